@@ -1,0 +1,45 @@
+# Everything happens in .venv, with the versions that requirements.txt pins.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.txt
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.installed: $(BIN)/python setup.cfg requirements.txt
+	$(INSTALL) -e '.[postgres]'
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed
+	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+install: .venv/.installed ## create .venv and install the service
+
+run: install ## migrate the database and serve on http://127.0.0.1:3000 (HOST, PORT)
+	$(BIN)/flask db upgrade
+	exec $(BIN)/gunicorn wsgi:app
+
+test: .venv/.installed-dev ## run the whole test suite
+	$(BIN)/pytest -n auto --cov --cov-fail-under=95
+
+lint: .venv/.installed-dev ## check style, types and the import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.installed-dev ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove .venv and every cache; instance/ stays
+	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find app tests -name __pycache__ -type d -exec rm -rf {} +
+
+.PHONY: help install run test lint format clean

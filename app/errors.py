@@ -1,0 +1,213 @@
+"""Our HTTP errors, and the one handler that gives every error the same JSON shape."""
+
+from typing import Any
+
+import marshmallow
+from flask import Flask, Response, current_app, jsonify, request
+from sqlalchemy.exc import IntegrityError, OperationalError
+from werkzeug import exceptions
+from werkzeug.exceptions import HTTPException
+
+Problems = dict[str, list[str]]
+
+
+class LoginFailed(exceptions.Unauthorized):
+    """The credentials are wrong, whatever of them is; says no more than that."""
+
+    error_code = "LOGIN_FAILED"
+    description = "login failed"
+
+
+class UsernameOrEmailRequired(exceptions.BadRequest):
+    """Login got neither an email nor a username."""
+
+    error_code = "USERNAME_EMAIL_REQUIRED"
+    description = "username or email is required"
+
+
+class RealmRequired(exceptions.BadRequest):
+    """The configuration wants a realm and none was given."""
+
+    error_code = "REALM_REQUIRED"
+    description = "realm is required"
+
+
+class InvalidEmail(exceptions.BadRequest):
+    """The email is not a string, or not an address."""
+
+    error_code = "INVALID_EMAIL"
+    description = "Invalid email"
+
+
+class InvalidUsername(exceptions.BadRequest):
+    """The username is not a string."""
+
+    error_code = "INVALID_USERNAME"
+    description = "Invalid username"
+
+
+class InvalidRealm(exceptions.BadRequest):
+    """The realm is not a string."""
+
+    error_code = "INVALID_REALM"
+    description = "Invalid realm"
+
+
+class InvalidTtl(exceptions.BadRequest):
+    """The ttl is not a positive number of seconds."""
+
+    error_code = "INVALID_TTL"
+    description = "ttl must be a positive number of seconds"
+
+
+class EmailRequired(exceptions.BadRequest):
+    """A password reset was requested without an email."""
+
+    error_code = "EMAIL_REQUIRED"
+    description = "Email is required"
+
+
+class InvalidPassword(exceptions.BadRequest):
+    """The current password that came with a change is wrong."""
+
+    error_code = "INVALID_PASSWORD"
+    description = "Invalid current password"
+
+
+class AccessTokenRequired(exceptions.Unauthorized):
+    """Logout got no token, or one that nobody holds."""
+
+    error_code = "ACCESS_TOKEN_REQUIRED"
+    description = "accessToken is required to logout"
+
+
+class InvalidToken(exceptions.Unauthorized):
+    """The token has expired, was used up, or came by a way that is switched off."""
+
+    error_code = "INVALID_TOKEN"
+    description = "Invalid Access Token"
+
+
+class AuthorizationRequired(exceptions.Unauthorized):
+    """The endpoint needs an access token, or another one."""
+
+    error_code = "AUTHORIZATION_REQUIRED"
+    description = "Authorization Required"
+
+
+class AccessDenied(exceptions.Forbidden):
+    """The caller is known and may not do this."""
+
+    error_code = "ACCESS_DENIED"
+    description = "Access Denied"
+
+
+class ModelNotFound(exceptions.NotFound):
+    """There is no such row, or none that the caller may see."""
+
+    error_code = "MODEL_NOT_FOUND"
+
+    def __init__(self, model: str, row_id: object) -> None:
+        super().__init__(f'Unknown "{model}" id "{row_id}".')
+
+
+class MalformedBody(exceptions.BadRequest):
+    """The body is not JSON, or not an object of plain text and numbers."""
+
+    error_code = "MALFORMED_JSON"
+
+
+class BodyTooDeep(exceptions.BadRequest):
+    """The body nests deeper than any that is meant."""
+
+    error_code = "QUERY_TOO_DEEP"
+
+
+class ValidationError(exceptions.UnprocessableEntity):
+    """Fields of the body are wrong; `messages` says for each field what is."""
+
+    error_code = "VALIDATION_ERROR"
+    error_name = "ValidationError"
+
+    def __init__(self, messages: Problems) -> None:
+        sentences = [f"`{field}` {text}" for field, texts in messages.items() for text in texts]
+        super().__init__(f"The request is not valid: {'; '.join(sentences)}.")
+        self.details = {
+            "messages": messages,
+            "codes": {
+                field: [CODES.get(text, "invalid") for text in texts]
+                for field, texts in messages.items()
+            },
+        }
+
+
+# What a problem's sentence is called in `error.details.codes`; every other one is "invalid".
+CODES = {
+    "can't be blank": "presence",
+    "already exists": "uniqueness",
+    "is not a property of this model": "unknown",
+    "is read-only": "absence",
+    "is too common": "common",
+}
+
+# Statuses whose code is not simply the status's name.
+STATUS_CODES = {413: "PAYLOAD_TOO_LARGE"}
+
+
+def init_app(app: Flask) -> None:
+    """Send every error of the app through the one shape."""
+    app.register_error_handler(HTTPException, render)
+    app.register_error_handler(marshmallow.ValidationError, _refuse_fields)
+    app.register_error_handler(IntegrityError, _refuse_conflict)
+    app.register_error_handler(OperationalError, _report_database)
+
+
+def render(error: HTTPException) -> Response:
+    """Answer with `{"status", "message", "error": {...}}`, keeping the error's own headers."""
+    status = error.code or 500
+    name = getattr(error, "error_name", error.name.replace(" ", ""))
+    inner: dict[str, Any] = {"statusCode": status, "name": name}
+    if status < 500:
+        inner["code"] = getattr(error, "error_code", None) or STATUS_CODES.get(
+            status, error.name.upper().replace(" ", "_")
+        )
+    inner["message"] = _message(error, status)
+    if details := getattr(error, "details", None):
+        inner["details"] = details
+    response = jsonify({"status": status, "message": inner["message"], "error": inner})
+    response.status_code = status
+    response.headers.extend(
+        {name: value for name, value in error.get_headers() if name != "Content-Type"}
+    )
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _message(error: HTTPException, status: int) -> str:
+    if status >= 500:
+        return error.name
+    if error is request.routing_exception and status == 404:
+        return f"There is no method to handle {request.method} {request.path}"
+    return error.description or error.name
+
+
+def _refuse_fields(error: marshmallow.ValidationError) -> Response:
+    messages = error.messages_dict
+    return render(ValidationError({name: _sentences(found) for name, found in messages.items()}))
+
+
+def _sentences(found: Any) -> list[str]:
+    if isinstance(found, dict):
+        return [text for inner in found.values() for text in _sentences(inner)]
+    return list(found)
+
+
+def _refuse_conflict(error: IntegrityError) -> Response:
+    """Two requests at the same time wanted what only one can have."""
+    return render(exceptions.Conflict("The change conflicts with one made at the same time."))
+
+
+def _report_database(error: OperationalError) -> Response:
+    current_app.logger.error("the database failed: %s", type(error.orig).__name__)
+    return render(exceptions.ServiceUnavailable())

@@ -1,0 +1,69 @@
+"""Put the application together; the first file to read."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from app import config, errors, extensions, mail
+from app.config import ConfigurationError
+from app.extensions import db
+from app.ops import headers
+from app.rest.routing import AnyCase
+from app.todos.views import bp as todos
+from app.users import auth, cli, passwords
+from app.users.pages import bp as user_pages
+from app.users.views import bp as users
+
+
+def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
+    """Build the service; `overrides` (for tests) replaces `instance/config.py` and the environment.
+
+    Raises ConfigurationError, with one sentence, when it could not serve.
+    """
+    app = Flask("app", instance_relative_config=True, static_folder=None)
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.logger.setLevel(logging.INFO)
+    app.url_map.strict_slashes = False
+
+    config.configure(app, overrides)
+    _connect_database(app)
+
+    # Each registers its own hooks, handlers and commands.
+    headers.init_app(app)
+    errors.init_app(app)
+    passwords.init_app(app)
+    auth.init_app(app)
+    mail.init_app(app)
+    cli.init_app(app)
+
+    root = app.config["REST_API_ROOT"]
+    app.register_blueprint(users, url_prefix=f"{root}/users")
+    app.register_blueprint(todos, url_prefix=f"{root}/todos")
+    app.register_blueprint(user_pages)
+
+    app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]
+    if proxies := app.config["TRUSTED_PROXIES"]:
+        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
+            app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
+        )
+    return app
+
+
+def _connect_database(app: Flask) -> None:
+    """Open the database once, to write: what cannot work later must fail now."""
+    try:
+        extensions.init_app(app)
+        with app.app_context(), db.engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.rollback()
+        with app.app_context():
+            # A connection must not be shared with the processes that a server forks.
+            db.engine.dispose()
+    except (SQLAlchemyError, ImportError) as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise ConfigurationError(f"the database cannot be used: {reason}") from None

@@ -1,0 +1,190 @@
+"""Mails the link for a password reset: listens to the event, renders, delivers outside requests."""
+
+import atexit
+import heapq
+import smtplib
+import threading
+import time
+from collections.abc import Callable
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate, make_msgid
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, unquote, urlencode, urlsplit
+
+from flask import Flask, render_template
+
+from app.config import ConfigurationError
+from app.signals import reset_password_request
+
+# Seconds: for one conversation with the server, between tries (doubling), and at shutdown.
+SERVER_TIMEOUT = 10.0
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 60.0
+DRAIN_TIMEOUT = 15.0
+# Mails that wait at most; a server that is down for long must not fill the memory.
+LONGEST_QUEUE = 1000
+
+Deliver = Callable[[EmailMessage], None]
+
+
+class Outbox:
+    """Delivers messages on one background thread, trying again until each one's deadline."""
+
+    def __init__(self, app: Flask, deliver: Deliver) -> None:
+        self._log = app.logger
+        self._deliver = deliver
+        self._waiting: list[tuple[float, int, float, float, EmailMessage]] = []
+        self._order = count()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+
+    def put(self, message: EmailMessage, lifetime: float) -> None:
+        """Queue a message that is worth delivering for `lifetime` seconds; returns at once."""
+        deadline = time.monotonic() + lifetime
+        with self._changed:
+            if len(self._waiting) >= LONGEST_QUEUE:
+                self._log.error("mail dropped: %d are waiting already", LONGEST_QUEUE)
+                return
+            self._push(time.monotonic(), deadline, FIRST_PAUSE, message)
+            self._start()
+
+    def close(self) -> None:
+        """Try what is waiting once more, for at most DRAIN_TIMEOUT seconds."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(DRAIN_TIMEOUT)
+        if self._waiting:
+            self._log.error("mail lost at shutdown: %d undelivered", len(self._waiting))
+
+    def _push(self, due: float, deadline: float, pause: float, message: EmailMessage) -> None:
+        heapq.heappush(self._waiting, (due, next(self._order), deadline, pause, message))
+        self._changed.notify()
+
+    def _start(self) -> None:
+        """Start the thread with the first message: after the server's fork, and only if needed."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+            self._thread.start()
+            atexit.register(self.close)
+
+    def _run(self) -> None:
+        while (item := self._next()) is not None:
+            _, _, deadline, pause, message = item
+            error = self._attempt(message)
+            if error is not None:
+                self._put_back(error, deadline, pause, message)
+
+    def _next(self) -> tuple[float, int, float, float, EmailMessage] | None:
+        """Wait for the next message that is due; None when closing and nothing is left."""
+        with self._changed:
+            while True:
+                if self._closing:
+                    return heapq.heappop(self._waiting) if self._waiting else None
+                pause = self._waiting[0][0] - time.monotonic() if self._waiting else None
+                if pause is not None and pause <= 0:
+                    return heapq.heappop(self._waiting)
+                self._changed.wait(pause)
+
+    def _attempt(self, message: EmailMessage) -> Exception | None:
+        try:
+            self._deliver(message)
+        except Exception as error:
+            return error
+        return None
+
+    def _put_back(
+        self, error: Exception, deadline: float, pause: float, message: EmailMessage
+    ) -> None:
+        due = time.monotonic() + pause
+        # The error's text may quote the message, and with it the token.
+        what = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}".strip()
+        if _is_permanent(error) or self._closing or due >= deadline:
+            self._log.error("mail given up: %s", what)
+            return
+        self._log.warning("mail delayed by %.0f s: %s", pause, what)
+        with self._changed:
+            self._push(due, deadline, min(pause * 2, LONGEST_PAUSE), message)
+
+
+def init_app(app: Flask) -> None:
+    """Listen for this app's password resets; raise ConfigurationError for an unusable folder."""
+    url = app.config["MAIL_URL"]
+    deliver = _smtp_delivery(urlsplit(url)) if url else _file_delivery(app)
+    app.extensions["outbox"] = Outbox(app, deliver)
+    reset_password_request.connect(send_reset_link, sender=app)
+
+
+def send_reset_link(app: Flask, info: dict[str, Any]) -> None:
+    """Queue the mail with the link; it is worth sending for as long as its token lives."""
+    token = info["accessToken"]
+    query = urlencode({"access_token": token.id})
+    context = {
+        "link": f"{app.config['PUBLIC_URL']}/reset-password?{query}",
+        "minutes": max(1, round(token.ttl / 60)),
+    }
+    message = EmailMessage(policy=SMTP)
+    message["From"] = app.config["MAIL_FROM"]
+    message["To"] = info["email"]
+    message["Subject"] = render_template("mail/reset_password/subject.txt").strip()
+    message["Date"] = formatdate()
+    message["Message-ID"] = make_msgid(domain=urlsplit(app.config["PUBLIC_URL"]).hostname)
+    # Unwrapped, so that the link stays in one piece for every reader.
+    message.set_content(render_template("mail/reset_password/body.txt", **context), cte="8bit")
+    message.add_alternative(
+        render_template("mail/reset_password/body.html", **context), subtype="html", cte="8bit"
+    )
+    app.extensions["outbox"].put(message, token.ttl)
+
+
+def _is_permanent(error: Exception) -> bool:
+    """Tell a refusal that asks not to be repeated (RFC 5321 4.2.1) from a passing one."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return all(code >= 500 for code, _ in error.recipients.values())
+    refusals = (smtplib.SMTPSenderRefused, smtplib.SMTPDataError)
+    return isinstance(error, refusals) and error.smtp_code >= 500
+
+
+def _smtp_delivery(server: SplitResult) -> Deliver:
+    """Return how to deliver to `smtp://` (plain or with `?starttls=1`) or `smtps://`."""
+    host, port = server.hostname or "", server.port or 0
+    connection = smtplib.SMTP_SSL if server.scheme == "smtps" else smtplib.SMTP
+    starttls = parse_qs(server.query).get("starttls") == ["1"]
+
+    def deliver(message: EmailMessage) -> None:
+        with connection(host, port, timeout=SERVER_TIMEOUT) as smtp:
+            if starttls:
+                smtp.starttls()
+            if server.username:
+                smtp.login(unquote(server.username), unquote(server.password or ""))
+            smtp.send_message(message)
+
+    return deliver
+
+
+def _file_delivery(app: Flask) -> Deliver:
+    """Return how to write a message to MAIL_FOLDER, readable by the service's user alone."""
+    folder = Path(app.instance_path, app.config["MAIL_FOLDER"])
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ConfigurationError(
+            f"the mail folder {folder} cannot be written: {error.strerror}"
+        ) from None
+
+    def deliver(message: EmailMessage) -> None:
+        path = folder / f"{time.time_ns()}.eml"
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_bytes(bytes(message))
+        app.logger.info("mail written to %s", path)
+
+    return deliver

@@ -1,0 +1,70 @@
+"""Users, access tokens and to-dos."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+time = sa.DateTime(timezone=True)
+
+
+def upgrade() -> None:
+    """Create the three tables."""
+    op.create_table(
+        "users",
+        sa.Column("id", row_id, nullable=False),
+        sa.Column("realm", sa.String(255), nullable=False),
+        sa.Column("email", sa.String(320), nullable=False),
+        sa.Column("username", sa.String(255)),
+        sa.Column("password_hash", sa.String(255), nullable=False),
+        sa.Column("email_verified", sa.Boolean(), nullable=False),
+        sa.Column("created", time, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_users"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("uq_users_realm_email", "users", ["realm", "email"], unique=True)
+    op.create_index("uq_users_realm_username", "users", ["realm", "username"], unique=True)
+
+    op.create_table(
+        "access_tokens",
+        sa.Column("digest", sa.String(64), nullable=False),
+        sa.Column("handle", sa.String(16), nullable=False),
+        sa.Column("user_id", row_id, nullable=False),
+        sa.Column("ttl", sa.Double(), nullable=False),
+        sa.Column("scope", sa.String(32)),
+        sa.Column("created", time, nullable=False),
+        sa.Column("expires_at", time, nullable=False),
+        sa.PrimaryKeyConstraint("digest", name="pk_access_tokens"),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.id"], name="fk_access_tokens_user_id", ondelete="CASCADE"
+        ),
+    )
+    op.create_index("ix_access_tokens_user_id", "access_tokens", ["user_id"])
+    op.create_index("ix_access_tokens_expires_at", "access_tokens", ["expires_at"])
+
+    op.create_table(
+        "todos",
+        sa.Column("id", row_id, nullable=False),
+        sa.Column("title", sa.String(255), nullable=False),
+        sa.Column("desc", sa.Text()),
+        sa.Column("is_complete", sa.Boolean(), nullable=False),
+        sa.Column("created", time, nullable=False),
+        sa.Column("owner_id", row_id, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_todos"),
+        sa.ForeignKeyConstraint(
+            ["owner_id"], ["users.id"], name="fk_todos_owner_id", ondelete="CASCADE"
+        ),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_todos_owner_id_id", "todos", ["owner_id", "id"])
+
+
+def downgrade() -> None:
+    """Drop the three tables, and everything in them."""
+    op.drop_table("todos")
+    op.drop_table("access_tokens")
+    op.drop_table("users")

@@ -1,0 +1,1 @@
+"""Operations: what the people who run the service need."""

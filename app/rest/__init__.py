@@ -1,0 +1,1 @@
+"""REST: how bodies are read, and the shapes of values on the wire."""

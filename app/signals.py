@@ -1,0 +1,23 @@
+"""The events that the service emits; a leaf, so that sender and listener need not meet."""
+
+from typing import Any
+
+from blinker import NamedSignal, signal
+from flask import Flask
+
+# Sent when a password reset was requested, after commit. The sender is the app; the payload is
+# info = {"accessToken": the temporary token, with its `id`, "email": str, "user": the user}.
+reset_password_request = signal("resetPasswordRequest")
+
+
+def emit(event: NamedSignal, app: Flask, **payload: Any) -> None:
+    """Send an event to every receiver; one that raises is logged and stops nobody.
+
+    The log names the receiver and the kind of error only: its text may repeat the payload.
+    """
+    for receiver in event.receivers_for(app):
+        try:
+            receiver(app, **payload)
+        except Exception as error:
+            name = getattr(receiver, "__qualname__", repr(type(receiver)))
+            app.logger.error("%s failed on %s: %s", name, event.name, type(error).__name__)

@@ -1,0 +1,1 @@
+"""To-dos: the sample model, private to its owner."""

@@ -1,0 +1,26 @@
+"""The table of to-dos."""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Model, RowId, UtcDateTime, now
+
+
+class Todo(Model):
+    """Something that its owner wants to get done."""
+
+    __tablename__ = "todos"
+    __table_args__ = (
+        # One owner's rows in their order.
+        Index("ix_todos_owner_id_id", "owner_id", "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    title: Mapped[str] = mapped_column(String(255))
+    desc: Mapped[str | None] = mapped_column(Text)
+    is_complete: Mapped[bool] = mapped_column(default=False)
+    created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))

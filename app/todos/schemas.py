@@ -1,0 +1,16 @@
+"""The wire shape of to-dos."""
+
+from marshmallow import fields
+
+from app.rest.fields import Flag, Schema, Text, Timestamp, not_blank
+
+
+class TodoSchema(Schema):
+    """A to-do, as its owner reads and writes it."""
+
+    id = fields.Integer(dump_only=True)
+    title = Text(255, required=True, validate=not_blank)
+    desc = Text(10_000, lines=True, allow_none=True, load_default=None)
+    isComplete = Flag(attribute="is_complete", load_default=False)  # noqa: N815
+    created = Timestamp(dump_only=True)
+    ownerId = fields.Integer(attribute="owner_id", dump_only=True)  # noqa: N815

@@ -1,0 +1,1 @@
+"""Users: registration, login, access tokens and password reset."""

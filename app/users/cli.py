@@ -1,0 +1,108 @@
+"""`flask users` and `flask tokens`: what operators do with users by hand."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+from flask import Flask
+from flask.cli import AppGroup
+from werkzeug.exceptions import HTTPException
+
+from . import service
+from .models import User
+
+users = AppGroup("users", help="Create, list and delete users.")
+tokens = AppGroup("tokens", help="Purge and revoke access tokens.")
+
+realm_option = click.option("--realm", help="The realm of the user.")
+password_option = click.option(
+    "--password-stdin", is_flag=True, help="Read the password from the first line of stdin."
+)
+
+
+def init_app(app: Flask) -> None:
+    """Register the commands."""
+    app.cli.add_command(users)
+    app.cli.add_command(tokens)
+
+
+@users.command()
+@click.argument("email")
+@click.option("--username", help="A name to log in with, besides the email.")
+@realm_option
+@password_option
+def create(email: str, username: str | None, realm: str | None, password_stdin: bool) -> None:
+    """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
+    user = _sentence(service.create_user, email, _password(password_stdin), username, realm)
+    click.echo(f"Created user {user.id}, {user.email}.")
+
+
+@users.command("list")
+def list_() -> None:
+    """List all users: id, email, username, realm, created."""
+    for user in service.list_users():
+        columns = (user.id, user.email, user.username, user.realm, user.created.isoformat())
+        click.echo("\t".join(str(column or "-") for column in columns))
+
+
+@users.command()
+@click.argument("email")
+@realm_option
+@password_option
+def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
+    """Give the user EMAIL a new password and end all its sessions."""
+    user = _find(email, realm)
+    _sentence(service.set_password, user, _password(password_stdin))
+    click.echo(f"Set the password of user {user.id} and ended all sessions.")
+
+
+@users.command()
+@click.argument("email")
+@realm_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(email: str, realm: str | None, yes: bool) -> None:
+    """Delete the user EMAIL, with all tokens and to-dos."""
+    user = _find(email, realm)
+    if not yes:
+        click.confirm(f"Delete user {user.id}, {user.email}, with all to-dos?", abort=True)
+    service.delete_user(user.id)
+    click.echo(f"Deleted user {user.id}, {user.email}.")
+
+
+@tokens.command()
+def purge() -> None:
+    """Delete all expired tokens."""
+    click.echo(f"Purged {service.purge_tokens()} expired tokens.")
+
+
+@tokens.command()
+@click.argument("email")
+@realm_option
+def revoke(email: str, realm: str | None) -> None:
+    """End all sessions of the user EMAIL."""
+    user = _find(email, realm)
+    click.echo(f"Revoked {service.destroy_all_tokens(user.id)} tokens of user {user.id}.")
+
+
+def _password(from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+
+
+def _find(email: str, realm: str | None) -> User:
+    user = service.find_user(email, realm)
+    if user is None:
+        raise click.ClickException(
+            f"There is no user {email}" + (f" in realm {realm}." if realm else ".")
+        )
+    return user
+
+
+def _sentence(action: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a service; turn its refusal into the command's one sentence."""
+    try:
+        return action(*arguments)
+    except HTTPException as error:
+        raise click.ClickException(str(error.description)) from None

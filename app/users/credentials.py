@@ -1,0 +1,79 @@
+"""What the credentials of a login mean: who is meant, in which realm, and for how long."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from email_validator import EmailNotValidError
+from flask import current_app
+
+from app import errors
+
+from .schemas import normal_email
+
+# A number as text, which forms send: JSON's (RFC 8259 section 6), with spaces around.
+NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)
+# What counts as not given, as in the reference.
+ABSENT = (None, "", 0)
+
+
+def identity(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the realm, and the name and value of the field that identifies the user.
+
+    `email` beats `username`; "realm:name" beats `realm` when REALM_DELIMITER is set. Raises
+    RealmRequired first of all, then an error for each field that is not text.
+    """
+    name = "username" if credentials.get("email") in ABSENT else "email"
+    given = credentials.get(name)
+    realm, value = _split_realm(credentials.get("realm"), given)
+    _check_realm(realm)
+    if value in ABSENT:
+        raise errors.UsernameOrEmailRequired()
+    if not isinstance(value, str):
+        raise errors.InvalidEmail() if name == "email" else errors.InvalidUsername()
+    return realm or "", name, lookup_email(value) if name == "email" else value
+
+
+def ttl(asked: object) -> float:
+    """Return the seconds a token lives when `asked` came with the login; raise InvalidTtl."""
+    longest: int = current_app.config["TOKEN_MAX_TTL"]
+    if isinstance(asked, str) and NUMERIC.fullmatch(asked):
+        asked = float(asked)
+    if isinstance(asked, bool):
+        raise errors.InvalidTtl()
+    if asked in ABSENT:
+        asked = current_app.config["TOKEN_TTL"]
+    if not isinstance(asked, int | float) or asked <= 0:
+        raise errors.InvalidTtl()
+    return min(asked, longest)
+
+
+def stored_email(address: str) -> str:
+    """Return the form in which an address is stored; raise ValidationError if it is none."""
+    try:
+        return normal_email(address, current_app.config["EMAIL_CASE_SENSITIVE"])
+    except EmailNotValidError:
+        raise errors.ValidationError({"email": ["is not an email address"]}) from None
+
+
+def lookup_email(address: str) -> str:
+    """Return the form in which an address would be stored; what is none matches nobody."""
+    try:
+        return stored_email(address)
+    except errors.ValidationError:
+        return address
+
+
+def _split_realm(realm: object, name: object) -> tuple[Any, Any]:
+    delimiter = current_app.config["REALM_DELIMITER"]
+    if delimiter and isinstance(name, str) and delimiter in name:
+        realm, _, name = name.partition(delimiter)
+    return realm, name
+
+
+def _check_realm(realm: object) -> None:
+    config = current_app.config
+    if realm in ABSENT and (config["REALM_REQUIRED"] or config["REALM_DELIMITER"]):
+        raise errors.RealmRequired()
+    if realm not in ABSENT and not isinstance(realm, str):
+        raise errors.InvalidRealm()

@@ -1,0 +1,48 @@
+"""The page behind the link of a reset mail: plain HTML, usable without JavaScript."""
+
+from secrets import token_urlsafe
+
+from flask import Blueprint, make_response, render_template, request
+from flask.typing import ResponseReturnValue
+
+from app.errors import InvalidToken, ValidationError
+
+from . import service
+from .models import token_digest
+
+bp = Blueprint("pages", __name__)
+
+
+@bp.get("/reset-password")
+def show() -> ResponseReturnValue:
+    """Show the form; looking at it uses nothing up, since mail scanners follow links too."""
+    token = request.args.get("access_token", "")
+    try:
+        service.check_reset_token(token_digest(token))
+    except InvalidToken:
+        return _page(401, expired=True)
+    return _page(200, token=token)
+
+
+@bp.post("/reset-password")
+def submit() -> ResponseReturnValue:
+    """Set the password and say so, or show the form again with what is wrong."""
+    token = request.form.get("access_token", "")
+    try:
+        service.reset_password(token_digest(token), request.form.get("newPassword", ""))
+    except InvalidToken:
+        return _page(401, expired=True)
+    except ValidationError as error:
+        return _page(422, token=token, problem=error.details["messages"]["newPassword"][0])
+    return _page(200, done=True)
+
+
+def _page(status: int, **context: object) -> ResponseReturnValue:
+    """Render the page, which may load nothing, run nothing and be framed by nobody."""
+    nonce = token_urlsafe(16)
+    response = make_response(render_template("reset_password.html", nonce=nonce, **context), status)
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return response

@@ -1,0 +1,342 @@
+"""What can be done with users and their tokens, with plain arguments and no request."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, cast
+
+from email_validator import EmailNotValidError
+from flask import Flask, current_app
+from sqlalchemy import CursorResult, delete, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.sql.dml import Delete, Update
+
+from app import errors
+from app.extensions import db, now
+from app.signals import emit, reset_password_request
+
+from . import credentials as meaning
+from .models import RESET_SCOPE, AccessToken, User, new_token, token_digest
+from .passwords import check_password, hash_password, needs_rehash, verify_password
+from .schemas import normal_email
+
+# Rows that one statement of a purge removes, so that it never locks for long.
+PURGE_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class IssuedToken:
+    """A fresh access token; the only place where its value, `id`, exists."""
+
+    id: str = field(repr=False)
+    ttl: float
+    created: datetime
+    user_id: int
+    user: User | None = None
+
+
+def create_user(
+    email: str, password: str, username: str | None = None, realm: str | None = None
+) -> User:
+    """Store a new user; raise ValidationError for a bad password or a name that is taken."""
+    if current_app.config["REALM_REQUIRED"] and not realm:
+        raise errors.ValidationError({"realm": ["can't be blank"]})
+    email, realm = meaning.stored_email(email), realm or ""
+    check_password(password, email, username)
+    _refuse_taken(realm, email, username)
+    user = User(email=email, username=username, realm=realm, password_hash=hash_password(password))
+    db.session.add(user)
+    try:
+        db.session.commit()
+    except IntegrityError:
+        db.session.rollback()
+        _refuse_taken(realm, email, username)
+        raise
+    return user
+
+
+def get_user(user_id: int) -> User:
+    """Return a user; raise ModelNotFound."""
+    user = db.session.get(User, user_id)
+    if user is None:
+        raise errors.ModelNotFound("user", user_id)
+    return user
+
+
+def find_user(email: str, realm: str | None = None) -> User | None:
+    """Return the user with this email in this realm."""
+    return db.session.scalar(
+        select(User).where(User.email == meaning.lookup_email(email), User.realm == (realm or ""))
+    )
+
+
+def list_users() -> list[User]:
+    """Return all users in the order in which they came."""
+    return list(db.session.scalars(select(User).order_by(User.id)))
+
+
+def update_user(user_id: int, changes: Mapping[str, Any], keep: str | None = None) -> User:
+    """Change a user's own fields; a new email ends all its tokens but the one with digest `keep`.
+
+    Raises ValidationError for a name that is taken, ModelNotFound when the user is gone.
+    """
+    user, values = get_user(user_id), dict(changes)
+    if "email" in values:
+        values["email"] = meaning.stored_email(values["email"])
+        if values["email"] != user.email:
+            values["email_verified"] = False
+            _delete_tokens(user_id, keep)
+    changed = update(User).where(User.id == user_id).values(values or {"id": user_id})
+    try:
+        row: User | None = db.session.scalar(
+            changed.returning(User), execution_options={"populate_existing": True}
+        )
+        db.session.commit()
+    except IntegrityError:
+        db.session.rollback()
+        _refuse_taken(user.realm, values.get("email"), values.get("username"), but=user_id)
+        raise
+    if row is None:
+        raise errors.ModelNotFound("user", user_id)
+    return row
+
+
+def delete_user(user_id: int) -> int:
+    """Delete a user with all tokens and to-dos; return how many users that were."""
+    count = _run(delete(User).where(User.id == user_id))
+    db.session.commit()
+    return count
+
+
+def login(
+    credentials: Mapping[str, Any], include: str | Iterable[str] | None = None
+) -> IssuedToken:
+    """Check credentials and issue an access token, with `user` when `include` names it.
+
+    Raises LoginFailed for whatever does not match, and an error of its own for each kind of
+    credentials that cannot be meant.
+    """
+    realm, name, value = meaning.identity(credentials)
+    ttl = meaning.ttl(credentials.get("ttl"))
+    user = db.session.scalar(select(User).where(getattr(User, name) == value, User.realm == realm))
+    # Nothing is held in the database while the hash is computed.
+    db.session.commit()
+    password = credentials.get("password")
+    if not verify_password(user.password_hash if user else None, password) or user is None:
+        raise errors.LoginFailed()
+    token = _open_session(user, ttl)
+    if needs_rehash(user.password_hash):
+        _rehash(user, str(password))
+    names = [include] if isinstance(include, str) else include or []
+    wanted = {str(each).lower() for each in names}
+    return replace(token, user=user) if "user" in wanted else token
+
+
+def logout(token: str) -> None:
+    """End this access token; raise AccessTokenRequired when it opens nothing anyway."""
+    end_session(token_digest(token))
+
+
+def end_session(digest: str) -> None:
+    """End the access token with this digest; raise AccessTokenRequired when there is none."""
+    live = AccessToken.scope.is_(None), AccessToken.expires_at > now()
+    count = _run(delete(AccessToken).where(AccessToken.digest == digest, *live))
+    db.session.commit()
+    if not count:
+        raise errors.AccessTokenRequired()
+
+
+def list_sessions(user_id: int) -> list[AccessToken]:
+    """Return the user's live login tokens, the newest first."""
+    return list(
+        db.session.scalars(
+            select(AccessToken)
+            .where(
+                AccessToken.user_id == user_id,
+                AccessToken.scope.is_(None),
+                AccessToken.expires_at > now(),
+            )
+            .order_by(AccessToken.created.desc(), AccessToken.handle)
+        )
+    )
+
+
+def revoke_session(user_id: int, handle: str) -> None:
+    """End one of the user's tokens by its handle; raise ModelNotFound."""
+    count = _run(
+        delete(AccessToken).where(AccessToken.user_id == user_id, AccessToken.handle == handle)
+    )
+    db.session.commit()
+    if not count:
+        raise errors.ModelNotFound("accessToken", handle)
+
+
+def destroy_all_tokens(user_id: int) -> int:
+    """End every token of a user; return how many those were."""
+    count = _delete_tokens(user_id)
+    db.session.commit()
+    return count
+
+
+def purge_tokens() -> int:
+    """Delete the expired tokens, in batches; return how many those were."""
+    expired = select(AccessToken.digest).where(AccessToken.expires_at <= now()).limit(PURGE_BATCH)
+    total = 0
+    while count := _run(delete(AccessToken).where(AccessToken.digest.in_(expired))):
+        db.session.commit()
+        total += count
+    return total
+
+
+def request_password_reset(email: object, realm: object = None) -> None:
+    """Issue a reset token and emit resetPasswordRequest, if the email is a user's.
+
+    Says nothing either way. Raises EmailRequired, InvalidEmail or InvalidRealm for what is none.
+    """
+    if not isinstance(email, str) or not email:
+        raise errors.EmailRequired()
+    if realm is not None and not isinstance(realm, str):
+        raise errors.InvalidRealm()
+    try:
+        normal_email(email, case_sensitive=True)
+    except EmailNotValidError:
+        raise errors.InvalidEmail() from None
+    user = find_user(email, realm)
+    if user is None:
+        return
+    token = _issue(user.id, current_app.config["RESET_TOKEN_TTL"], RESET_SCOPE)
+    db.session.commit()
+    app = cast("Flask", current_app._get_current_object())  # type: ignore[attr-defined]
+    emit(
+        reset_password_request,
+        app,
+        info={"accessToken": token, "email": user.email, "user": user},
+    )
+
+
+def check_reset_token(digest: str) -> User:
+    """Return the user whose password this reset token may set; raise InvalidToken."""
+    user = db.session.scalar(
+        select(User).join(AccessToken).where(AccessToken.digest == digest, *_live_reset())
+    )
+    if user is None:
+        raise errors.InvalidToken()
+    return user
+
+
+def reset_password(digest: str, new_password: str) -> None:
+    """Set a new password with a reset token, which that uses up; all the user's tokens end.
+
+    Raises ValidationError, which leaves the token usable, or InvalidToken.
+    """
+    user = check_reset_token(digest)
+    db.session.commit()
+    check_password(new_password, user.email, user.username, field="newPassword")
+    new_hash = hash_password(new_password)
+    # The one statement that decides who of several callers at once may go on.
+    if not _run(delete(AccessToken).where(AccessToken.digest == digest, *_live_reset())):
+        raise errors.InvalidToken()
+    _run(update(User).where(User.id == user.id).values(password_hash=new_hash))
+    _delete_tokens(user.id)
+    db.session.commit()
+
+
+def change_password(
+    user_id: int, old_password: str, new_password: str, keep: str | None = None
+) -> None:
+    """Replace a password by its owner; all tokens end but the one with digest `keep`.
+
+    Raises InvalidPassword for a wrong old one, ValidationError for a bad new one.
+    """
+    user = get_user(user_id)
+    db.session.commit()
+    if not verify_password(user.password_hash, old_password):
+        raise errors.InvalidPassword()
+    check_password(new_password, user.email, user.username, field="newPassword")
+    new_hash = hash_password(new_password)
+    if not _replace_hash(user, new_hash):
+        raise errors.InvalidPassword()
+    _delete_tokens(user_id, keep)
+    db.session.commit()
+
+
+def set_password(user: User, new_password: str) -> None:
+    """Give a user a password by the operator's hand; all tokens end."""
+    check_password(new_password, user.email, user.username)
+    _run(update(User).where(User.id == user.id).values(password_hash=hash_password(new_password)))
+    _delete_tokens(user.id)
+    db.session.commit()
+
+
+def _issue(user_id: int, ttl: float, scope: str | None) -> IssuedToken:
+    value = new_token()
+    row = AccessToken.issue(value, user_id, ttl, scope)
+    db.session.add(row)
+    return IssuedToken(value, row.ttl, row.created, user_id)
+
+
+def _open_session(user: User, ttl: float) -> IssuedToken:
+    """Store a token for a user whose password was just verified, if it is still that password.
+
+    Insert first, look second: a reset that runs at the same time either sees this token and
+    deletes it, or is seen here.
+    """
+    token = _issue(user.id, ttl, scope=None)
+    try:
+        db.session.flush()
+    except IntegrityError:
+        raise errors.LoginFailed() from None
+    unchanged = select(User.id).where(User.id == user.id, User.password_hash == user.password_hash)
+    if db.session.scalar(unchanged.with_for_update(read=True)) is None:
+        raise errors.LoginFailed()
+    db.session.commit()
+    return token
+
+
+def _rehash(user: User, password: str) -> None:
+    """Store today's hash of a password that an older one verified."""
+    _replace_hash(user, hash_password(password))
+    db.session.commit()
+
+
+def _replace_hash(user: User, new_hash: str) -> int:
+    """Replace the hash that was read with the user, unless somebody else did so meanwhile."""
+    seen = User.password_hash == user.password_hash
+    return _run(
+        update(User)
+        .where(User.id == user.id, seen)
+        .values(password_hash=new_hash)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _live_reset() -> tuple[Any, ...]:
+    return AccessToken.scope == RESET_SCOPE, AccessToken.expires_at > now()
+
+
+def _delete_tokens(user_id: int, keep: str | None = None) -> int:
+    others = AccessToken.digest != (keep or "")
+    return _run(delete(AccessToken).where(AccessToken.user_id == user_id, others))
+
+
+def _refuse_taken(
+    realm: str, email: str | None, username: str | None, but: int | None = None
+) -> None:
+    """Raise ValidationError naming what another user of the realm already has."""
+    others = select(User.email, User.username).where(
+        User.realm == realm,
+        (User.email == email) | (User.username == username),
+        User.id != (but or 0),
+    )
+    rows = db.session.execute(others).all()
+    found = {
+        "email": any(row.email == email for row in rows),
+        "username": username is not None and any(row.username == username for row in rows),
+    }
+    if taken := {name: ["already exists"] for name, is_taken in found.items() if is_taken}:
+        raise errors.ValidationError(taken)
+
+
+def _run(statement: Delete | Update) -> int:
+    """Execute a statement and return how many rows it touched."""
+    return cast("CursorResult[Any]", db.session.execute(statement)).rowcount
