@@ -1,0 +1,90 @@
+"""Ostiary as it runs: gunicorn with two workers on a port of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class Server:
+    """A running gunicorn: where it listens, and what it has logged."""
+
+    url: str
+    process: subprocess.Popen
+    log: Path
+
+    def workers(self) -> list[int]:
+        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        return [int(pid) for pid in Path(children).read_text().split()]
+
+    @contextmanager
+    def only(self, worker: int) -> Iterator[None]:
+        """Let one worker answer, and none of the others."""
+        others = [pid for pid in self.workers() if pid != worker]
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+        for pid in others:
+            os.kill(pid, signal.SIGCONT)
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.process.wait(30)
+
+
+@contextmanager
+def serve(folder: Path, database_url: str, **environment: str) -> Iterator[Server]:
+    """Run gunicorn on a migrated database, with its files in `folder`."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("APP_")},
+        "DATABASE_URL": database_url,
+        "PORT": str(port),
+        "APP_PUBLIC_URL": url,
+        "APP_MAIL_FOLDER": str(folder / "instance" / "mail"),
+        "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
+        **environment,
+    }
+    log = folder / "gunicorn.log"
+    command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
+    server = Server(url, process, log)
+    try:
+        _wait_until_it_answers(server)
+        yield server
+    finally:
+        server.stop()
+
+
+def _wait_until_it_answers(server: Server) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and server.process.poll() is None:
+        if len(server.workers()) == 2 and _answers(server.url):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"gunicorn did not start:\n{server.log.read_text()}")
+
+
+def _answers(url: str) -> bool:
+    try:
+        requests.get(url, timeout=5)
+    except requests.ConnectionError:
+        return False
+    return True
