@@ -81,6 +81,8 @@ class SettingsSchema(Schema):
     )
     # False: only the command line creates users.
     REGISTRATION_OPEN = fields.Boolean(load_default=True)
+    # A model's name: the rules that replace its own, in the reference's form.
+    ACLS = fields.Dict(keys=fields.String(), load_default=None, allow_none=True)
     # What a logged-in caller gets when refused; 401 and 404 suit clients with LoopBack habits.
     ACL_ERROR_STATUS = fields.Integer(
         strict=True, load_default=403, validate=validate.OneOf([401, 403, 404])

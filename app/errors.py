@@ -1,5 +1,6 @@
 """Our HTTP errors, and the one handler that gives every error the same JSON shape."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import marshmallow
@@ -117,8 +118,14 @@ class MalformedBody(exceptions.BadRequest):
     error_code = "MALFORMED_JSON"
 
 
-class BodyTooDeep(exceptions.BadRequest):
-    """The body nests deeper than any that is meant."""
+class InvalidFilter(exceptions.BadRequest):
+    """A filter asks for what does not exist or cannot be; says what and where."""
+
+    error_code = "INVALID_FILTER"
+
+
+class TooDeep(exceptions.BadRequest):
+    """A body or a filter nests deeper than any that is meant."""
 
     error_code = "QUERY_TOO_DEEP"
 
@@ -193,14 +200,16 @@ def _message(error: HTTPException, status: int) -> str:
 
 
 def _refuse_fields(error: marshmallow.ValidationError) -> Response:
-    messages = error.messages_dict
-    return render(ValidationError({name: _sentences(found) for name, found in messages.items()}))
+    return render(ValidationError(dict(_flatten(error.messages_dict))))
 
 
-def _sentences(found: Any) -> list[str]:
+def _flatten(found: Any, place: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield each problem with its place: `title`, or `2.title` in an array."""
     if isinstance(found, dict):
-        return [text for inner in found.values() for text in _sentences(inner)]
-    return list(found)
+        for step, inner in found.items():
+            yield from _flatten(inner, f"{place}.{step}" if place else str(step))
+    else:
+        yield place, list(found)
 
 
 def _refuse_conflict(error: IntegrityError) -> Response:

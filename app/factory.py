@@ -12,11 +12,11 @@ from app import config, errors, extensions, mail
 from app.config import ConfigurationError
 from app.extensions import db
 from app.ops import headers
+from app.rest.endpoints import collection, serve
 from app.rest.routing import AnyCase
-from app.todos.views import bp as todos
-from app.users import auth, cli, passwords
-from app.users.pages import bp as user_pages
-from app.users.views import bp as users
+from app.todos.resource import todos
+from app.users import auth, cli, pages, passwords, views
+from app.users.resource import users
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
@@ -41,9 +41,9 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     cli.init_app(app)
 
     root = app.config["REST_API_ROOT"]
-    app.register_blueprint(users, url_prefix=f"{root}/users")
-    app.register_blueprint(todos, url_prefix=f"{root}/todos")
-    app.register_blueprint(user_pages)
+    serve(app, users, views.bp)
+    serve(app, todos, collection(todos))
+    app.register_blueprint(pages.bp)
 
     app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]
     if proxies := app.config["TRUSTED_PROXIES"]:

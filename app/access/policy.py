@@ -1,30 +1,96 @@
-"""May this caller do this? Reads the token that came with the request, which the hook resolved."""
+"""May the caller of this request call this method, and on which rows?"""
 
-from typing import Any, NoReturn
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from flask import current_app, g
+from flask import Flask, current_app, g
+from marshmallow import ValidationError
+from sqlalchemy import ColumnElement
+from sqlalchemy.orm import InstrumentedAttribute
+from werkzeug.exceptions import HTTPException
 
+from app.config import ConfigurationError
 from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
 
-
-def require_token(scope: str | None = None) -> Any:
-    """Return the request's access token; raise 401 unless it has exactly this scope."""
-    if g.access_token is not None and g.access_token.scope == scope:
-        return g.access_token
-    raise g.token_error or AuthorizationRequired()
+from .roles import roles_of
+from .rules import MethodRules, Rule, Verdict, parse_rules
 
 
-def require_owner(user_id: str) -> int:
-    """Return the caller's id, which must be the one in the path."""
-    token = require_token()
-    if user_id != str(token.user_id):
-        refuse("user", user_id)
-    return int(token.user_id)
+@dataclass(frozen=True)
+class Grant:
+    """A permission: whose call it is (None is anybody), and which rows it covers."""
+
+    user_id: int | None
+    verdict: Verdict
+
+    def scope(self, owner: InstrumentedAttribute[Any] | None) -> list[ColumnElement[bool]]:
+        """Return the conditions that keep a query to the rows that are covered."""
+        if owner is None or self.verdict.own == self.verdict.others:
+            return []
+        return [owner == self.user_id if self.verdict.own else owner != self.user_id]
+
+    def covers(self, owner_id: int) -> bool:
+        """Tell whether the rows of this user are covered."""
+        return self.verdict.own if owner_id == self.user_id else self.verdict.others
 
 
-def refuse(model: str, row_id: object) -> NoReturn:
-    """Raise what a caller gets who is logged in and may not: see ACL_ERROR_STATUS."""
+def install_rules(
+    app: Flask, model: str, methods: Mapping[str, str], rules: Iterable[Rule]
+) -> None:
+    """Compile a model's rules, or those that ACLS has in their place, for each of its methods.
+
+    `methods` maps each method's name to its access type.
+    """
+    try:
+        replaced = (app.config["ACLS"] or {}).get(model)
+        rules = list(rules) if replaced is None else parse_rules(replaced, methods)
+    except (ValidationError, ValueError, TypeError) as error:
+        raise ConfigurationError(f"ACLS for {model} cannot be used: {error}") from None
+    compiled = app.extensions.setdefault("rules", {})
+    for method, access in methods.items():
+        compiled[model, method] = MethodRules(rules, method, access)
+
+
+def authorize(model: str, method: str, row_id: object = None) -> Grant:
+    """Return what the caller may do by calling this method; raise what `refusal` returns."""
+    rules: MethodRules = current_app.extensions["rules"][model, method]
+    token = session_token()
+    user_id = None if token is None else token.user_id
+    verdict = rules.verdict(user_id, _roles(token) & rules.roles if rules.roles else ())
+    if not verdict:
+        raise refusal(model, row_id)
+    return Grant(user_id, verdict)
+
+
+def session_token() -> Any:
+    """Return the request's access token, if it is one that a login gave; else None."""
+    token = g.access_token
+    return token if token is not None and token.scope is None else None
+
+
+def require_scope(scope: str) -> Any:
+    """Return the request's access token; raise 401 unless it has this scope."""
+    if g.access_token is None or g.access_token.scope != scope:
+        raise g.token_error or AuthorizationRequired()
+    return g.access_token
+
+
+def refusal(model: str, row_id: object = None) -> HTTPException:
+    """Return 401 for a caller nobody knows, and for one who may not what ACL_ERROR_STATUS says."""
+    if session_token() is None:
+        return g.token_error or AuthorizationRequired()
     status = current_app.config["ACL_ERROR_STATUS"]
     if status == 404:
-        raise ModelNotFound(model, row_id)
-    raise AuthorizationRequired() if status == 401 else AccessDenied()
+        return ModelNotFound(model, row_id)
+    return AuthorizationRequired() if status == 401 else AccessDenied()
+
+
+def _roles(token: Any) -> set[str]:
+    """Return the caller's roles; the token's query knows already who has none."""
+    if token is None or not token.has_roles:
+        return set()
+    if "roles" not in g:
+        g.roles = roles_of(token.user_id)
+    held: set[str] = g.roles
+    return held

@@ -1,4 +1,4 @@
-"""`flask users` and `flask tokens`: what operators do with users by hand."""
+"""`flask users`, `flask tokens` and `flask roles`: what operators do with users by hand."""
 
 import sys
 from collections.abc import Callable
@@ -9,11 +9,15 @@ from flask import Flask
 from flask.cli import AppGroup
 from werkzeug.exceptions import HTTPException
 
+from app.access import roles as access_roles
+
 from . import service
 from .models import User
 
 users = AppGroup("users", help="Create, list and delete users.")
 tokens = AppGroup("tokens", help="Purge and revoke access tokens.")
+
+roles = AppGroup("roles", help="Grant, revoke and list roles.")
 
 realm_option = click.option("--realm", help="The realm of the user.")
 password_option = click.option(
@@ -25,17 +29,23 @@ def init_app(app: Flask) -> None:
     """Register the commands."""
     app.cli.add_command(users)
     app.cli.add_command(tokens)
+    app.cli.add_command(roles)
 
 
 @users.command()
 @click.argument("email")
 @click.option("--username", help="A name to log in with, besides the email.")
 @realm_option
+@click.option("--role", help="A role to grant, such as admin.")
 @password_option
-def create(email: str, username: str | None, realm: str | None, password_stdin: bool) -> None:
+def create(
+    email: str, username: str | None, realm: str | None, role: str | None, password_stdin: bool
+) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
     user = _sentence(service.create_user, email, _password(password_stdin), username, realm)
-    click.echo(f"Created user {user.id}, {user.email}.")
+    if role:
+        access_roles.grant(user.id, role)
+    click.echo(f"Created user {user.id}, {user.email}" + (f", with role {role}." if role else "."))
 
 
 @users.command("list")
@@ -83,6 +93,38 @@ def revoke(email: str, realm: str | None) -> None:
     """End all sessions of the user EMAIL."""
     user = _find(email, realm)
     click.echo(f"Revoked {service.destroy_all_tokens(user.id)} tokens of user {user.id}.")
+
+
+@roles.command()
+@click.argument("email")
+@click.argument("role")
+@realm_option
+def grant(email: str, role: str, realm: str | None) -> None:
+    """Give the user EMAIL the role ROLE, from the next request on."""
+    user = _find(email, realm)
+    done = access_roles.grant(user.id, role)
+    click.echo(
+        f"Granted {role} to user {user.id}." if done else f"User {user.id} has {role} already."
+    )
+
+
+@roles.command("revoke")
+@click.argument("email")
+@click.argument("role")
+@realm_option
+def revoke_role(email: str, role: str, realm: str | None) -> None:
+    """Take the role ROLE from the user EMAIL, from the next request on."""
+    user = _find(email, realm)
+    if not access_roles.revoke(user.id, role):
+        raise click.ClickException(f"User {user.id} does not have the role {role}.")
+    click.echo(f"Revoked {role} from user {user.id}.")
+
+
+@roles.command("list")
+def list_roles() -> None:
+    """List who holds which role: role, user id."""
+    for role, user_id in access_roles.holders():
+        click.echo(f"{role}\t{user_id}")
 
 
 def _password(from_stdin: bool) -> str:

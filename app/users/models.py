@@ -43,7 +43,7 @@ class User(Model):
 
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
     # Empty for users outside any realm: NULLs would not be compared by the unique indexes.
-    realm: Mapped[str] = mapped_column(String(255), default="")
+    realm: Mapped[str] = mapped_column(String(255), default="", info={"null": ""})
     email: Mapped[str] = mapped_column(String(320))
     username: Mapped[str | None] = mapped_column(String(255))
     password_hash: Mapped[str] = mapped_column(String(255))

@@ -1,13 +1,13 @@
 """What can be done with users and their tokens, with plain arguments and no request."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
 from email_validator import EmailNotValidError
 from flask import Flask, current_app
-from sqlalchemy import CursorResult, delete, select, update
+from sqlalchemy import ColumnElement, CursorResult, and_, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import Delete, Update
 
@@ -39,20 +39,22 @@ def create_user(
     email: str, password: str, username: str | None = None, realm: str | None = None
 ) -> User:
     """Store a new user; raise ValidationError for a bad password or a name that is taken."""
-    if current_app.config["REALM_REQUIRED"] and not realm:
-        raise errors.ValidationError({"realm": ["can't be blank"]})
-    email, realm = meaning.stored_email(email), realm or ""
-    check_password(password, email, username)
-    _refuse_taken(realm, email, username)
-    user = User(email=email, username=username, realm=realm, password_hash=hash_password(password))
-    db.session.add(user)
+    user = {"email": email, "password": password, "username": username, "realm": realm}
+    return create_users([user])[0]
+
+
+def create_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
+    """Store new users, all or none, described as for `create_user`."""
+    users = [_new_user(**each) for each in items]
+    db.session.add_all(users)
     try:
         db.session.commit()
     except IntegrityError:
         db.session.rollback()
-        _refuse_taken(realm, email, username)
+        for user in users:
+            _refuse_taken(user.realm, user.email, user.username)
         raise
-    return user
+    return users
 
 
 def get_user(user_id: int) -> User:
@@ -75,30 +77,34 @@ def list_users() -> list[User]:
     return list(db.session.scalars(select(User).order_by(User.id)))
 
 
-def update_user(user_id: int, changes: Mapping[str, Any], keep: str | None = None) -> User:
-    """Change a user's own fields; a new email ends all its tokens but the one with digest `keep`.
+def update_users(
+    conditions: Iterable[ColumnElement[bool]], changes: Mapping[str, Any], keep: str | None = None
+) -> Sequence[User]:
+    """Change the users that fulfil the conditions; return them as they now are.
 
-    Raises ValidationError for a name that is taken, ModelNotFound when the user is gone.
+    A new email is not verified, and ends all tokens but the one with digest `keep`. Raises
+    ValidationError for a name that is taken.
     """
-    user, values = get_user(user_id), dict(changes)
+    chosen, values = list(conditions), dict(changes)
     if "email" in values:
-        values["email"] = meaning.stored_email(values["email"])
-        if values["email"] != user.email:
-            values["email_verified"] = False
-            _delete_tokens(user_id, keep)
-    changed = update(User).where(User.id == user_id).values(values or {"id": user_id})
-    try:
-        row: User | None = db.session.scalar(
-            changed.returning(User), execution_options={"populate_existing": True}
+        email = values["email"] = meaning.stored_email(values["email"])
+        values["email_verified"] = and_(User.email == email, User.email_verified)
+        moved = select(User.id).where(*chosen, User.email != email)
+        _run(
+            delete(AccessToken).where(
+                AccessToken.user_id.in_(moved), AccessToken.digest != (keep or "")
+            )
         )
+    changed = update(User).where(*chosen).values(values).returning(User)
+    try:
+        users = db.session.scalars(changed, execution_options={"populate_existing": True}).all()
         db.session.commit()
     except IntegrityError:
         db.session.rollback()
-        _refuse_taken(user.realm, values.get("email"), values.get("username"), but=user_id)
+        for user in db.session.scalars(select(User).where(*chosen)).all():
+            _refuse_taken(user.realm, values.get("email"), values.get("username"), but=user.id)
         raise
-    if row is None:
-        raise errors.ModelNotFound("user", user_id)
-    return row
+    return users
 
 
 def delete_user(user_id: int) -> int:
@@ -266,6 +272,17 @@ def set_password(user: User, new_password: str) -> None:
     _run(update(User).where(User.id == user.id).values(password_hash=hash_password(new_password)))
     _delete_tokens(user.id)
     db.session.commit()
+
+
+def _new_user(
+    email: str, password: str, username: str | None = None, realm: str | None = None
+) -> User:
+    if current_app.config["REALM_REQUIRED"] and not realm:
+        raise errors.ValidationError({"realm": ["can't be blank"]})
+    email, realm = meaning.stored_email(email), realm or ""
+    check_password(password, email, username)
+    _refuse_taken(realm, email, username)
+    return User(email=email, username=username, realm=realm, password_hash=hash_password(password))
 
 
 def _issue(user_id: int, ttl: float, scope: str | None) -> IssuedToken:

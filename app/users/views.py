@@ -3,45 +3,36 @@
 import json
 from typing import Any
 
-from flask import Blueprint, current_app, g, jsonify, request
+from flask import current_app, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from app.access.policy import refuse, require_owner, require_token
+from app.access.policy import authorize, require_scope, session_token
 from app.errors import AccessTokenRequired
 from app.rest.body import read_body
+from app.rest.endpoints import collection
 
 from . import service
 from .auth import clear_cookie, set_cookie
 from .models import RESET_SCOPE, token_digest
+from .resource import users
 from .schemas import (
     AccessTokenSchema,
     ChangePasswordSchema,
     LoginSchema,
     NewPasswordSchema,
-    RegistrationSchema,
     SessionSchema,
-    UserSchema,
 )
 
-bp = Blueprint("users", __name__)
+bp = collection(users)
 
 ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 NO_CONTENT = ("", 204)
 
 
-@bp.post("")
-def create() -> ResponseReturnValue:
-    """Register a user."""
-    if not current_app.config["REGISTRATION_OPEN"]:
-        require_token()
-        refuse("user", None)
-    user = service.create_user(**RegistrationSchema().load(read_body()))
-    return jsonify(UserSchema().dump(user))
-
-
 @bp.post("/login")
 def login() -> ResponseReturnValue:
     """Log in: exchange credentials for an access token."""
+    authorize(users.name, "login")
     token = service.login(read_body(), include=_included())
     schema = AccessTokenSchema() if token.user is None else LoginSchema()
     response = jsonify(schema.dump(token))
@@ -52,92 +43,63 @@ def login() -> ResponseReturnValue:
 @bp.route("/logout", methods=ANY_METHOD)
 def logout() -> ResponseReturnValue:
     """Log out: end the access token that was presented, or named as `sid`."""
+    authorize(users.name, "logout")
     service.end_session(_token_to_end())
     response = current_app.make_response(NO_CONTENT)
     clear_cookie(response)
     return response
 
 
-@bp.post("/reset")
+@bp.post("/reset", endpoint="resetPassword")
 def request_reset() -> ResponseReturnValue:
     """Ask for a password reset; the answer is the same whether the email is known or not."""
+    authorize(users.name, "resetPassword")
     body = read_body()
     service.request_password_reset(body.get("email"), body.get("realm"))
     return jsonify({})
 
 
-@bp.post("/reset-password")
+@bp.post("/reset-password", endpoint="setPassword")
 def reset_password() -> ResponseReturnValue:
     """Set a new password with a reset token."""
-    token = require_token(RESET_SCOPE)
+    authorize(users.name, "setPassword")
+    token = require_scope(RESET_SCOPE)
     data = NewPasswordSchema().load(read_body())
     service.reset_password(token.digest, **data)
     return NO_CONTENT
 
 
-@bp.post("/change-password")
+@bp.post("/change-password", endpoint="changePassword")
 def change_password() -> ResponseReturnValue:
     """Set a new password with the old one; the user's other sessions end."""
-    token = require_token()
+    authorize(users.name, "changePassword")
+    token = session_token()
     data = ChangePasswordSchema().load(read_body())
     service.change_password(token.user_id, keep=token.digest, **data)
     return NO_CONTENT
 
 
-@bp.get("/<user_id>")
-def show(user_id: str) -> ResponseReturnValue:
-    """Show the caller's own record."""
-    user = service.get_user(require_owner(user_id))
-    return jsonify(UserSchema().dump(user))
+@bp.get("/<id>/accessTokens", endpoint="__get__accessTokens")
+def sessions(id: str) -> ResponseReturnValue:
+    """List a user's sessions."""
+    user_id = users.reach("__get__accessTokens", id)[0]
+    dump, mine = SessionSchema().dump, session_token().digest
+    tokens = service.list_sessions(user_id)
+    return jsonify([{**dump(each), "current": each.digest == mine} for each in tokens])
 
 
-@bp.patch("/<user_id>")
-def change(user_id: str) -> ResponseReturnValue:
-    """Change some fields of the caller's own record."""
-    return _update(user_id, partial=True)
-
-
-@bp.put("/<user_id>")
-def replace(user_id: str) -> ResponseReturnValue:
-    """Replace the caller's own record; fields that are not sent go back to their default."""
-    return _update(user_id, partial=False)
-
-
-@bp.delete("/<user_id>")
-def delete(user_id: str) -> ResponseReturnValue:
-    """Delete the caller, with all tokens and to-dos."""
-    return jsonify({"count": service.delete_user(require_owner(user_id))})
-
-
-@bp.get("/<user_id>/accessTokens")
-def sessions(user_id: str) -> ResponseReturnValue:
-    """List the caller's sessions."""
-    tokens = service.list_sessions(require_owner(user_id))
-    schema = SessionSchema()
-    return jsonify(
-        [{**schema.dump(each), "current": each.digest == g.access_token.digest} for each in tokens]
-    )
-
-
-@bp.delete("/<user_id>/accessTokens/<handle>")
-def revoke(user_id: str, handle: str) -> ResponseReturnValue:
-    """End one of the caller's sessions."""
-    service.revoke_session(require_owner(user_id), handle)
+@bp.delete("/<id>/accessTokens/<handle>", endpoint="__destroyById__accessTokens")
+def revoke(id: str, handle: str) -> ResponseReturnValue:
+    """End one of a user's sessions."""
+    service.revoke_session(users.reach("__destroyById__accessTokens", id)[0], handle)
     return NO_CONTENT
 
 
-@bp.delete("/<user_id>/accessTokens")
-def revoke_all(user_id: str) -> ResponseReturnValue:
-    """End all of the caller's sessions, this one too."""
-    service.destroy_all_tokens(require_owner(user_id))
+@bp.delete("/<id>/accessTokens", endpoint="__delete__accessTokens")
+def revoke_all(id: str) -> ResponseReturnValue:
+    """End all of a user's sessions."""
+    service.destroy_all_tokens(users.reach("__delete__accessTokens", id)[0])
     return NO_CONTENT
-
-
-def _update(user_id: str, partial: bool) -> ResponseReturnValue:
-    owner = require_owner(user_id)
-    changes = UserSchema().load(read_body(), partial=partial)
-    user = service.update_user(owner, changes, keep=g.access_token.digest)
-    return jsonify(UserSchema().dump(user))
 
 
 def _included() -> list[Any]:
@@ -157,6 +119,6 @@ def _token_to_end() -> str:
     sid = read_body().get("sid")
     if isinstance(sid, str) and sid:
         return token_digest(sid)
-    if g.access_token is None or g.access_token.scope is not None:
+    if (token := session_token()) is None:
         raise g.token_error or AccessTokenRequired()
-    return str(g.access_token.digest)
+    return str(token.digest)

@@ -1,4 +1,4 @@
-"""Users, access tokens and to-dos."""
+"""Users, access tokens, to-dos and roles."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,7 +13,7 @@ time = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Create the three tables."""
+    """Create the tables."""
     op.create_table(
         "users",
         sa.Column("id", row_id, nullable=False),
@@ -62,9 +62,32 @@ def upgrade() -> None:
     )
     op.create_index("ix_todos_owner_id_id", "todos", ["owner_id", "id"])
 
+    op.create_table(
+        "roles",
+        sa.Column("id", row_id, nullable=False),
+        sa.Column("name", sa.String(255), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_roles"),
+        sa.UniqueConstraint("name", name="uq_roles_name"),
+    )
+    op.create_table(
+        "role_mappings",
+        sa.Column("user_id", row_id, nullable=False),
+        sa.Column("role_id", row_id, nullable=False),
+        sa.PrimaryKeyConstraint("user_id", "role_id", name="pk_role_mappings"),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.id"], name="fk_role_mappings_user_id", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["role_id"], ["roles.id"], name="fk_role_mappings_role_id", ondelete="CASCADE"
+        ),
+    )
+    op.create_index("ix_role_mappings_role_id", "role_mappings", ["role_id"])
+
 
 def downgrade() -> None:
-    """Drop the three tables, and everything in them."""
+    """Drop all tables, and everything in them."""
+    op.drop_table("role_mappings")
+    op.drop_table("roles")
     op.drop_table("todos")
     op.drop_table("access_tokens")
     op.drop_table("users")

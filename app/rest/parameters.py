@@ -1,0 +1,88 @@
+"""Read structured query parameters: `?filter=<JSON>` or `?filter[where][title]=...`."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from flask import request
+
+from app.errors import InvalidFilter, TooDeep
+
+from .body import check_text, parse_json
+
+# How deep a filter may nest; the reference's figure.
+MAX_DEPTH = 12
+BRACKETS = re.compile(r"\[([^\]]*)\]")
+
+
+def read_parameter(name: str) -> dict[str, Any] | None:
+    """Return the object that the query has under this name, None if it has none.
+
+    Values in brackets stay text; a name that repeats, or ends in `[]`, is a list.
+    """
+    try:
+        value = _read_json(name) if name in request.args else _read_brackets(name)
+    except ValueError as error:
+        raise InvalidFilter(f"{name} cannot be read: {error}.") from None
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise InvalidFilter(f"{name} must be an object.")
+    _check_depth(name, value)
+    return value
+
+
+def as_list(value: Any, where: str) -> list[Any]:
+    """Return a list that may have come in brackets as `{"0": ..., "1": ...}`."""
+    if isinstance(value, dict) and list(value) == [str(index) for index in range(len(value))]:
+        value = list(value.values())
+    if not isinstance(value, list):
+        raise InvalidFilter(f"{where} must be a list.")
+    return value
+
+
+def _read_json(name: str) -> Any:
+    texts = request.args.getlist(name)
+    if len(texts) > 1:
+        raise InvalidFilter(f"{name} is given {len(texts)} times.")
+    return parse_json(texts[0]) if texts[0].strip() else None
+
+
+def _read_brackets(name: str) -> dict[str, Any] | None:
+    tree: dict[str, Any] = {}
+    for path, value in _bracket_paths(name):
+        check_text([path, value])
+        _put(tree, path, value)
+    return tree or None
+
+
+def _bracket_paths(name: str) -> Iterator[tuple[list[str], Any]]:
+    for key, values in request.args.lists():
+        if key.startswith(f"{name}["):
+            path = BRACKETS.findall(key)
+            if len(path) > MAX_DEPTH + 1:
+                raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
+            if f"{name}{''.join(f'[{step}]' for step in path)}" != key:
+                raise InvalidFilter(f"{key} has brackets that do not match.")
+            is_list = len(values) > 1 or path[-1] == ""
+            yield [step for step in path if step], values if is_list else values[0]
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    if not path:
+        raise InvalidFilter("A parameter with empty brackets names nothing.")
+    for step in path[:-1]:
+        tree = tree.setdefault(step, {})
+        if not isinstance(tree, dict):
+            raise InvalidFilter(f"{step} is given a value and something inside it.")
+    if path[-1] in tree:
+        raise InvalidFilter(f"{path[-1]} is given twice.")
+    tree[path[-1]] = value
+
+
+def _check_depth(name: str, value: Any, depth: int = 0) -> None:
+    if depth > MAX_DEPTH:
+        raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        _check_depth(name, each, depth + 1)

@@ -1,0 +1,199 @@
+"""A model with its schema and rules: what the endpoints of a collection are made of."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
+
+from app.access.policy import Grant, authorize, refusal
+from app.access.rules import Rule
+from app.errors import MalformedBody, ModelNotFound
+from app.extensions import db
+
+from .fields import Schema
+from .filters import Filter
+from .ids import row_id
+from .where import Column
+
+Conditions = Iterable[ColumnElement[bool]]
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Rows of another resource that belong to a row here, or the one row that this belongs to."""
+
+    # The name of the other resource.
+    target: str
+    # The attribute that joins the two: of the target for many, of this model for one.
+    foreign_key: str
+    many: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Resource:
+    """What the service needs to know of a collection to serve it."""
+
+    name: str
+    singular: str
+    model: type[Any]
+    schema: type[Schema]
+    # Who may call which method; a function of the settings.
+    rules: Callable[[Mapping[str, Any]], Sequence[Rule]]
+    # The column that says whose a row is, for rules that speak of $owner.
+    owner: Column | None = None
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    # What creating takes, where that is more than the schema says.
+    create_schema: type[Schema] | None = None
+    # How rows are created and changed, where that is more than storing values.
+    insert_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
+    update_with: Callable[[Conditions, Values], Sequence[Any]] | None = None
+    # Rows that one request may create.
+    largest_create: int = 1000
+    # Methods beyond those that every model has, with their access types.
+    methods: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Column:
+        """The column that identifies a row."""
+        key: Column = self.model.id
+        return key
+
+    @property
+    def owns_itself(self) -> bool:
+        """Whether the id of a row is its owner's, as it is with users."""
+        return self.owner is self.key
+
+    @cached_property
+    def shape(self) -> Schema:
+        """The schema of answers and changes."""
+        return self.schema()
+
+    @cached_property
+    def create_shape(self) -> Schema:
+        """The schema of what creates a row."""
+        return (self.create_schema or self.schema)()
+
+    @cached_property
+    def properties(self) -> dict[str, Column]:
+        """The columns that clients may read, filter and order by, under their names on the wire."""
+        columns = {
+            shape.data_key or name: getattr(self.model, shape.attribute or name, None)
+            for name, shape in self.shape.dump_fields.items()
+        }
+        return {name: column for name, column in columns.items() if column is not None}
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns that answers are made of, and no others."""
+        return list(self.properties.values())
+
+    def parse(self, raw: Mapping[str, Any] | None) -> Filter:
+        """Read a filter for this resource; raise InvalidFilter."""
+        return Filter.parse(raw, self.properties, self.key)
+
+    def reach(self, method: str, text: str) -> tuple[int, Grant]:
+        """Return the id in a path, and the caller's permission to call the method there.
+
+        Raises ModelNotFound for what is no id, or what `refusal` returns.
+        """
+        grant = authorize(self.name, method, text)
+        number = row_id(self.singular, text)
+        if self.owns_itself and not grant.covers(number):
+            raise refusal(self.name, text)
+        return number, grant
+
+    def find(self, conditions: Conditions, wanted: Filter) -> Sequence[Any]:
+        """Return the rows that a filter wants, and one beyond its limit if there are more."""
+        statement = select(*self.columns).where(*conditions, *wanted.conditions)
+        ordered = statement.order_by(*wanted.order).limit(wanted.limit + 1).offset(wanted.skip)
+        return db.session.execute(ordered).all()
+
+    def get(self, row_id: int, conditions: Conditions) -> Any:
+        """Return one row; raise ModelNotFound."""
+        statement = select(*self.columns).where(self.key == row_id, *conditions)
+        return self.found(row_id, db.session.execute(statement).first())
+
+    def count(self, conditions: Conditions) -> int:
+        """Return how many rows fulfil the conditions."""
+        statement = select(func.count()).select_from(self.model).where(*conditions)
+        return db.session.scalar(statement) or 0
+
+    def create(self, body: Values | list[Any], owner_id: int | None, **fixed: Any) -> Sequence[Any]:
+        """Create one row, or all of a list or none, as a client described them.
+
+        They belong to `owner_id`, and `fixed` is what the client has no say in. Raises
+        ValidationError, naming the item of a list as well.
+        """
+        many = isinstance(body, list)
+        if many and len(body) > self.largest_create:
+            raise MalformedBody(f"The array must not have more than {self.largest_create} items.")
+        loaded = self.create_shape.load(body, many=many)
+        if self.owner is not None and not self.owns_itself:
+            fixed = {self.owner.key: owner_id, **fixed}
+        items = [{**each, **fixed} for each in (loaded if many else [loaded])]
+        return self._insert(items) if items else []
+
+    def change(self, row_id: int, scope: Conditions, body: Values, partial: bool) -> Any:
+        """Change one row within a scope as a client described it, or replace it; return it.
+
+        Raises ModelNotFound or ValidationError.
+        """
+        body = self._without_echo(row_id, scope, body)
+        values = self.shape.load(body, partial=partial)
+        if not values:
+            return self.get(row_id, scope)
+        rows = self.update([self.key == row_id, *scope], values)
+        return self.found(row_id, rows[0] if rows else None)
+
+    def _without_echo(self, row_id: int, scope: Conditions, body: Values) -> Values:
+        """Leave out what only the service sets, where a client sends back what it was given."""
+        read_only = self.properties.keys() - {
+            shape.data_key or name for name, shape in self.shape.load_fields.items()
+        }
+        if read_only.isdisjoint(body):
+            return body
+        current = self.shape.dump(self.get(row_id, scope))
+        return {
+            name: value
+            for name, value in body.items()
+            if name not in read_only or value != current[name]
+        }
+
+    def _insert(self, items: Sequence[Values]) -> Sequence[Any]:
+        if self.insert_with:
+            return self.insert_with(items)
+        statement = insert(self.model).returning(*self.columns, sort_by_parameter_order=True)
+        rows = db.session.execute(statement, items).all()
+        db.session.commit()
+        return rows
+
+    def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
+        """Change every row that fulfils the conditions; return them as they now are."""
+        if self.update_with:
+            return self.update_with(conditions, values)
+        statement = update(self.model).where(*conditions).values(values)
+        rows = db.session.execute(statement.returning(*self.columns)).all()
+        db.session.commit()
+        return rows
+
+    def delete(self, conditions: Conditions) -> int:
+        """Delete the rows that fulfil the conditions; return how many those were."""
+        gone = db.session.scalars(delete(self.model).where(*conditions).returning(self.key)).all()
+        db.session.commit()
+        return len(gone)
+
+    def found(self, row_id: object, row: Any) -> Any:
+        """Return the row; raise ModelNotFound if there is none."""
+        if row is None:
+            raise ModelNotFound(self.singular, row_id)
+        return row
+
+
+def resource_named(name: str) -> Resource:
+    """Return one of the app's resources."""
+    resource: Resource = current_app.extensions["resources"][name]
+    return resource

@@ -1,0 +1,231 @@
+"""Translate a `where` of LoopBack's filter language into SQL conditions with bound values.
+
+Both databases give the same rows: text compares by code point, `like` heeds case and `ilike`
+ignores that of A to Z, and a missing value differs from every value.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, and_, collate, false, func, or_, true
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.errors import InvalidFilter
+from app.extensions import db
+
+from .parameters import as_list
+
+Column = InstrumentedAttribute[Any]
+Properties = Mapping[str, Column]
+# Makes a condition of the place (for errors), the column and the operand.
+Operator = Callable[[str, Column, Any], ColumnElement[bool]]
+
+# Items that the lists of one filter may have together.
+MAX_ITEMS = 1000
+# What the database holds: a 64-bit signed integer.
+INTEGERS = range(-(2**63), 2**63)
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+ESCAPE = "\\"
+
+
+def translate(where: Any, properties: Properties) -> ColumnElement[bool]:
+    """Return the condition of a `where`; raise InvalidFilter naming what does not fit."""
+    if _count_items(where) > MAX_ITEMS:
+        raise InvalidFilter(f"where has more than {MAX_ITEMS} list items.")
+    return _all_of(where, properties)
+
+
+def text_order(column: Column) -> ColumnElement[Any]:
+    """Return a column that sorts and compares by code point, which SQLite does by itself."""
+    if isinstance(column.type, String) and db.engine.dialect.name != "sqlite":
+        return collate(column, "C")
+    return column.expression
+
+
+def find_property(name: str, properties: Properties) -> Column:
+    """Return the column of a property; raise InvalidFilter."""
+    if name not in properties:
+        raise InvalidFilter(f"There is no property {name!r}; there are {', '.join(properties)}.")
+    return properties[name]
+
+
+def _count_items(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(_count_items(each) for each in value.values())
+    if isinstance(value, list):
+        return len(value) + sum(_count_items(each) for each in value)
+    return 0
+
+
+def _all_of(where: Any, properties: Properties) -> ColumnElement[bool]:
+    if not isinstance(where, dict):
+        raise InvalidFilter("where must be an object.")
+    return and_(true(), *(_one(name, value, properties) for name, value in where.items()))
+
+
+def _one(name: str, value: Any, properties: Properties) -> ColumnElement[bool]:
+    if name in ("and", "or"):
+        clauses = [_all_of(each, properties) for each in as_list(value, name)]
+        return and_(true(), *clauses) if name == "and" else or_(false(), *clauses)
+    column = find_property(name, properties)
+    if not isinstance(value, dict):
+        value = {"eq": value}
+    return and_(true(), *(_apply(name, column, *each) for each in value.items()))
+
+
+def _apply(name: str, column: Column, word: str, value: Any) -> ColumnElement[bool]:
+    if word not in OPERATORS:
+        known = ", ".join(OPERATORS)
+        raise InvalidFilter(f"{name} has no operator {word!r}; there are {known}.")
+    return OPERATORS[word](f"{name}.{word}", column, value)
+
+
+def _equal(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+    value = coerce(place, column, value)
+    return column.is_(None) if value is None else column == value
+
+
+def _unequal(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+    return column.is_distinct_from(coerce(place, column, value))
+
+
+def _compare(relation: Callable[[Any, Any], Any]) -> Operator:
+    def compare(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+        condition: ColumnElement[bool] = relation(
+            text_order(column), _present(place, column, value)
+        )
+        return condition
+
+    return compare
+
+
+def _between(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+    ends = as_list(value, place)
+    if len(ends) != 2:
+        raise InvalidFilter(f"{place} must be a list of two.")
+    low, high = (_present(place, column, end) for end in ends)
+    return text_order(column).between(low, high)
+
+
+def _any_of(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+    values = [coerce(place, column, each) for each in as_list(value, place)]
+    found = column.in_([each for each in values if each is not None])
+    return found | column.is_(None) if None in values else found
+
+
+def _none_of(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+    return _any_of(place, column, value).is_not(true())
+
+
+def _like(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+    pattern = _pattern(place, column, value)
+    if db.engine.dialect.name == "sqlite":
+        # SQLite's LIKE ignores case, its GLOB does not.
+        return column.bool_op("GLOB")(_as_glob(pattern))
+    return column.like(pattern, escape=ESCAPE)
+
+
+def _ilike(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+    pattern = _pattern(place, column, value).encode()
+    folded = re.sub(rb"[A-Z]+", lambda match: match[0].lower(), pattern).decode()
+    return func.lower(text_order(column)).like(folded, escape=ESCAPE)
+
+
+def _not(like: Operator) -> Operator:
+    def unlike(place: str, column: Column, value: Any) -> ColumnElement[bool]:
+        return like(place, column, value).is_not(true())
+
+    return unlike
+
+
+OPERATORS: dict[str, Operator] = {
+    "eq": _equal,
+    "neq": _unequal,
+    "gt": _compare(operator.gt),
+    "gte": _compare(operator.ge),
+    "lt": _compare(operator.lt),
+    "lte": _compare(operator.le),
+    "between": _between,
+    "inq": _any_of,
+    "nin": _none_of,
+    "like": _like,
+    "nlike": _not(_like),
+    "ilike": _ilike,
+    "nilike": _not(_ilike),
+}
+
+
+def coerce(place: str, column: Column, value: Any) -> Any:
+    """Return a value as the column's type, or what stands for null there; raise InvalidFilter."""
+    if value is None:
+        return column.info.get("null")
+    kind = column.type.python_type
+    try:
+        return COERCIONS[kind](value)
+    except (ValueError, OverflowError):
+        raise InvalidFilter(f"{place} must be {NAMES[kind]}.") from None
+
+
+def _present(place: str, column: Column, value: Any) -> Any:
+    if value is None:
+        raise InvalidFilter(f"{place} must not be null.")
+    return coerce(place, column, value)
+
+
+def _pattern(place: str, column: Column, value: Any) -> str:
+    """Return a pattern of `%`, `_` and backslash as escape; one at the end stands for itself."""
+    if column.type.python_type is not str or not isinstance(value, str):
+        raise InvalidFilter(f"{place} must compare text with a text.")
+    trailing = len(value) - len(value.rstrip(ESCAPE))
+    return value + ESCAPE if trailing % 2 else value
+
+
+def _as_glob(pattern: str) -> str:
+    """Rewrite a LIKE pattern for GLOB."""
+    pieces = re.findall(r"\\.|[^\\]", pattern, re.DOTALL)
+    wild = {"%": "*", "_": "?"}
+    return "".join(wild.get(piece) or re.sub(r"([*?[])", r"[\1]", piece[-1]) for piece in pieces)
+
+
+def _as_integer(value: Any) -> int:
+    if isinstance(value, str) and WHOLE_NUMBER.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in INTEGERS:
+        raise ValueError
+    return value
+
+
+def _as_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _as_flag(value: Any) -> bool:
+    if isinstance(value, str):
+        value = {"true": True, "false": False}.get(value)
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _as_time(value: Any) -> datetime:
+    time = datetime.fromisoformat(_as_text(value))
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+COERCIONS: dict[type, Callable[[Any], Any]] = {
+    int: _as_integer,
+    str: _as_text,
+    bool: _as_flag,
+    datetime: _as_time,
+}
+NAMES = {
+    int: "a whole number",
+    str: "a text",
+    bool: "true or false",
+    datetime: "a time like 2026-01-02T03:04:05.678Z",
+}

@@ -1,0 +1,78 @@
+"""Users as REST endpoints: registration is open, and everybody owns the own record."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from flask import g
+from sqlalchemy import ColumnElement
+
+from app.access.roles import ADMIN
+from app.access.rules import AUTHENTICATED, EVERYONE, EXECUTE, OWNER, READ, WRITE, Rule, allow
+from app.rest.resource import Relation, Resource
+
+from . import service
+from .models import User
+from .schemas import RegistrationSchema, UserSchema
+
+# What registered users may do with their own record, sessions and to-dos.
+OWN = (
+    "findById",
+    "exists",
+    "patchAttributes",
+    "replaceById",
+    "deleteById",
+    "__get__accessTokens",
+    "__destroyById__accessTokens",
+    "__delete__accessTokens",
+    "__get__todos",
+    "__create__todos",
+    "__count__todos",
+    "__findById__todos",
+    "__updateById__todos",
+    "__destroyById__todos",
+)
+
+
+def rules(settings: Mapping[str, Any]) -> list[Rule]:
+    """Say who may do what; registration is everybody's unless REGISTRATION_OPEN is false."""
+    registration = [allow(EVERYONE, "create")] if settings["REGISTRATION_OPEN"] else []
+    return [
+        *registration,
+        # These ask for credentials or a token of their own.
+        allow(EVERYONE, "login", "logout", "resetPassword", "setPassword"),
+        allow(AUTHENTICATED, "changePassword"),
+        allow(OWNER, *OWN),
+        allow(ADMIN),
+    ]
+
+
+def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Sequence[User]:
+    """Change users; the caller's own session outlives a change of email."""
+    token = g.access_token
+    return service.update_users(conditions, values, keep=token.digest if token else None)
+
+
+users = Resource(
+    name="users",
+    singular="user",
+    model=User,
+    schema=UserSchema,
+    rules=rules,
+    owner=User.id,
+    relations={"todos": Relation("todos", foreign_key="owner_id")},
+    create_schema=RegistrationSchema,
+    insert_with=service.create_users,
+    update_with=update,
+    # Each costs a password hash.
+    largest_create=20,
+    methods={
+        "login": EXECUTE,
+        "logout": EXECUTE,
+        "resetPassword": EXECUTE,
+        "setPassword": EXECUTE,
+        "changePassword": EXECUTE,
+        "__get__accessTokens": READ,
+        "__destroyById__accessTokens": WRITE,
+        "__delete__accessTokens": WRITE,
+    },
+)
