@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from sqlalchemy import ColumnElement, String, and_, collate, false, func, or_, true
@@ -163,6 +164,8 @@ def coerce(place: str, column: Column, value: Any) -> Any:
     if value is None:
         return column.info.get("null")
     kind = column.type.python_type
+    if kind not in COERCIONS:
+        raise InvalidFilter(f"{place} cannot be: that property is not for filters.")
     try:
         return COERCIONS[kind](value)
     except (ValueError, OverflowError):
@@ -198,6 +201,13 @@ def _as_integer(value: Any) -> int:
     return value
 
 
+def _as_number(value: Any) -> float:
+    number = float(value) if isinstance(value, str | int) else value
+    if isinstance(value, bool) or not isinstance(number, float) or not isfinite(number):
+        raise ValueError
+    return number
+
+
 def _as_text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError
@@ -219,12 +229,14 @@ def _as_time(value: Any) -> datetime:
 
 COERCIONS: dict[type, Callable[[Any], Any]] = {
     int: _as_integer,
+    float: _as_number,
     str: _as_text,
     bool: _as_flag,
     datetime: _as_time,
 }
 NAMES = {
     int: "a whole number",
+    float: "a number",
     str: "a text",
     bool: "true or false",
     datetime: "a time like 2026-01-02T03:04:05.678Z",
