@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import config, errors, extensions, mail
+from app.access.policy import check_acls
 from app.config import ConfigurationError
 from app.extensions import db
 from app.ops import headers
@@ -43,6 +44,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     root = app.config["REST_API_ROOT"]
     serve(app, users, views.bp)
     serve(app, todos, collection(todos))
+    check_acls(app, app.extensions["resources"])
     app.register_blueprint(pages.bp)
 
     app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]

@@ -1,6 +1,6 @@
 """May the caller of this request call this method, and on which rows?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,13 @@ def install_rules(
     compiled = app.extensions.setdefault("rules", {})
     for method, access in methods.items():
         compiled[model, method] = MethodRules(rules, method, access)
+
+
+def check_acls(app: Flask, models: Collection[str]) -> None:
+    """Raise ConfigurationError for rules of a model that does not exist."""
+    for model in app.config["ACLS"] or {}:
+        if model not in models:
+            raise ConfigurationError(f"ACLS has rules for {model}; there are {', '.join(models)}")
 
 
 def authorize(model: str, method: str, row_id: object = None) -> Grant:

@@ -30,8 +30,9 @@ class Endpoints:
 
     def create(self) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
-        body, grant = read_items(), self._authorize("create")
-        objects = render(self.resource, self.resource.create(body, grant.user_id))
+        own = self.resource.owned_by(self._authorize("create").user_id)
+        body = read_items()
+        objects = render(self.resource, self.resource.create(body, own))
         return jsonify(objects if isinstance(body, list) else objects[0])
 
     def find(self) -> ResponseReturnValue:
@@ -126,8 +127,8 @@ class Endpoints:
 
     def _create(self, body: Values) -> ResponseReturnValue:
         """Create the row of an upsert, which takes the permission to create one."""
-        grant = self._authorize("create")
-        return self._one(self.resource.create(body, grant.user_id)[0])
+        own = self.resource.owned_by(self._authorize("create").user_id)
+        return self._one(self.resource.create(body, own)[0])
 
     def _upsert(self, method: str, partial: bool) -> ResponseReturnValue:
         grant = self._authorize(method)

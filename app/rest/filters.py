@@ -98,7 +98,7 @@ def _fields(given: Any, properties: Properties) -> set[str] | None:
         return None
     if isinstance(given, str):
         given = [given]
-    if isinstance(given, list) or "0" in given:
+    if not isinstance(given, dict) or "0" in given:
         given = {_text("fields", name): True for name in as_list(given, "fields")}
     for name, keep in given.items():
         find_property(name, properties)

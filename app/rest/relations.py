@@ -1,12 +1,10 @@
 """The endpoints of the rows that belong to a row: `/users/7/todos`."""
 
-from typing import Any
-
 from flask import Blueprint, jsonify
 from flask.typing import ResponseReturnValue
 from sqlalchemy import ColumnElement
 
-from app.access.policy import authorize
+from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
 
 from .answers import answer_page, render
@@ -52,31 +50,32 @@ class RelationEndpoints:
 
     def find(self, id: str) -> ResponseReturnValue:
         """List the rows that belong to the parent."""
-        _, conditions = self._reach(id, "get", "find")
+        conditions = self._rows(id, "get", "find")
         wanted = self.target.parse(read_parameter("filter"))
         return answer_page(self.target, self.target.find(conditions, wanted), wanted)
 
     def create(self, id: str) -> ResponseReturnValue:
         """Create a row that belongs to the parent."""
-        parent_id, _ = self._reach(id, "create", "create")
-        rows = self.target.create(read_body(), parent_id, **{self.foreign_key: parent_id})
+        parent_id, grant = self._reach(id, "create", "create")
+        own = self.target.owned_by(grant.user_id)
+        rows = self.target.create(read_body(), {**own, self.foreign_key: parent_id})
         return jsonify(render(self.target, rows)[0])
 
     def count(self, id: str) -> ResponseReturnValue:
         """Count the rows that belong to the parent."""
-        _, conditions = self._reach(id, "count", "count")
+        conditions = self._rows(id, "count", "count")
         wanted = self.target.parse({"where": read_parameter("where")})
         return jsonify({"count": self.target.count([*conditions, *wanted.conditions])})
 
     def find_by_id(self, id: str, fk: str) -> ResponseReturnValue:
         """Show one row that belongs to the parent."""
-        _, conditions = self._reach(id, "findById", "findById")
+        conditions = self._rows(id, "findById", "findById")
         row = self.target.get(row_id(self.target.singular, fk), conditions)
         return jsonify(render(self.target, [row])[0])
 
     def update_by_id(self, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
-        _, conditions = self._reach(id, "updateById", "patchAttributes")
+        conditions = self._rows(id, "updateById", "patchAttributes")
         changed = self.target.change(
             row_id(self.target.singular, fk), conditions, read_body(), partial=True
         )
@@ -84,23 +83,25 @@ class RelationEndpoints:
 
     def destroy_by_id(self, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
-        _, conditions = self._reach(id, "destroyById", "deleteById")
+        conditions = self._rows(id, "destroyById", "deleteById")
         number = row_id(self.target.singular, fk)
         self.target.found(fk, self.target.delete([self.target.key == number, *conditions]) or None)
         return "", 204
 
-    def _reach(
-        self, text: str, method: str, target_method: str
-    ) -> tuple[int, list[ColumnElement[bool]]]:
-        """Return the parent's id, and the conditions of the rows within reach."""
+    def _reach(self, text: str, method: str, target_method: str) -> tuple[int, Grant]:
+        """Return the parent's id, and what the caller may do with the target's rows."""
         parent = self.parent
         parent_id, grant = parent.reach(f"__{method}__{self.name}", text)
         # The caller exists, as the token tells; whether others do must be asked.
         if not parent.owns_itself or parent_id != grant.user_id:
             parent.get(parent_id, grant.scope(parent.owner))
-        target_grant = authorize(self.target_name, target_method)
-        belongs: Any = getattr(self.target.model, self.foreign_key) == parent_id
-        return parent_id, [belongs, *target_grant.scope(self.target.owner)]
+        return parent_id, authorize(self.target_name, target_method)
+
+    def _rows(self, text: str, method: str, target_method: str) -> list[ColumnElement[bool]]:
+        """Return the conditions of the parent's rows that are within the caller's reach."""
+        parent_id, grant = self._reach(text, method, target_method)
+        belongs: ColumnElement[bool] = getattr(self.target.model, self.foreign_key) == parent_id
+        return [belongs, *grant.scope(self.target.owner)]
 
 
 def relation_endpoints(resource: Resource) -> list[RelationEndpoints]:

@@ -122,18 +122,20 @@ class Resource:
         statement = select(func.count()).select_from(self.model).where(*conditions)
         return db.session.scalar(statement) or 0
 
-    def create(self, body: Values | list[Any], owner_id: int | None, **fixed: Any) -> Sequence[Any]:
+    def owned_by(self, user_id: int | None) -> Values:
+        """Return what makes a new row this user's."""
+        return {} if self.owner is None or self.owns_itself else {self.owner.key: user_id}
+
+    def create(self, body: Values | list[Any], fixed: Values) -> Sequence[Any]:
         """Create one row, or all of a list or none, as a client described them.
 
-        They belong to `owner_id`, and `fixed` is what the client has no say in. Raises
-        ValidationError, naming the item of a list as well.
+        `fixed` is what the client has no say in. Raises ValidationError, naming the item of a
+        list as well.
         """
         many = isinstance(body, list)
         if many and len(body) > self.largest_create:
             raise MalformedBody(f"The array must not have more than {self.largest_create} items.")
         loaded = self.create_shape.load(body, many=many)
-        if self.owner is not None and not self.owns_itself:
-            fixed = {self.owner.key: owner_id, **fixed}
         items = [{**each, **fixed} for each in (loaded if many else [loaded])]
         return self._insert(items) if items else []
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, and_, collate, false, func, or_, true
+from sqlalchemy import ColumnElement, String, and_, collate, false, func, literal, or_, true
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.errors import InvalidFilter
@@ -108,7 +108,8 @@ def _between(place: str, column: Column, value: Any) -> ColumnElement[bool]:
     if len(ends) != 2:
         raise InvalidFilter(f"{place} must be a list of two.")
     low, high = (_present(place, column, end) for end in ends)
-    return text_order(column).between(low, high)
+    ordered = text_order(column)
+    return and_(ordered >= low, ordered <= high)
 
 
 def _any_of(place: str, column: Column, value: Any) -> ColumnElement[bool]:
@@ -172,10 +173,11 @@ def coerce(place: str, column: Column, value: Any) -> Any:
         raise InvalidFilter(f"{place} must be {NAMES[kind]}.") from None
 
 
-def _present(place: str, column: Column, value: Any) -> Any:
+def _present(place: str, column: Column, value: Any) -> ColumnElement[Any]:
+    """Return a value as a bound parameter, which SQLAlchemy makes of true and false only so."""
     if value is None:
         raise InvalidFilter(f"{place} must not be null.")
-    return coerce(place, column, value)
+    return literal(coerce(place, column, value), column.type)
 
 
 def _pattern(place: str, column: Column, value: Any) -> str:

@@ -46,10 +46,13 @@ def create_user(
 def create_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
     """Store new users, all or none, described as for `create_user`."""
     users = [_new_user(**each) for each in items]
-    db.session.add_all(users)
     try:
+        for user in users:
+            _refuse_taken(user.realm, user.email, user.username)
+            db.session.add(user)
         db.session.commit()
     except IntegrityError:
+        # Somebody was faster; the look above says who has the name now.
         db.session.rollback()
         for user in users:
             _refuse_taken(user.realm, user.email, user.username)
@@ -281,7 +284,6 @@ def _new_user(
         raise errors.ValidationError({"realm": ["can't be blank"]})
     email, realm = meaning.stored_email(email), realm or ""
     check_password(password, email, username)
-    _refuse_taken(realm, email, username)
     return User(email=email, username=username, realm=realm, password_hash=hash_password(password))
 
 

@@ -1,0 +1,208 @@
+"""Every route of the API, called by everybody: who gets what."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import delete, insert
+
+from app.access.roles import Role, RoleMapping
+from app.extensions import db, now
+from app.todos.models import Todo
+from app.users.models import RESET_SCOPE, AccessToken, User
+from app.users.passwords import hash_password
+from tests.conftest import PASSWORD
+
+# High enough that what a call creates never has the same.
+OWNER, OTHER, CLERK, ADMIN, DELETED = 1001, 1002, 1003, 1004, 1005
+TODO = 2001
+HANDLE = "0123456789abcdef"
+
+# The callers, in the order of the columns below. The clerk has a role that no rule speaks of.
+CALLERS = ["anonymous", "owner", "other", "clerk", "admin", "expired", "reset", "deleted"]
+
+OPEN = [200, 200, 200, 200, 200, 200, 200, 200]
+LOGGED_IN = [401, 200, 200, 200, 200, 401, 401, 401]
+OWN_ROW = [401, 200, 404, 404, 200, 401, 401, 401]
+OWN_RECORD = [401, 200, 403, 403, 200, 401, 401, 401]
+ADMINS = [401, 403, 403, 403, 200, 401, 401, 401]
+
+
+def done(statuses: list[int]) -> list[int]:
+    """Return the row with 204 where it says 200."""
+    return [204 if status == 200 else status for status in statuses]
+
+
+NEW_TODO = {"title": "New"}
+NEW_USER = {"email": "new@example.com", "password": PASSWORD}
+ONE_TODO = {"where": f'{{"id": {TODO}}}'}
+ONE_USER = {"where": f'{{"id": {OTHER}}}'}
+
+# Endpoint: verb, path below the base path, query, body, and what each caller gets.
+ROUTES = [
+    ("todos.create", "POST", "/todos", {}, NEW_TODO, LOGGED_IN),
+    ("todos.find", "GET", "/todos", {}, None, LOGGED_IN),
+    ("todos.findOne", "GET", "/todos/findOne", {}, None, OWN_ROW),
+    ("todos.count", "GET", "/todos/count", {}, None, LOGGED_IN),
+    ("todos.findById", "GET", f"/todos/{TODO}", {}, None, OWN_ROW),
+    ("todos.findById", "HEAD", f"/todos/{TODO}", {}, None, OWN_ROW),
+    ("todos.exists", "GET", f"/todos/{TODO}/exists", {}, None, LOGGED_IN),
+    ("todos.patchAttributes", "PATCH", f"/todos/{TODO}", {}, NEW_TODO, OWN_ROW),
+    ("todos.replaceById", "PUT", f"/todos/{TODO}", {}, NEW_TODO, OWN_ROW),
+    ("todos.replaceById", "POST", f"/todos/{TODO}/replace", {}, NEW_TODO, OWN_ROW),
+    ("todos.deleteById", "DELETE", f"/todos/{TODO}", {}, None, OWN_ROW),
+    ("todos.patchOrCreate", "PATCH", "/todos", {}, {**NEW_TODO, "id": TODO}, OWN_ROW),
+    ("todos.replaceOrCreate", "PUT", "/todos", {}, {**NEW_TODO, "id": TODO}, OWN_ROW),
+    ("todos.replaceOrCreate", "POST", "/todos/replaceOrCreate", {}, NEW_TODO, LOGGED_IN),
+    ("todos.upsertWithWhere", "POST", "/todos/upsertWithWhere", ONE_TODO, NEW_TODO, LOGGED_IN),
+    ("todos.updateAll", "POST", "/todos/update", ONE_TODO, NEW_TODO, LOGGED_IN),
+    ("users.create", "POST", "/users", {}, NEW_USER, OPEN),
+    (
+        "users.login",
+        "POST",
+        "/users/login",
+        {},
+        {"email": "owner@example.com", "password": PASSWORD},
+        OPEN,
+    ),
+    ("users.logout", "GET", "/users/logout", {}, None, done(LOGGED_IN)),
+    ("users.logout", "POST", "/users/logout", {}, None, done(LOGGED_IN)),
+    ("users.logout", "PUT", "/users/logout", {}, None, done(LOGGED_IN)),
+    ("users.logout", "PATCH", "/users/logout", {}, None, done(LOGGED_IN)),
+    ("users.logout", "DELETE", "/users/logout", {}, None, done(LOGGED_IN)),
+    ("users.resetPassword", "POST", "/users/reset", {}, {"email": "owner@example.com"}, OPEN),
+    (
+        "users.setPassword",
+        "POST",
+        "/users/reset-password",
+        {},
+        {"newPassword": "another quiet harbour"},
+        [401, 401, 401, 401, 401, 401, 204, 401],
+    ),
+    (
+        "users.changePassword",
+        "POST",
+        "/users/change-password",
+        {},
+        {"oldPassword": PASSWORD, "newPassword": "another quiet harbour"},
+        done(LOGGED_IN),
+    ),
+    ("users.find", "GET", "/users", {}, None, ADMINS),
+    ("users.findOne", "GET", "/users/findOne", {}, None, ADMINS),
+    ("users.count", "GET", "/users/count", {}, None, ADMINS),
+    ("users.findById", "GET", f"/users/{OWNER}", {}, None, OWN_RECORD),
+    ("users.exists", "GET", f"/users/{OWNER}/exists", {}, None, OWN_RECORD),
+    ("users.patchAttributes", "PATCH", f"/users/{OWNER}", {}, {"username": "x"}, OWN_RECORD),
+    ("users.replaceById", "PUT", f"/users/{OWNER}", {}, {"email": "x@example.com"}, OWN_RECORD),
+    (
+        "users.replaceById",
+        "POST",
+        f"/users/{OWNER}/replace",
+        {},
+        {"email": "x@example.com"},
+        OWN_RECORD,
+    ),
+    ("users.deleteById", "DELETE", f"/users/{OWNER}", {}, None, OWN_RECORD),
+    ("users.patchOrCreate", "PATCH", "/users", {}, NEW_USER, ADMINS),
+    ("users.replaceOrCreate", "PUT", "/users", {}, NEW_USER, ADMINS),
+    ("users.replaceOrCreate", "POST", "/users/replaceOrCreate", {}, NEW_USER, ADMINS),
+    (
+        "users.upsertWithWhere",
+        "POST",
+        "/users/upsertWithWhere",
+        ONE_USER,
+        {"username": "x"},
+        ADMINS,
+    ),
+    ("users.updateAll", "POST", "/users/update", ONE_USER, {"username": "x"}, ADMINS),
+    ("users.__get__accessTokens", "GET", f"/users/{OWNER}/accessTokens", {}, None, OWN_RECORD),
+    (
+        "users.__destroyById__accessTokens",
+        "DELETE",
+        f"/users/{OWNER}/accessTokens/{HANDLE}",
+        {},
+        None,
+        done(OWN_RECORD),
+    ),
+    (
+        "users.__delete__accessTokens",
+        "DELETE",
+        f"/users/{OWNER}/accessTokens",
+        {},
+        None,
+        done(OWN_RECORD),
+    ),
+    ("users.__get__todos", "GET", f"/users/{OWNER}/todos", {}, None, OWN_RECORD),
+    ("users.__create__todos", "POST", f"/users/{OWNER}/todos", {}, NEW_TODO, OWN_RECORD),
+    ("users.__count__todos", "GET", f"/users/{OWNER}/todos/count", {}, None, OWN_RECORD),
+    ("users.__findById__todos", "GET", f"/users/{OWNER}/todos/{TODO}", {}, None, OWN_RECORD),
+    ("users.__updateById__todos", "PUT", f"/users/{OWNER}/todos/{TODO}", {}, NEW_TODO, OWN_RECORD),
+    (
+        "users.__destroyById__todos",
+        "DELETE",
+        f"/users/{OWNER}/todos/{TODO}",
+        {},
+        None,
+        done(OWN_RECORD),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "verb", "path", "query", "body", "expected"),
+    ROUTES,
+    ids=[f"{verb} {path}" for _, verb, path, *_ in ROUTES],
+)
+def test_everybody_gets_what_the_rules_say(app, api, endpoint, verb, path, query, body, expected):
+    given = []
+
+    for caller in CALLERS:
+        token = populate(app)[caller]
+        response = api(verb, path, body, token=token, query_string=query)
+        given.append(response.status_code)
+        if caller == "expired" and response.status_code == 401 and verb != "HEAD":
+            assert response.json["error"]["code"] == "INVALID_TOKEN"
+
+    assert dict(zip(CALLERS, given, strict=True)) == dict(zip(CALLERS, expected, strict=True))
+
+
+def test_every_route_of_the_api_is_in_the_table(app):
+    root = app.config["REST_API_ROOT"]
+    routes = {
+        (rule.endpoint, verb, str(rule).count("/"))
+        for rule in app.url_map.iter_rules()
+        if str(rule).startswith(root)
+        for verb in rule.methods - {"HEAD", "OPTIONS"}
+    }
+
+    covered = {(endpoint, verb, f"{root}{path}".count("/")) for endpoint, verb, path, *_ in ROUTES}
+    assert routes <= covered
+
+
+def populate(app) -> dict[str, str | None]:
+    """Lay out the same small world anew; return each caller's token."""
+    people = {"owner": OWNER, "other": OTHER, "clerk": CLERK, "admin": ADMIN, "deleted": DELETED}
+    tokens = {name: name * 8 for name in CALLERS}
+    with app.app_context():
+        for model in (User, Role):
+            db.session.execute(delete(model))
+        password_hash = hash_password(PASSWORD)
+        for name, user_id in people.items():
+            email = f"{name}@example.com"
+            user = {"id": user_id, "email": email, "password_hash": password_hash}
+            db.session.execute(insert(User).values(user))
+        for number, (name, user_id) in enumerate([("clerk", CLERK), ("admin", ADMIN)], start=1):
+            db.session.execute(insert(Role).values(id=number, name=name))
+            db.session.execute(insert(RoleMapping).values(user_id=user_id, role_id=number))
+        db.session.execute(insert(Todo).values(id=TODO, title="Hers", owner_id=OWNER))
+        for name in CALLERS[1:]:
+            scope = RESET_SCOPE if name == "reset" else None
+            row = AccessToken.issue(tokens[name], people.get(name, OWNER), 600, scope)
+            if name == "owner":
+                row.handle = HANDLE
+            if name == "expired":
+                row.expires_at = now() - timedelta(seconds=1)
+            db.session.add(row)
+        db.session.flush()
+        db.session.execute(delete(User).where(User.id == DELETED))
+        db.session.commit()
+    return {**tokens, "anonymous": None}

@@ -1,0 +1,98 @@
+"""Roles in the database, by the command line, at once; and rules in the settings."""
+
+import pytest
+
+from app.config import ConfigurationError
+
+
+def test_a_granted_role_acts_at_once_and_a_revoked_one_no_more(api, runner, token):
+    before = api("GET", "/users", token=token).status_code
+    granted = runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
+    during = api("GET", "/users", token=token).status_code
+    listed = runner.invoke(args=["roles", "list"])
+    revoked = runner.invoke(args=["roles", "revoke", "ada@example.com", "admin"])
+    after = api("GET", "/users", token=token).status_code
+
+    assert [before, during, after] == [403, 200, 403]
+    assert granted.output == "Granted admin to user 1.\n"
+    assert listed.output == "admin\t1\n"
+    assert revoked.output == "Revoked admin from user 1.\n"
+
+
+def test_granting_twice_says_so_and_revoking_what_is_not_held_fails(runner, token):
+    runner.invoke(args=["roles", "grant", "ada@example.com", "clerk"])
+    again = runner.invoke(args=["roles", "grant", "ada@example.com", "clerk"])
+    missing = runner.invoke(args=["roles", "revoke", "ada@example.com", "admin"])
+    nobody = runner.invoke(args=["roles", "grant", "nobody@example.com", "admin"])
+
+    assert again.output == "User 1 has clerk already.\n"
+    assert (missing.exit_code, nobody.exit_code) == (1, 1)
+    assert "There is no user nobody@example.com." in nobody.output
+
+
+def test_a_user_can_be_created_with_a_role(api, runner, secrets):
+    secrets.append("an operator's choice")
+    runner.invoke(
+        args=["users", "create", "root@example.com", "--role", "admin", "--password-stdin"],
+        input="an operator's choice\n",
+    )
+
+    token = api.login("root@example.com", password="an operator's choice")["id"]
+
+    assert api("GET", "/users/count", token=token).json == {"count": 1}
+
+
+def test_a_deleted_user_holds_no_role(api, runner, token):
+    runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
+    runner.invoke(args=["users", "delete", "ada@example.com", "--yes"])
+
+    assert runner.invoke(args=["roles", "list"]).output == ""
+
+
+def test_acls_replace_the_rules_of_a_model(make_app, api, token):
+    rules = [{"principalId": "$everyone", "permission": "ALLOW", "property": ["find", "count"]}]
+    client = make_app(ACLS={"todos": rules}).test_client()
+    api("POST", "/todos", {"title": "a"}, token=token)
+
+    assert [each["title"] for each in client.get("/api/todos").json] == ["a"]
+    assert client.get("/api/todos/1").status_code == 401
+    assert client.post("/api/todos", json={"title": "b"}).status_code == 401
+
+
+def test_an_acl_may_name_a_user_or_a_role(make_app, api, runner, token):
+    other = api.newcomer("bob@example.com")
+    runner.invoke(args=["roles", "grant", "bob@example.com", "clerk"])
+    allowed = {"permission": "ALLOW", "accessType": "READ"}
+    by_user = {"principalType": "USER", "principalId": 1, **allowed}
+    by_role = {"principalType": "ROLE", "principalId": "clerk", **allowed}
+    client = make_app(ACLS={"users": [by_user, by_role]}).test_client()
+
+    for caller in (token, other):
+        response = client.get("/api/users/count", headers={"Authorization": caller})
+
+        assert response.json == {"count": 2}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_the_status_of_a_refusal_is_a_setting(make_app, token, status):
+    client = make_app(ACL_ERROR_STATUS=status).test_client()
+
+    response = client.get("/api/users", headers={"Authorization": token})
+
+    assert response.status_code == status
+
+
+@pytest.mark.parametrize(
+    "acls",
+    [
+        {"todos": [{"permission": "ALLOW"}]},
+        {"todos": [{"principalId": "$owner", "permission": "ALLOW", "property": "findd"}]},
+        {"todos": [{"principalType": "USER", "principalId": "x", "permission": "ALLOW"}]},
+        {"todos": "everyone"},
+        {"todo": []},
+    ],
+    ids=str,
+)
+def test_rules_that_mean_nothing_stop_the_start(make_app, acls):
+    with pytest.raises(ConfigurationError, match="ACLS"):
+        make_app(ACLS=acls)

@@ -1,0 +1,247 @@
+"""The endpoints that every collection has, on to-dos."""
+
+import json
+
+import pytest
+from sqlalchemy import event
+
+from app.extensions import db
+from tests.rest.conftest import store
+
+
+def titles(api, token):
+    return [each["title"] for each in api("GET", "/todos", token=token).json]
+
+
+def where(**wanted):
+    return {"where": json.dumps(wanted)}
+
+
+def test_an_array_creates_every_item(api, token):
+    response = api("POST", "/todos", [{"title": "a"}, {"title": "b"}], token=token)
+
+    assert response.status_code == 200
+    assert [(each["title"], each["ownerId"]) for each in response.json] == [("a", 1), ("b", 1)]
+
+
+def test_an_array_with_one_bad_item_creates_none_and_names_it(api, token):
+    response = api("POST", "/todos", [{"title": "a"}, {"title": ""}, 7], token=token)
+
+    assert response.status_code == 422
+    assert list(response.json["error"]["details"]["messages"]) == ["1.title", "2._schema"]
+    assert titles(api, token) == []
+
+
+def test_an_empty_array_creates_nothing(api, token):
+    assert api("POST", "/todos", [], token=token).json == []
+
+
+def test_an_array_of_users_is_all_or_none(api, runner):
+    people = [{"email": f"{name}@example.com", "password": "a quiet harbour"} for name in "ab"]
+
+    taken = api("POST", "/users", [*people, people[0]])
+    done = api("POST", "/users", people)
+
+    assert taken.status_code == 422
+    assert [each["email"] for each in done.json] == ["a@example.com", "b@example.com"]
+
+
+def test_an_array_that_would_hash_for_seconds_is_refused(api):
+    people = [{"email": f"u{n}@example.com", "password": "a quiet harbour"} for n in range(21)]
+
+    response = api("POST", "/users", people)
+
+    assert response.status_code == 400
+    assert "20" in response.json["message"]
+
+
+def test_what_was_read_can_be_sent_back(api, token):
+    todo = api("POST", "/todos", {"title": "a", "desc": "b"}, token=token).json
+    todo["desc"] = "c"
+
+    for verb, path in [
+        ("PUT", "/todos/1"),
+        ("PATCH", "/todos/1"),
+        ("PUT", "/todos"),
+        ("PATCH", "/todos"),
+    ]:
+        response = api(verb, path, todo, token=token)
+
+        assert response.status_code == 200
+        assert response.json == todo
+
+
+@pytest.mark.parametrize("change", [{"id": 2}, {"ownerId": 2}, {"created": "2000-01-01T00:00:00Z"}])
+def test_what_only_the_service_sets_cannot_be_changed(api, token, change):
+    api("POST", "/todos", {"title": "a"}, token=token)
+
+    response = api("PATCH", "/todos/1", change, token=token)
+
+    assert response.status_code == 422
+    assert response.json["error"]["details"]["messages"] == {next(iter(change)): ["is read-only"]}
+
+
+def test_replacing_sets_what_is_not_sent_back_to_its_default(api, token):
+    api("POST", "/todos", {"title": "a", "desc": "b", "isComplete": True}, token=token)
+
+    for verb, path in [("PUT", "/todos/1"), ("POST", "/todos/1/replace")]:
+        response = api(verb, path, {"title": "new"}, token=token)
+
+        assert (response.json["desc"], response.json["isComplete"]) == (None, False)
+        assert api(verb, path, {"desc": "x"}, token=token).status_code == 422
+
+
+def test_an_empty_change_changes_nothing(api, token):
+    todo = api("POST", "/todos", {"title": "a", "desc": "b"}, token=token).json
+
+    assert api("PATCH", "/todos/1", {}, token=token).json == todo
+    assert api("PATCH", "/todos/9", {}, token=token).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [("PATCH", "/todos"), ("PUT", "/todos"), ("POST", "/todos/replaceOrCreate")],
+)
+def test_an_upsert_creates_without_an_id_and_changes_with_one(api, token, verb, path):
+    created = api(verb, path, {"title": "a", "desc": "b"}, token=token).json
+    changed = api(verb, path, {"id": created["id"], "title": "c"}, token=token).json
+
+    assert changed["title"] == "c"
+    assert changed["desc"] == ("b" if verb == "PATCH" else None)
+    assert api(verb, path, {"id": 99, "title": "d"}, token=token).status_code == 404
+    assert api(verb, path, {"id": "x", "title": "d"}, token=token).status_code == 404
+    assert titles(api, token) == ["c"]
+
+
+def test_upsert_with_where_changes_one_creates_none_refuses_several(api, token):
+    path = "/todos/upsertWithWhere"
+
+    created = api("POST", path, {"title": "a"}, token=token, query_string=where(title="a"))
+    changed = api("POST", path, {"desc": "b"}, token=token, query_string=where(title="a"))
+    api("POST", "/todos", {"title": "a"}, token=token)
+    several = api("POST", path, {"desc": "c"}, token=token, query_string=where(title="a"))
+
+    assert [created.status_code, changed.status_code, several.status_code] == [200, 200, 409]
+    assert changed.json == {**created.json, "desc": "b"}
+
+
+def test_a_bulk_update_changes_what_the_where_wants(api, token):
+    api("POST", "/todos", [{"title": title} for title in "aab"], token=token)
+
+    response = api(
+        "POST", "/todos/update", {"isComplete": True}, token=token, query_string=where(title="a")
+    )
+
+    assert response.json == {"count": 2}
+    done = api("GET", "/todos/count", token=token, query_string=where(isComplete=True))
+    assert done.json == {"count": 2}
+
+
+def test_a_bulk_update_validates_like_a_single_one(api, token):
+    api("POST", "/todos", {"title": "a"}, token=token)
+
+    for body in ({"title": ""}, {"ownerId": 2}, {"nope": 1}):
+        response = api("POST", "/todos/update", body, token=token, query_string=where(id=1))
+
+        assert response.status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/todos/update", "/todos/upsertWithWhere"])
+def test_without_a_where_nothing_is_meant(api, token, path):
+    response = api("POST", path, {"title": "x"}, token=token)
+
+    assert response.status_code == 400
+    assert response.json["error"]["code"] == "INVALID_FILTER"
+
+
+def test_nobody_reaches_the_rows_of_others_by_any_way(api, token):
+    """The reference lets `?id=` and a where reach everything; here the scope is in the query."""
+    mine = api("POST", "/todos", {"title": "mine"}, token=token).json["id"]
+    other = api.newcomer("bob@example.com")
+    api("POST", "/todos", {"title": "his"}, token=other)
+
+    listed = api("GET", f"/todos?id={mine}", token=other)
+    found = api("GET", "/todos/findOne", token=other, query_string={"filter": '{"skip": 1}'})
+    counted = api("GET", "/todos/count", token=other, query_string=where(ownerId=1))
+    updated = api("POST", f"/todos/update?id={mine}&where={{}}", {"title": "x"}, token=other)
+    exists = api("GET", f"/todos/{mine}/exists", token=other)
+
+    assert [each["title"] for each in listed.json] == ["his"]
+    assert found.status_code == 404
+    assert counted.json == {"count": 0}
+    assert updated.json == {"count": 1}
+    assert exists.json == {"exists": False}
+    assert titles(api, token) == ["mine"]
+
+
+def test_a_user_cannot_be_found_out_by_creating_with_an_id(api, token):
+    response = api("POST", "/todos", {"id": 7, "title": "a"}, token=token)
+
+    assert response.status_code == 422
+    assert response.json["error"]["details"]["codes"] == {"id": ["absence"]}
+
+
+@pytest.mark.parametrize("path", ["/Todos", "/TODOS/", "/todos/"])
+def test_paths_come_in_any_case_and_with_a_trailing_slash(api, token, path):
+    created = api("POST", path, {"title": "a"}, token=token)
+    listed = api("GET", path, token=token, headers={"Content-Type": "application/json"})
+
+    assert created.status_code == 200
+    assert listed.json == [created.json]
+
+
+def test_head_answers_as_get_without_a_body(api, token):
+    api("POST", "/todos", {"title": "a"}, token=token)
+
+    assert api("HEAD", "/todos/1", token=token).status_code == 200
+    assert api("HEAD", "/todos/2", token=token).status_code == 404
+    assert api("HEAD", "/todos/1", token=token).data == b""
+
+
+def test_the_unknown_is_404_in_the_reference_words(api, token):
+    response = api("GET", "/todos/99", token=token)
+
+    assert response.status_code == 404
+    assert response.json["message"] == 'Unknown "todo" id "99".'
+    assert response.json["error"]["code"] == "MODEL_NOT_FOUND"
+
+
+@pytest.fixture
+def queries(app):
+    """Every statement that reaches the database."""
+    seen = []
+
+    def note(connection, cursor, statement, *rest):
+        seen.append(statement)
+
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", note)
+        yield seen
+        event.remove(db.engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "ceiling"),
+    [
+        ("GET", "/todos/1001", None, 2),
+        ("GET", "/todos", None, 2),
+        ("GET", "/todos/count", None, 2),
+        ("POST", "/todos", {"title": "a"}, 2),
+        ("PATCH", "/todos/1001", {"title": "a"}, 2),
+        ("DELETE", "/todos/1001", None, 2),
+        ("GET", "/users/1", None, 2),
+        ("GET", "/users/1/todos", None, 2),
+        ("GET", "/todos?filter[include]=owner", None, 3),
+    ],
+)
+def test_a_call_costs_the_token_and_its_rows(app, api, token, queries, verb, path, body, ceiling):
+    rows = [
+        {"id": number, "title": "x", "desc": None, "owner_id": 1} for number in range(1001, 1050)
+    ]
+    store(app, rows)
+    queries.clear()
+
+    response = api(verb, path, body, token=token)
+
+    assert response.status_code == 200
+    assert len([each for each in queries if not each.startswith("PRAGMA")]) == ceiling
