@@ -5,7 +5,7 @@ from typing import Any
 
 import marshmallow
 from flask import Flask, Response, current_app, jsonify, request
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
@@ -166,6 +166,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(HTTPException, render)
     app.register_error_handler(marshmallow.ValidationError, _refuse_fields)
     app.register_error_handler(IntegrityError, _refuse_conflict)
+    app.register_error_handler(DataError, _refuse_value)
     app.register_error_handler(OperationalError, _report_database)
 
 
@@ -215,6 +216,11 @@ def _flatten(found: Any, place: str = "") -> Iterator[tuple[str, list[str]]]:
 def _refuse_conflict(error: IntegrityError) -> Response:
     """Two requests at the same time wanted what only one can have."""
     return render(exceptions.Conflict("The change conflicts with one made at the same time."))
+
+
+def _refuse_value(error: DataError) -> Response:
+    """A schema let through what a column does not hold."""
+    return render(exceptions.BadRequest("A value is outside of what its column holds."))
 
 
 def _report_database(error: OperationalError) -> Response:

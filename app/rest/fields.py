@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import marshmallow
-from marshmallow import ValidationError, fields
+from marshmallow import ValidationError, fields, validate
 
 # The C0 and C1 control characters and DEL; the second leaves out tab and line breaks.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -56,6 +56,15 @@ class Text(fields.String):
         if self.refused.search(text):
             raise self.make_error("control")
         return text
+
+
+class Whole(fields.Integer):
+    """A whole number that an SQL INTEGER holds."""
+
+    default_error_messages = {"null": "can't be blank", "invalid": "must be a whole number"}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(strict=True, validate=validate.Range(-(2**31), 2**31 - 1), **kwargs)
 
 
 class Flag(fields.Boolean):

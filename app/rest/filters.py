@@ -14,8 +14,8 @@ from .where import Properties, find_property, text_order, translate
 
 # Rows in one answer, by default and at most.
 MAX_LIMIT = 1000
-# Rows that can be skipped: what a 64-bit column of ids can count.
-MAX_SKIP = 2**63 - 1
+# Rows that can be skipped: what an SQL INTEGER holds.
+MAX_SKIP = 2**31 - 1
 KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
 
 

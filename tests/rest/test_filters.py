@@ -53,7 +53,7 @@ for _ in range(20):
         ({"limit": True}, "True"),
         ({"limit": "²"}, "²"),
         ({"skip": -1}, "skip"),
-        ({"skip": 10**30}, "skip"),
+        ({"skip": 2**31}, "skip"),
         ({"fields": ["nope"]}, "nope"),
         ({"fields": [7]}, "fields"),
         ({"fields": {"title": "maybe"}}, "title"),
