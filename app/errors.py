@@ -200,8 +200,13 @@ def _message(error: HTTPException, status: int) -> str:
     return error.description or error.name
 
 
+def fields_error(error: marshmallow.ValidationError) -> ValidationError:
+    """Return our error for what a schema found."""
+    return ValidationError(dict(_flatten(error.messages_dict)))
+
+
 def _refuse_fields(error: marshmallow.ValidationError) -> Response:
-    return render(ValidationError(dict(_flatten(error.messages_dict))))
+    return render(fields_error(error))
 
 
 def _flatten(found: Any, place: str = "") -> Iterator[tuple[str, list[str]]]:

@@ -5,14 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+import marshmallow
 from flask import Flask
 from flask.cli import AppGroup
 from werkzeug.exceptions import HTTPException
 
 from app.access import roles as access_roles
+from app.errors import fields_error
 
 from . import service
 from .models import User
+from .schemas import RegistrationSchema
 
 users = AppGroup("users", help="Create, list and delete users.")
 tokens = AppGroup("tokens", help="Purge and revoke access tokens.")
@@ -42,7 +45,8 @@ def create(
     email: str, username: str | None, realm: str | None, role: str | None, password_stdin: bool
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
-    user = _sentence(service.create_user, email, _password(password_stdin), username, realm)
+    given = {"email": email, "username": username, "realm": realm}
+    user = _sentence(_register, {**given, "password": _password(password_stdin)})
     if role:
         access_roles.grant(user.id, role)
     click.echo(f"Created user {user.id}, {user.email}" + (f", with role {role}." if role else "."))
@@ -142,9 +146,16 @@ def _find(email: str, realm: str | None) -> User:
     return user
 
 
+def _register(given: dict[str, Any]) -> User:
+    """Create a user from what registration would take."""
+    return service.create_user(**RegistrationSchema().load(given))
+
+
 def _sentence(action: Callable[..., Any], *arguments: Any) -> Any:
     """Call a service; turn its refusal into the command's one sentence."""
     try:
         return action(*arguments)
+    except marshmallow.ValidationError as error:
+        raise click.ClickException(str(fields_error(error).description)) from None
     except HTTPException as error:
         raise click.ClickException(str(error.description)) from None

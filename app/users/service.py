@@ -92,12 +92,8 @@ def update_users(
     if "email" in values:
         email = values["email"] = meaning.stored_email(values["email"])
         values["email_verified"] = and_(User.email == email, User.email_verified)
-        moved = select(User.id).where(*chosen, User.email != email)
-        _run(
-            delete(AccessToken).where(
-                AccessToken.user_id.in_(moved), AccessToken.digest != (keep or "")
-            )
-        )
+        moved = _lock(*chosen, User.email != email)
+        _delete_tokens(moved, keep)
     changed = update(User).where(*chosen).values(values).returning(User)
     try:
         users = db.session.scalars(changed, execution_options={"populate_existing": True}).all()
@@ -182,7 +178,7 @@ def revoke_session(user_id: int, handle: str) -> None:
 
 def destroy_all_tokens(user_id: int) -> int:
     """End every token of a user; return how many those were."""
-    count = _delete_tokens(user_id)
+    count = _delete_tokens([user_id])
     db.session.commit()
     return count
 
@@ -242,11 +238,12 @@ def reset_password(digest: str, new_password: str) -> None:
     db.session.commit()
     check_password(new_password, user.email, user.username, field="newPassword")
     new_hash = hash_password(new_password)
+    _lock(User.id == user.id)
     # The one statement that decides who of several callers at once may go on.
     if not _run(delete(AccessToken).where(AccessToken.digest == digest, *_live_reset())):
         raise errors.InvalidToken()
     _run(update(User).where(User.id == user.id).values(password_hash=new_hash))
-    _delete_tokens(user.id)
+    _delete_tokens([user.id])
     db.session.commit()
 
 
@@ -265,7 +262,7 @@ def change_password(
     new_hash = hash_password(new_password)
     if not _replace_hash(user, new_hash):
         raise errors.InvalidPassword()
-    _delete_tokens(user_id, keep)
+    _delete_tokens([user_id], keep)
     db.session.commit()
 
 
@@ -273,7 +270,7 @@ def set_password(user: User, new_password: str) -> None:
     """Give a user a password by the operator's hand; all tokens end."""
     check_password(new_password, user.email, user.username)
     _run(update(User).where(User.id == user.id).values(password_hash=hash_password(new_password)))
-    _delete_tokens(user.id)
+    _delete_tokens([user.id])
     db.session.commit()
 
 
@@ -333,9 +330,19 @@ def _live_reset() -> tuple[Any, ...]:
     return AccessToken.scope == RESET_SCOPE, AccessToken.expires_at > now()
 
 
-def _delete_tokens(user_id: int, keep: str | None = None) -> int:
+def _lock(*conditions: ColumnElement[bool]) -> Sequence[int]:
+    """Lock users until the commit, and return their ids.
+
+    Whoever ends tokens of a user locks the user first, so that two of them cannot wait for each
+    other. SQLite, which lets one write at a time, needs and knows no such lock.
+    """
+    chosen = select(User.id).where(*conditions).order_by(User.id)
+    return db.session.scalars(chosen.with_for_update(key_share=True)).all()
+
+
+def _delete_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
     others = AccessToken.digest != (keep or "")
-    return _run(delete(AccessToken).where(AccessToken.user_id == user_id, others))
+    return _run(delete(AccessToken).where(AccessToken.user_id.in_(user_ids), others))
 
 
 def _refuse_taken(
