@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
+from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,22 +14,36 @@ from marshmallow import Schema, ValidationError, fields, validate
 ENVIRONMENT_PREFIX = "APP_"
 
 positive = validate.Range(min=1)
+# Seconds; a hundred years is as long as anything lives.
+lifetime = validate.Range(min=1, max=100 * 31556926)
 
 
 class ConfigurationError(Exception):
     """A setting, or something a setting points to, is unusable; says which in one sentence."""
 
 
+def _is_address(value: str, *schemes: str) -> bool:
+    """Tell whether a URL has one of the schemes, a host, and a port that there is, if any."""
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def _check_mail_url(value: str) -> None:
-    parts = urlsplit(value)
-    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+    if not _is_address(value, "smtp", "smtps"):
         raise ValidationError("must look like smtp://user:password@host:587?starttls=1")
 
 
 def _check_public_url(value: str) -> None:
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.netloc or value.endswith("/"):
+    if not _is_address(value, "http", "https") or value.endswith("/"):
         raise ValidationError("must be an http or https address without a trailing slash")
+
+
+def _check_sender(value: str) -> None:
+    if not value.isprintable() or "@" not in parseaddr(value)[1]:
+        raise ValidationError("must look like Ostiary <no-reply@example.com>")
 
 
 class TokenMiddlewareSchema(Schema):
@@ -58,9 +73,9 @@ class SettingsSchema(Schema):
     # What links in mails start with; never taken from a request.
     PUBLIC_URL = fields.String(load_default="http://127.0.0.1:3000", validate=_check_public_url)
     # Lifetimes in seconds: of a token when login asks for none, at most, and of a reset token.
-    TOKEN_TTL = fields.Integer(strict=True, load_default=1209600, validate=positive)
-    TOKEN_MAX_TTL = fields.Integer(strict=True, load_default=31556926, validate=positive)
-    RESET_TOKEN_TTL = fields.Integer(strict=True, load_default=900, validate=positive)
+    TOKEN_TTL = fields.Integer(strict=True, load_default=1209600, validate=lifetime)
+    TOKEN_MAX_TTL = fields.Integer(strict=True, load_default=31556926, validate=lifetime)
+    RESET_TOKEN_TTL = fields.Integer(strict=True, load_default=900, validate=lifetime)
     # False refuses tokens in the query string.
     TOKEN_IN_QUERY = fields.Boolean(load_default=True)
     # Switches on cookies, the current-user literal and further headers or parameters.
@@ -90,13 +105,15 @@ class SettingsSchema(Schema):
     # None: mails are written as files to MAIL_FOLDER, which is in instance/.
     MAIL_URL = fields.String(load_default=None, allow_none=True, validate=_check_mail_url)
     MAIL_FOLDER = fields.String(load_default="mail")
-    MAIL_FROM = fields.String(load_default="Ostiary <no-reply@localhost>")
+    MAIL_FROM = fields.String(load_default="Ostiary <no-reply@localhost>", validate=_check_sender)
     # How many proxies in front of the service set X-Forwarded-*.
     TRUSTED_PROXIES = fields.Integer(strict=True, load_default=0, validate=validate.Range(min=0))
     # Larger request bodies are refused with 413.
     MAX_BODY_BYTES = fields.Integer(strict=True, load_default=102400, validate=positive)
     # The database; the environment calls it DATABASE_URL. A relative path is in instance/.
     SQLALCHEMY_DATABASE_URI = fields.String(load_default="sqlite:///ostiary.sqlite")
+    # Passed to SQLAlchemy's create_engine, such as {"pool_size": 10}.
+    SQLALCHEMY_ENGINE_OPTIONS = fields.Dict(keys=fields.String(), load_default=dict)
 
 
 def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
@@ -142,7 +159,7 @@ def _read_environment(given: Config) -> None:
 
 def _refuse_unknown(app: Flask, given: Config, known: Mapping[str, Any]) -> None:
     for name in given:
-        if name in known or name in app.config or name.startswith("SQLALCHEMY_"):
+        if name in known or name in app.config:
             continue
         hint = get_close_matches(name, known, 1)
         meant = f"; did you mean {_label(hint[0], like=name)}?" if hint else ""

@@ -66,6 +66,6 @@ def _connect_database(app: Flask) -> None:
         with app.app_context():
             # A connection must not be shared with the processes that a server forks.
             db.engine.dispose()
-    except (SQLAlchemyError, ImportError) as error:
+    except (SQLAlchemyError, ImportError, ValueError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise ConfigurationError(f"the database cannot be used: {reason}") from None

@@ -3,6 +3,7 @@
 import atexit
 import heapq
 import smtplib
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -77,6 +78,9 @@ class Outbox:
     def _run(self) -> None:
         while (item := self._next()) is not None:
             _, _, deadline, pause, message = item
+            if deadline <= time.monotonic():
+                self._log.error("mail given up: it waited for longer than it is of use")
+                continue
             error = self._attempt(message)
             if error is not None:
                 self._put_back(error, deadline, pause, message)
@@ -154,13 +158,19 @@ def _is_permanent(error: Exception) -> bool:
 def _smtp_delivery(server: SplitResult) -> Deliver:
     """Return how to deliver to `smtp://` (plain or with `?starttls=1`) or `smtps://`."""
     host, port = server.hostname or "", server.port or 0
-    connection = smtplib.SMTP_SSL if server.scheme == "smtps" else smtplib.SMTP
-    starttls = parse_qs(server.query).get("starttls") == ["1"]
+    starttls = parse_qs(server.query).get("starttls") in (["1"], ["true"])
+    # The server must show a certificate for its name, or it gets neither login nor mail.
+    context = ssl.create_default_context()
+
+    def connect() -> smtplib.SMTP:
+        if server.scheme == "smtps":
+            return smtplib.SMTP_SSL(host, port, timeout=SERVER_TIMEOUT, context=context)
+        return smtplib.SMTP(host, port, timeout=SERVER_TIMEOUT)
 
     def deliver(message: EmailMessage) -> None:
-        with connection(host, port, timeout=SERVER_TIMEOUT) as smtp:
+        with connect() as smtp:
             if starttls:
-                smtp.starttls()
+                smtp.starttls(context=context)
             if server.username:
                 smtp.login(unquote(server.username), unquote(server.password or ""))
             smtp.send_message(message)

@@ -3,15 +3,18 @@
 import json
 import re
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl
 
-from flask import request
-from werkzeug.exceptions import UnsupportedMediaType
+from flask import current_app, request
+from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from app.errors import MalformedBody, TooDeep
 
 FORM = "application/x-www-form-urlencoded"
 # How deep data may nest; the reference's figure.
 MAX_DEPTH = 32
+# Fields of one form.
+MAX_FIELDS = 1000
 # Text that no database stores and no encoding carries.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -68,21 +71,34 @@ def check_text(data: Any, depth: int = 0) -> None:
 
 def _read() -> Any:
     try:
-        return _read_form() if request.mimetype == FORM else _read_json()
+        raw = _read_bytes()
+        return _read_form(raw) if request.mimetype == FORM else _read_json(raw)
     except ValueError as error:
         raise MalformedBody(f"The body cannot be read: {error}.") from None
 
 
-def _read_form() -> dict[str, Any]:
-    form = request.form.to_dict()
-    if any(name.lstrip().startswith(("{", "[")) for name in form):
+def _read_bytes() -> bytes:
+    """Return the whole body; one of no declared length is cut off at the limit without a word."""
+    raw = request.get_data()
+    if request.content_length is None and len(raw) >= current_app.config["MAX_CONTENT_LENGTH"]:
+        raise RequestEntityTooLarge()
+    return raw
+
+
+def _read_form(raw: bytes) -> dict[str, Any]:
+    if raw.lstrip().startswith((b"{", b"[")):
         raise UnsupportedMediaType("The body looks like JSON: send Content-Type: application/json.")
+    pairs = parse_qsl(
+        raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
+    )
+    form = dict(pairs)
+    if len(form) < len(pairs):
+        raise ValueError("a field is given twice")
     check_text(form)
     return form
 
 
-def _read_json() -> Any:
-    raw = request.get_data()
+def _read_json(raw: bytes) -> Any:
     if not raw.strip():
         return {}
     if not request.is_json:

@@ -68,10 +68,10 @@ def clear_cookie(response: Response) -> None:
 def _presented() -> tuple[list[str], bool]:
     """Return what the token could be, from the first place that has one, and if it is a cookie."""
     middleware = current_app.config["TOKEN_MIDDLEWARE"] or {}
-    if header := _single(request.headers.getlist("Authorization")):
+    if header := _header("Authorization"):
         return list(_from_authorization(header)), False
     for name in ("X-Access-Token", *middleware.get("headers", ())):
-        if header := _single(request.headers.getlist(name)):
+        if header := _header(name):
             return [header], False
     for name in ("access_token", *middleware.get("params", ())):
         if value := _single(request.args.getlist(name)):
@@ -80,6 +80,12 @@ def _presented() -> tuple[list[str], bool]:
         if value := _single(request.cookies.getlist(name)):
             return [value], True
     return [], False
+
+
+def _header(name: str) -> str | None:
+    """Return a header that was given once: the server joins several by commas (RFC 9110 5.3)."""
+    value = request.headers.get(name, "")
+    return None if "," in value else value
 
 
 def _single(values: list[str]) -> str | None:

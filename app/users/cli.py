@@ -8,6 +8,7 @@ import click
 import marshmallow
 from flask import Flask
 from flask.cli import AppGroup
+from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
 from app.access import roles as access_roles
@@ -17,10 +18,24 @@ from . import service
 from .models import User
 from .schemas import RegistrationSchema
 
-users = AppGroup("users", help="Create, list and delete users.")
-tokens = AppGroup("tokens", help="Purge and revoke access tokens.")
 
-roles = AppGroup("roles", help="Grant, revoke and list roles.")
+class Commands(AppGroup):
+    """Commands whose trouble with the database is one sentence too."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            hint = "`flask db upgrade` makes the tables"
+            raise click.ClickException(f"The database failed: {reason} ({hint}).") from None
+
+
+users = Commands("users", help="Create, list and delete users.")
+tokens = Commands("tokens", help="Purge and revoke access tokens.")
+
+roles = Commands("roles", help="Grant, revoke and list roles.")
 
 realm_option = click.option("--realm", help="The realm of the user.")
 password_option = click.option(

@@ -73,7 +73,7 @@ def _split_realm(realm: object, name: object) -> tuple[Any, Any]:
 
 def _check_realm(realm: object) -> None:
     config = current_app.config
-    if realm in ABSENT and (config["REALM_REQUIRED"] or config["REALM_DELIMITER"]):
+    if realm in (None, "") and (config["REALM_REQUIRED"] or config["REALM_DELIMITER"]):
         raise errors.RealmRequired()
-    if realm not in ABSENT and not isinstance(realm, str):
+    if realm is not None and not isinstance(realm, str):
         raise errors.InvalidRealm()

@@ -1,6 +1,7 @@
 """Tables of users and their access tokens, and facts about one row."""
 
 import hashlib
+import re
 import secrets
 import string
 from datetime import datetime, timedelta
@@ -13,6 +14,8 @@ from app.extensions import Model, RowId, UtcDateTime, now
 # As long as the reference's tokens; 62 ** 64 possibilities are 381 bits.
 TOKEN_LENGTH = 64
 TOKEN_ALPHABET = string.ascii_letters + string.digits
+# What names a token towards its user, made of 8 random bytes.
+HANDLE = re.compile(r"[0-9a-f]{16}", re.ASCII)
 # The one scope there is: a token that opens the password reset and nothing else.
 RESET_SCOPE = "reset-password"
 

@@ -6,6 +6,7 @@ from flask import Blueprint, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.errors import InvalidToken, ValidationError
+from app.rest.body import read_body
 
 from . import service
 from .models import token_digest
@@ -27,9 +28,10 @@ def show() -> ResponseReturnValue:
 @bp.post("/reset-password")
 def submit() -> ResponseReturnValue:
     """Set the password and say so, or show the form again with what is wrong."""
-    token = request.form.get("access_token", "")
+    form = {name: str(value) for name, value in read_body().items()}
+    token = form.get("access_token", "")
     try:
-        service.reset_password(token_digest(token), request.form.get("newPassword", ""))
+        service.reset_password(token_digest(token), form.get("newPassword", ""))
     except InvalidToken:
         return _page(401, expired=True)
     except ValidationError as error:

@@ -2,11 +2,19 @@
 
 from typing import Any
 
-from email_validator import EmailNotValidError, validate_email
+from email_validator import (
+    SPECIAL_USE_DOMAIN_NAMES,
+    EmailNotValidError,
+    EmailSyntaxError,
+    validate_email,
+)
 from marshmallow import fields
 from marshmallow.exceptions import ValidationError
 
 from app.rest.fields import Schema, Text, Timestamp, not_blank
+
+# The library's way of accepting names like .local and localhost, which networks do use.
+SPECIAL_USE_DOMAIN_NAMES.clear()
 
 
 def normal_email(address: str, case_sensitive: bool) -> str:
@@ -15,6 +23,9 @@ def normal_email(address: str, case_sensitive: bool) -> str:
     Addresses inside a network, like `ada@localhost`, are good ones; nothing is looked up in DNS.
     """
     found = validate_email(address, check_deliverability=False, globally_deliverable=False)
+    if "=?" in found.local_part:
+        # Mail headers would decode it (RFC 2047), and the mail go to another address.
+        raise EmailSyntaxError("An encoded word is not an address.")
     return found.normalized if case_sensitive else found.normalized.lower()
 
 

@@ -16,7 +16,7 @@ from app.extensions import db, now
 from app.signals import emit, reset_password_request
 
 from . import credentials as meaning
-from .models import RESET_SCOPE, AccessToken, User, new_token, token_digest
+from .models import HANDLE, RESET_SCOPE, AccessToken, User, new_token, token_digest
 from .passwords import check_password, hash_password, needs_rehash, verify_password
 from .schemas import normal_email
 
@@ -123,7 +123,10 @@ def login(
     """
     realm, name, value = meaning.identity(credentials)
     ttl = meaning.ttl(credentials.get("ttl"))
-    user = db.session.scalar(select(User).where(getattr(User, name) == value, User.realm == realm))
+    user = db.session.scalar(
+        select(User).where(getattr(User, name) == value, User.realm == realm),
+        execution_options={"populate_existing": True},
+    )
     # Nothing is held in the database while the hash is computed.
     db.session.commit()
     password = credentials.get("password")
@@ -168,9 +171,8 @@ def list_sessions(user_id: int) -> list[AccessToken]:
 
 def revoke_session(user_id: int, handle: str) -> None:
     """End one of the user's tokens by its handle; raise ModelNotFound."""
-    count = _run(
-        delete(AccessToken).where(AccessToken.user_id == user_id, AccessToken.handle == handle)
-    )
+    named = AccessToken.user_id == user_id, AccessToken.handle == handle
+    count = HANDLE.fullmatch(handle) and _run(delete(AccessToken).where(*named))
     db.session.commit()
     if not count:
         raise errors.ModelNotFound("accessToken", handle)

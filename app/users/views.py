@@ -1,14 +1,13 @@
 """The endpoints of users and access tokens: load, call, dump."""
 
-import json
 from typing import Any
 
 from flask import current_app, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from app.access.policy import authorize, require_scope, session_token
-from app.errors import AccessTokenRequired
-from app.rest.body import read_body
+from app.errors import AccessTokenRequired, TooDeep
+from app.rest.body import parse_json, read_body
 from app.rest.endpoints import collection
 
 from . import service
@@ -107,8 +106,8 @@ def _included() -> list[Any]:
     names: list[Any] = []
     for value in request.args.getlist("include"):
         try:
-            parsed = json.loads(value)
-        except ValueError:
+            parsed = parse_json(value)
+        except (ValueError, TooDeep):
             parsed = value
         names.extend(parsed if isinstance(parsed, list) else [parsed])
     return names
