@@ -1,0 +1,200 @@
+"""`flask users` and `flask tokens`."""
+
+import re
+
+import pytest
+
+from app.todos.models import Todo
+from app.users.models import AccessToken, User
+from tests.conftest import PASSWORD
+from tests.rows import count, expire
+
+NEW = "a new and longer one"
+
+
+@pytest.fixture
+def run(runner, secrets):
+    """Run a command; its stdin is a password."""
+    secrets.append(NEW)
+
+    def run(*arguments, stdin=f"{NEW}\n"):
+        return runner.invoke(args=list(arguments), input=stdin)
+
+    return run
+
+
+def refused(result):
+    """Check that a command failed with one sentence, which it returns."""
+    assert result.exit_code == 1, result.output
+    assert isinstance(result.exception, SystemExit)
+    lines = result.output.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0].removeprefix("Error: ")
+
+
+def test_create_makes_a_user_who_can_log_in(api, run):
+    result = run(
+        *("users", "create", "Ada@example.com", "--username", "ada", "--realm", "acme"),
+        "--password-stdin",
+    )
+
+    assert (result.exit_code, result.output) == (0, "Created user 1, ada@example.com.\n")
+    credentials = {"username": "ada", "realm": "acme", "password": NEW}
+    response = api("POST", "/users/login", credentials)
+    api.secrets.append(response.json["id"])
+    assert response.json["userId"] == 1
+
+
+def test_create_prompts_for_the_password_without_showing_it(app, run):
+    result = run("users", "create", "ada@example.com", stdin=f"{NEW}\n{NEW}\n")
+
+    assert result.exit_code == 0
+    assert NEW not in result.output
+    assert count(app, User) == 1
+
+
+def test_create_works_while_registration_is_closed(make_app, secrets):
+    app = make_app(REGISTRATION_OPEN=False)
+    arguments = ["users", "create", "ada@example.com", "--password-stdin"]
+
+    result = app.test_cli_runner().invoke(args=arguments, input=f"{PASSWORD}\n")
+
+    assert result.exit_code == 0
+    assert count(app, User) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "word"),
+    [
+        (["ada"], NEW, "email"),
+        (["ada@example.com"], "", "password"),
+        (["ada@example.com"], "short", "password"),
+        (["ada@example.com"], "password1", "common"),
+        (["bob@example.com"], NEW, "already exists"),
+        (["ada@example.com", "--username", "bob"], NEW, "username"),
+        (["ada@example.com", "--username", ""], NEW, "username"),
+        (["ada@example.com", "--username", "x" * 256], NEW, "username"),
+        (["ada@example.com", "--username", "a\nb"], NEW, "username"),
+        (["ada@example.com", "--realm", "x" * 256], NEW, "realm"),
+    ],
+    ids=["no address", "no password", "short", "common", "email taken", "username taken"]
+    + ["empty username", "long username", "line break in username", "long realm"],
+)
+def test_create_refuses_with_one_sentence(app, api, run, arguments, stdin, word):
+    api.register("bob@example.com", username="bob")
+
+    result = run("users", "create", *arguments, "--password-stdin", stdin=f"{stdin}\n")
+
+    assert word in refused(result)
+    assert count(app, User) == 1
+
+
+def test_list_shows_every_user_on_a_line(api, run):
+    api.register("ada@example.com", username="ada", realm="acme")
+    api.register("bob@example.com")
+
+    lines = run("users", "list").output.splitlines()
+
+    assert [line.split("\t")[:4] for line in lines] == [
+        ["1", "ada@example.com", "ada", "acme"],
+        ["2", "bob@example.com", "-", "-"],
+    ]
+
+
+def test_list_of_nobody_is_empty(run):
+    result = run("users", "list")
+
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_set_password_ends_all_sessions(api, token, run):
+    result = run("users", "set-password", "ada@example.com", "--password-stdin")
+
+    assert result.output == "Set the password of user 1 and ended all sessions.\n"
+    assert api("GET", "/users/1", token=token).status_code == 401
+    login = api("POST", "/users/login", {"email": "ada@example.com", "password": NEW})
+    api.secrets.append(login.json["id"])
+    assert login.status_code == 200
+
+
+def test_set_password_keeps_to_the_policy(api, token, run):
+    result = run("users", "set-password", "ada@example.com", "--password-stdin", stdin="short\n")
+
+    assert "too short" in refused(result)
+    assert api("GET", "/users/1", token=token).status_code == 200
+
+
+def test_delete_takes_tokens_and_todos_along(app, api, token, run):
+    api("POST", "/todos", {"title": "buy milk"}, token=token)
+
+    result = run("users", "delete", "ada@example.com", "--yes")
+
+    assert (result.exit_code, result.output) == (0, "Deleted user 1, ada@example.com.\n")
+    assert [count(app, model) for model in (User, AccessToken, Todo)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("n\n", 1), ("", 1)])
+def test_delete_asks_first(app, api, run, answer, left):
+    api.register()
+
+    result = run("users", "delete", "ada@example.com", stdin=answer)
+
+    assert result.exit_code == (1 if left else 0)
+    assert count(app, User) == left
+
+
+def test_purge_deletes_expired_tokens_only(app, api, token, run):
+    expire(app, api.login()["id"])
+    expire(app, api.login()["id"])
+
+    result = run("tokens", "purge")
+
+    assert (result.exit_code, result.output) == (0, "Purged 2 expired tokens.\n")
+    assert api("GET", "/users/1", token=token).status_code == 200
+
+
+def test_revoke_ends_all_sessions_of_one_user(api, token, run):
+    api.login()
+    other = api.newcomer("bob@example.com")
+
+    result = run("tokens", "revoke", "ada@example.com")
+
+    assert (result.exit_code, result.output) == (0, "Revoked 2 tokens of user 1.\n")
+    assert api("GET", "/users/1", token=token).status_code == 401
+    assert api("GET", "/users/2", token=other).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["users", "set-password", "--password-stdin"],
+        ["users", "delete", "--yes"],
+        ["tokens", "revoke"],
+    ],
+    ids=" ".join,
+)
+def test_an_unknown_user_is_one_sentence(api, run, command):
+    api.register("ada@example.com", realm="acme")
+
+    nowhere = run(*command, "ada@example.com")
+    elsewhere = run(*command, "ada@example.com", "--realm", "initech")
+
+    assert refused(nowhere) == "There is no user ada@example.com."
+    assert refused(elsewhere) == "There is no user ada@example.com in realm initech."
+
+
+def test_the_realm_option_finds_the_user(api, run):
+    api.register("ada@example.com", realm="acme")
+
+    result = run("tokens", "revoke", "ada@example.com", "--realm", "acme")
+
+    assert (result.exit_code, result.output) == (0, "Revoked 0 tokens of user 1.\n")
+
+
+@pytest.mark.parametrize("group", ["users", "tokens"])
+def test_help_describes_every_command(run, group):
+    result = run(group, "--help")
+
+    commands = result.output.partition("Commands:")[2].strip().splitlines()
+    assert commands
+    assert all(re.fullmatch(r"  \S+ +[A-Z].*\.", f"  {line.strip()}") for line in commands)

@@ -1,0 +1,234 @@
+"""TOKEN_MIDDLEWARE: cookies, who may send them, and the literal for the current user."""
+
+import pytest
+
+from tests.answers import refusal
+from tests.conftest import PASSWORD, Api
+from tests.rows import expire
+
+SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture
+def app(make_app):
+    return make_app(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
+
+
+@pytest.fixture
+def client(app):
+    """A client that is no browser and keeps no cookies."""
+    return app.test_client(use_cookies=False)
+
+
+@pytest.fixture
+def browser(app, api, token):
+    """A client whose only token is its cookie."""
+    browser = app.test_client()
+    browser.set_cookie("access_token", token)
+    return Api(browser, api.secrets)
+
+
+def test_login_sets_a_cookie(api):
+    api.register()
+    credentials = {"email": "ada@example.com", "password": PASSWORD, "ttl": 600}
+
+    response = api("POST", "/users/login", credentials)
+
+    api.secrets.append(response.json["id"])
+    cookie = response.headers["Set-Cookie"]
+    assert cookie.startswith(f"access_token={response.json['id']}; ")
+    assert {"HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=600"} <= set(cookie.split("; "))
+    assert "Secure" not in cookie
+
+
+def test_the_cookie_is_secure_when_the_service_is(make_app, secrets):
+    app = make_app(TOKEN_MIDDLEWARE={}, PUBLIC_URL="https://todo.example.com")
+    api = Api(app.test_client(), secrets)
+    api.register()
+
+    cookie = api("POST", "/users/login", {"email": "ada@example.com", "password": PASSWORD})
+
+    secrets.append(cookie.json["id"])
+    assert "Secure" in cookie.headers["Set-Cookie"].split("; ")
+
+
+def test_a_failed_login_sets_no_cookie(api):
+    response = api("POST", "/users/login", {"email": "eve@example.com", "password": "x"})
+
+    assert "Set-Cookie" not in response.headers
+
+
+def test_the_cookie_is_a_token(browser):
+    assert browser("GET", "/users/1").status_code == 200
+
+
+def test_login_makes_a_browser_one_that_is_logged_in(app, api, secrets):
+    api.register()
+    browser = Api(app.test_client(), secrets)
+
+    browser.login()
+
+    assert browser("GET", "/users/1").status_code == 200
+
+
+def test_logout_clears_the_cookie(browser, token):
+    response = browser("POST", "/users/logout", headers=SAME_SITE)
+
+    assert response.status_code == 204
+    assert browser.client.get_cookie("access_token") is None
+    assert browser("GET", "/users/1", token=token).status_code == 401
+
+
+def test_login_by_another_sites_page_sets_no_cookie(api):
+    api.register()
+    credentials = {"email": "ada@example.com", "password": PASSWORD}
+
+    response = api("POST", "/users/login", credentials, headers={"Sec-Fetch-Site": "cross-site"})
+
+    api.secrets.append(response.json["id"])
+    assert "Set-Cookie" not in response.headers
+
+
+ORIGINS = [
+    ({"Sec-Fetch-Site": "same-origin"}, True),
+    ({"Sec-Fetch-Site": "none"}, True),
+    ({"Sec-Fetch-Site": "same-site"}, False),
+    ({"Sec-Fetch-Site": "cross-site"}, False),
+    ({"Sec-Fetch-Site": ""}, False),
+    ({"Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1:3000"}, False),
+    ({"Origin": "http://127.0.0.1:3000"}, True),
+    ({"Origin": "http://evil.example"}, False),
+    ({"Origin": "https://127.0.0.1:3000"}, False),
+    ({"Origin": "http://127.0.0.1"}, False),
+    ({"Origin": "null"}, False),
+    ({}, False),
+]
+
+
+@pytest.mark.parametrize(("headers", "allowed"), ORIGINS, ids=str)
+def test_only_this_site_may_change_things_by_cookie(browser, headers, allowed):
+    response = browser("POST", "/todos", {"title": "x"}, headers=headers)
+
+    assert response.status_code == (200 if allowed else 403)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", "/users/1", {"username": "eve"}),
+        ("PUT", "/users/1", {"email": "eve@example.com"}),
+        ("DELETE", "/users/1", None),
+        ("POST", "/users/change-password", {"oldPassword": PASSWORD, "newPassword": "x" * 9}),
+        ("GET", "/users/logout", None),
+        ("HEAD", "/users/logout", None),
+        ("POST", "/users/logout", None),
+    ],
+)
+def test_another_site_changes_nothing_by_cookie(browser, token, method, path, body):
+    before = browser("GET", "/users/1").json
+
+    response = browser(method, path, body, headers={"Sec-Fetch-Site": "cross-site"})
+
+    assert response.status_code == 403
+    assert browser("GET", "/users/1", token=token).json == before
+
+
+def test_a_refused_cookie_has_the_one_shape(browser):
+    response = browser("DELETE", "/users/1", headers={"Origin": "http://evil.example"})
+
+    assert refusal(response) == (403, "ACCESS_DENIED")
+
+
+def test_reading_by_cookie_needs_no_origin(browser):
+    answers = [browser("GET", "/users/1", headers=headers) for headers, _ in ORIGINS]
+
+    assert {answer.status_code for answer in answers} == {200}
+
+
+def test_a_header_needs_no_origin_even_beside_a_cookie(browser, token):
+    response = browser(
+        "POST", "/todos", {"title": "x"}, token=token, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+
+    assert response.status_code == 200
+
+
+def test_a_header_beats_the_cookie(browser):
+    assert browser("GET", "/users/1", token="x" * 64).status_code == 401
+
+
+def test_a_useless_cookie_does_not_get_in_the_way_of_login(browser, token):
+    browser.client.set_cookie("access_token", "x" * 64)
+
+    assert browser.login()["userId"] == 1
+
+
+def test_a_repeated_cookie_counts_as_absent(client, token):
+    response = client.get(
+        "/api/users/1", headers={"Cookie": f"access_token={token}; access_token={token}"}
+    )
+
+    assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
+
+
+def test_further_names_are_read_and_the_first_cookie_is_set(make_app, api, token):
+    names = {"cookies": ["sid", "old"], "headers": ["X-Token"], "params": ["key"]}
+    client = make_app(TOKEN_MIDDLEWARE=names).test_client(use_cookies=False)
+
+    answers = [
+        client.get("/api/users/1", headers={"X-Token": token}),
+        client.get(f"/api/users/1?key={token}"),
+        client.get("/api/users/1", headers={"Cookie": f"sid={token}"}),
+        client.get("/api/users/1", headers={"Cookie": f"old={token}"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [200] * 4
+    credentials = {"email": "ada@example.com", "password": PASSWORD}
+    login = client.post("/api/users/login", json=credentials)
+    api.secrets.append(login.json["id"])
+    assert login.headers["Set-Cookie"].startswith("sid=")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/users/me", 200),
+        ("GET", "/users/me/accessTokens", 200),
+        ("PATCH", "/users/me", 200),
+        ("DELETE", "/users/me/accessTokens/x", 404),
+        ("GET", "/users/mee", 403),
+        ("GET", "/users/ME", 403),
+        ("GET", "/todos/me", 404),
+    ],
+)
+def test_the_literal_is_the_callers_id(api, token, method, path, status):
+    body = {} if method == "PATCH" else None
+
+    assert api(method, path, body, token=token).status_code == status
+
+
+def test_the_literal_is_the_caller_and_nobody_else(api, token):
+    other = api.newcomer("bob@example.com")
+
+    assert api("GET", "/users/me", token=token).json["email"] == "ada@example.com"
+    assert api("GET", "/users/me", token=other).json["email"] == "bob@example.com"
+
+
+@pytest.mark.parametrize("kind", ["none", "unknown", "expired", "reset"])
+def test_the_literal_without_a_token_is_401(app, api, token, reset_token, kind):
+    if kind == "expired":
+        expire(app, token)
+    sent = {"none": None, "unknown": "x" * 64, "expired": token, "reset": reset_token}[kind]
+
+    response = api("GET", "/users/me", token=sent)
+
+    code = "INVALID_TOKEN" if kind == "expired" else "AUTHORIZATION_REQUIRED"
+    assert refusal(response) == (401, code)
+
+
+def test_the_literal_means_nothing_by_default(make_app, api, token):
+    client = make_app(TOKEN_MIDDLEWARE={}).test_client()
+
+    response = client.get("/api/users/me", headers={"Authorization": token})
+
+    assert refusal(response) == (403, "ACCESS_DENIED")

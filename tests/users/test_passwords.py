@@ -1,0 +1,174 @@
+"""Which passwords are good enough, and how they are hashed."""
+
+import unicodedata
+
+import bcrypt
+import pytest
+from argon2 import PasswordHasher, Type, extract_parameters
+from werkzeug.security import generate_password_hash
+
+from tests.answers import field_codes, refusal
+from tests.conftest import PASSWORD, Api
+from tests.rows import store_hash, stored_hash
+
+
+def register(api, password, **fields):
+    api.secrets.append(password)
+    body = {"email": "ada@example.com", "password": password, **fields}
+    return api("POST", "/users", body)
+
+
+def login_status(api, password):
+    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
+    if response.status_code == 200:
+        api.secrets.append(response.json["id"])
+    return response.status_code
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "xkqzjvbw",
+        "x" * 256,
+        " leading and trailing ",
+        "жёлтый-слон",
+        "🐘🐘🐘🐘🐘🐘🐘🐘",
+        "'; DROP--",
+    ],
+    ids=["8 characters", "256 characters", "spaces", "cyrillic", "emoji", "quotes"],
+)
+def test_a_good_password_is_kept_exactly(api, password):
+    assert register(api, password).status_code == 200
+
+    assert login_status(api, password) == 200
+    assert login_status(api, password[:-1]) == 401
+    assert login_status(api, password + " ") == 401
+
+
+@pytest.mark.parametrize(
+    ("password", "codes"),
+    [
+        ("xkqzjvb", ["invalid"]),
+        ("🐘" * 7, ["invalid"]),
+        ("x" * 257, ["invalid"]),
+        ("password1", ["common"]),
+        ("PassWord1", ["common"]),
+        ("ada@example.com", ["invalid"]),
+        ("ADA@EXAMPLE.COM", ["invalid"]),
+        ("countess", ["invalid"]),
+    ],
+    ids=["7 characters", "7 emoji", "257 characters", "common", "common in capitals"]
+    + ["email", "email in capitals", "username"],
+)
+def test_a_bad_password_is_refused(api, password, codes):
+    response = register(api, password, username="countess")
+
+    assert field_codes(response) == {"password": codes}
+
+
+def test_the_part_before_the_at_is_refused_too(api):
+    api.secrets.clear()
+
+    response = api("POST", "/users", {"email": "lovelace@x.org", "password": "Lovelace"})
+
+    assert field_codes(response) == {"password": ["invalid"]}
+
+
+def test_72_bytes_are_not_all_that_counts(api):
+    register(api, "x" * 72 + "yz")
+
+    assert login_status(api, "x" * 72) == 401
+    assert login_status(api, "x" * 72 + "ab") == 401
+
+
+def test_what_looks_alike_is_not_the_same(api):
+    composed = unicodedata.normalize("NFC", "café au lait")
+    register(api, composed)
+
+    assert login_status(api, unicodedata.normalize("NFD", composed)) == 401
+
+
+def test_the_policy_can_be_configured(make_app, secrets):
+    lax = make_app(PASSWORD_MIN_LENGTH=1, PASSWORD_MAX_LENGTH=8, PASSWORD_BLOCKLIST=False)
+    api = Api(lax.test_client(), secrets)
+
+    long = api("POST", "/users", {"email": "a@example.com", "password": "x" * 9})
+    short = api("POST", "/users", {"email": "a@example.com", "password": "secret"})
+
+    assert field_codes(long) == {"password": ["invalid"]}
+    assert short.status_code == 200
+
+
+def test_production_hashes_are_what_owasp_asks_for(make_app, secrets):
+    # None of the settings that make the other tests fast.
+    app = make_app(PASSWORD_HASH={})
+    Api(app.test_client(), secrets).register()
+
+    found = extract_parameters(stored_hash(app))
+
+    assert found.type is Type.ID
+    assert (found.time_cost, found.memory_cost, found.parallelism) == (2, 19456, 1)
+    assert found.salt_len >= 16
+    assert found.hash_len >= 32
+
+
+def test_equal_passwords_have_different_hashes(app, api):
+    api.register("ada@example.com")
+    api.register("bob@example.com")
+
+    assert stored_hash(app, "ada@example.com") != stored_hash(app, "bob@example.com")
+
+
+FOREIGN = {
+    "werkzeug scrypt": lambda: generate_password_hash(PASSWORD, "scrypt:1024:8:1"),
+    "werkzeug pbkdf2": lambda: generate_password_hash(PASSWORD, "pbkdf2:sha256:1000"),
+    "bcrypt 2b": lambda: bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode(),
+    "bcrypt 2a": lambda: bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4, b"2a")).decode(),
+    "argon2 of other cost": lambda: PasswordHasher(1, 16, 1).hash(PASSWORD),
+    "argon2i": lambda: PasswordHasher(1, 8, 1, type=Type.I).hash(PASSWORD),
+}
+
+
+@pytest.mark.parametrize("make_hash", FOREIGN.values(), ids=FOREIGN.keys())
+def test_a_foreign_hash_is_rewritten_once_at_login(app, api, make_hash):
+    api.register()
+    store_hash(app, make_hash())
+
+    hashes = []
+    for _ in range(2):
+        assert login_status(api, PASSWORD) == 200
+        hashes.append(stored_hash(app))
+
+    assert hashes[0] == hashes[1]
+    assert hashes[0].startswith("$argon2id$v=19$m=8,t=1,p=1$")
+
+
+@pytest.mark.parametrize("make_hash", FOREIGN.values(), ids=FOREIGN.keys())
+def test_a_foreign_hash_refuses_other_passwords_and_stays(app, api, make_hash):
+    api.register()
+    foreign = make_hash()
+    store_hash(app, foreign)
+
+    assert [login_status(api, wrong) for wrong in ("wrong", "", PASSWORD + "x")] == [401] * 3
+    assert stored_hash(app) == foreign
+
+
+def test_bcrypt_does_not_cut_a_long_password(app, api):
+    api.register()
+    store_hash(app, bcrypt.hashpw(b"x" * 72, bcrypt.gensalt(4)).decode())
+
+    assert login_status(api, "x" * 73) == 401
+    assert login_status(api, "x" * 72) == 200
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["", "!", "plain text", "$argon2id$broken", "$2b$broken", "scrypt:1:2$x$y", "oops$a$b"],
+)
+def test_a_broken_hash_fits_no_password(app, api, broken):
+    api.register()
+    store_hash(app, broken)
+
+    response = api("POST", "/users/login", {"email": "ada@example.com", "password": PASSWORD})
+
+    assert refusal(response) == (401, "LOGIN_FAILED")

@@ -1,0 +1,106 @@
+"""Realms: REALM_REQUIRED and REALM_DELIMITER."""
+
+import pytest
+
+from tests.answers import field_codes, refusal
+from tests.conftest import PASSWORD, Api
+
+
+@pytest.fixture
+def strict(make_app, secrets):
+    """The API where login needs a realm."""
+    return Api(make_app(REALM_REQUIRED=True).test_client(), secrets)
+
+
+@pytest.fixture
+def delimited(make_app, secrets):
+    """The API where `realm:name` says both."""
+    return Api(make_app(REALM_DELIMITER=":").test_client(), secrets)
+
+
+def login(api, **credentials):
+    response = api("POST", "/users/login", {"password": PASSWORD, **credentials})
+    if response.status_code == 200:
+        api.secrets.append(response.json["id"])
+    return response
+
+
+def test_one_email_may_live_in_several_realms(api):
+    for realm in (None, "acme", "initech"):
+        api.register("ada@example.com", realm=realm)
+
+    answers = [login(api, email="ada@example.com", realm=r) for r in (None, "acme", "initech")]
+
+    assert [answer.json["userId"] for answer in answers] == [1, 2, 3]
+
+
+def test_a_name_is_taken_within_its_realm_only(api):
+    api.register("ada@example.com", username="ada", realm="acme")
+    again = {"email": "ada@example.com", "username": "ada", "password": PASSWORD}
+
+    same = api("POST", "/users", {**again, "realm": "acme"})
+    other = api("POST", "/users", {**again, "realm": "initech"})
+
+    assert field_codes(same) == {"email": ["uniqueness"], "username": ["uniqueness"]}
+    assert other.status_code == 200
+
+
+def test_a_user_of_a_realm_does_not_log_in_without_it(api):
+    api.register("ada@example.com", realm="acme")
+
+    assert refusal(login(api, email="ada@example.com")) == (401, "LOGIN_FAILED")
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [{}, {"email": "ada@example.com"}, {"email": 7}, {"email": "a@b.org", "realm": ""}],
+    ids=["nothing", "email", "bad email", "empty realm"],
+)
+def test_a_required_realm_is_asked_for_first(strict, credentials):
+    response = login(strict, **credentials)
+
+    assert refusal(response) == (400, "REALM_REQUIRED")
+    assert response.json["message"] == "realm is required"
+
+
+def test_a_required_realm_that_is_given_logs_in(strict):
+    strict.register("ada@example.com", realm="acme")
+
+    assert login(strict, email="ada@example.com", realm="acme").status_code == 200
+
+
+def test_a_required_realm_is_required_at_registration_too(strict):
+    response = strict("POST", "/users", {"email": "ada@example.com", "password": PASSWORD})
+
+    assert field_codes(response) == {"realm": ["presence"]}
+
+
+@pytest.mark.parametrize("name", ["email", "username"])
+def test_the_name_may_carry_the_realm(delimited, name):
+    delimited.register("ada@example.com", username="ada", realm="acme")
+    value = {"email": "acme:ada@example.com", "username": "acme:ada"}[name]
+
+    assert login(delimited, **{name: value}).json["userId"] == 1
+
+
+def test_the_realm_in_the_name_beats_the_other(delimited):
+    delimited.register("ada@example.com", realm="acme")
+
+    response = login(delimited, email="acme:ada@example.com", realm="initech")
+
+    assert response.status_code == 200
+
+
+def test_with_a_delimiter_the_realm_may_stand_beside_the_name(delimited):
+    delimited.register("ada@example.com", realm="acme")
+
+    assert login(delimited, email="ada@example.com", realm="acme").status_code == 200
+
+
+@pytest.mark.parametrize("email", ["ada@example.com", ":ada@example.com"])
+def test_with_a_delimiter_the_realm_is_required(delimited, email):
+    assert refusal(login(delimited, email=email)) == (400, "REALM_REQUIRED")
+
+
+def test_a_realm_without_a_name_is_no_name(delimited):
+    assert refusal(login(delimited, email="acme:")) == (400, "USERNAME_EMAIL_REQUIRED")

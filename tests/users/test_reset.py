@@ -1,0 +1,212 @@
+"""POST /users/reset and POST /users/reset-password."""
+
+import pytest
+
+from app.users.models import AccessToken
+from tests.answers import field_codes, refusal
+from tests.conftest import PASSWORD
+from tests.rows import count, expire
+
+NEW = {"newPassword": "a new and longer one"}
+
+
+@pytest.fixture(autouse=True)
+def _new_password_is_secret(secrets):
+    secrets.append(NEW["newPassword"])
+
+
+def test_a_forgotten_password_is_replaced(api, reset_token):
+    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+
+    assert (response.status_code, response.data) == (204, b"")
+    assert login_status(api, PASSWORD) == 401
+    assert login_status(api, NEW["newPassword"]) == 200
+
+
+@pytest.mark.parametrize("email", ["ada@example.com", "ADA@example.com", "eve@example.com"])
+def test_the_answer_does_not_tell_who_is_known(api, token, email):
+    known = api("POST", "/users/reset", {"email": "ada@example.com"})
+
+    for _ in range(3):
+        response = api("POST", "/users/reset", {"email": email})
+
+        assert (response.status_code, response.json) == (200, {})
+        assert response.data == known.data
+        assert list(response.headers.keys()) == list(known.headers.keys())
+
+
+def test_an_unknown_email_makes_no_token_and_no_event(app, api, reset_events):
+    api("POST", "/users/reset", {"email": "eve@example.com"})
+
+    assert reset_events == []
+    assert count(app, AccessToken) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "EMAIL_REQUIRED"),
+        ({"email": None}, "EMAIL_REQUIRED"),
+        ({"email": ""}, "EMAIL_REQUIRED"),
+        ({"email": 7}, "EMAIL_REQUIRED"),
+        ({"email": {"neq": "x"}}, "EMAIL_REQUIRED"),
+        ({"email": "ada"}, "INVALID_EMAIL"),
+        ({"email": "ada@example.com\n"}, "INVALID_EMAIL"),
+        ({"email": "ada@example.com", "realm": {"neq": "x"}}, "INVALID_REALM"),
+        ({"email": "ada@example.com", "realm": 7}, "INVALID_REALM"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_no_address_is_400(api, token, reset_events, body, code):
+    response = api("POST", "/users/reset", body)
+
+    assert refusal(response) == (400, code)
+    assert reset_events == []
+
+
+def test_the_event_carries_the_token_the_email_and_the_user(api, token, reset_events):
+    api("POST", "/users/reset", {"email": "Ada@Example.com"})
+
+    info = reset_events[0]
+    assert len(reset_events) == 1
+    assert info["email"] == "ada@example.com"
+    assert info["user"].id == info["accessToken"].user_id == 1
+    assert len(info["accessToken"].id) == 64
+    assert info["accessToken"].ttl == 900
+
+
+def test_the_reset_goes_to_the_realm_that_was_named(api, reset_events):
+    api.register("ada@example.com")
+    api.register("ada@example.com", realm="acme")
+
+    api("POST", "/users/reset", {"email": "ada@example.com", "realm": "acme"})
+
+    assert [info["user"].id for info in reset_events] == [2]
+
+
+def test_a_reset_token_is_used_up(api, reset_token):
+    api("POST", "/users/reset-password", NEW, token=reset_token)
+
+    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+
+    assert response.status_code == 401
+    assert login_status(api, NEW["newPassword"]) == 200
+
+
+def test_a_reset_ends_every_other_token(app, api, token, reset_token, reset_events):
+    api("POST", "/users/reset", {"email": "ada@example.com"})
+    second = reset_events[-1]["accessToken"].id
+
+    api("POST", "/users/reset-password", NEW, token=second)
+
+    assert count(app, AccessToken) == 0
+    assert api("GET", "/users/1", token=token).status_code == 401
+    assert api("POST", "/users/reset-password", NEW, token=reset_token).status_code == 401
+
+
+def test_a_reset_leaves_other_users_alone(api, reset_token):
+    other = api.newcomer("bob@example.com")
+
+    api("POST", "/users/reset-password", NEW, token=reset_token)
+
+    assert api("GET", "/users/2", token=other).status_code == 200
+    api.login("bob@example.com")
+
+
+def test_requesting_a_reset_changes_nothing_yet(api, token, reset_token):
+    assert api("GET", "/users/1", token=token).status_code == 200
+    assert login_status(api, PASSWORD) == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/users/1", None),
+        ("PATCH", "/users/1", {"username": "eve"}),
+        ("PUT", "/users/1", {"email": "eve@example.com"}),
+        ("DELETE", "/users/1", None),
+        ("GET", "/users/1/accessTokens", None),
+        ("DELETE", "/users/1/accessTokens", None),
+        ("DELETE", "/users/1/accessTokens/x", None),
+        ("POST", "/users/change-password", {"oldPassword": PASSWORD, **NEW}),
+        ("GET", "/todos", None),
+        ("POST", "/todos", {"title": "x"}),
+        ("GET", "/todos/1", None),
+        ("PATCH", "/todos/1", {"title": "y"}),
+        ("PUT", "/todos/1", {"title": "y"}),
+        ("DELETE", "/todos/1", None),
+    ],
+)
+def test_a_reset_token_opens_nothing_else(api, token, reset_token, method, path, body):
+    api("POST", "/todos", {"title": "x"}, token=token)
+
+    response = api(method, path, body, token=reset_token)
+
+    assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
+
+
+@pytest.mark.parametrize("way", ["header", "bearer", "query"])
+def test_a_reset_token_is_presented_like_any_other(api, reset_token, way):
+    headers = {"header": reset_token, "bearer": f"Bearer {reset_token}"}.get(way)
+    query = f"?access_token={reset_token}" if way == "query" else ""
+
+    response = api("POST", f"/users/reset-password{query}", NEW, token=headers)
+
+    assert response.status_code == 204
+
+
+def test_a_login_token_cannot_reset(api, token):
+    response = api("POST", "/users/reset-password", NEW, token=token)
+
+    assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
+    assert login_status(api, PASSWORD) == 200
+
+
+def test_no_token_cannot_reset(api):
+    response = api("POST", "/users/reset-password", NEW)
+
+    assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
+
+
+def test_an_expired_reset_token_is_401(app, api, reset_token):
+    expire(app, reset_token)
+
+    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+
+    assert refusal(response) == (401, "INVALID_TOKEN")
+    assert login_status(api, PASSWORD) == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ({}, {"newPassword": ["presence"]}),
+        ({"newPassword": ""}, {"newPassword": ["presence"]}),
+        ({"newPassword": 12345678}, {"newPassword": ["invalid"]}),
+        ({"newPassword": "short"}, {"newPassword": ["invalid"]}),
+        ({"newPassword": "password1"}, {"newPassword": ["common"]}),
+        ({"newPassword": "ada@example.com"}, {"newPassword": ["invalid"]}),
+        ({**NEW, "oldPassword": "x"}, {"oldPassword": ["unknown"]}),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_refused_password_leaves_the_token_usable(api, reset_token, body, codes):
+    response = api("POST", "/users/reset-password", body, token=reset_token)
+
+    assert field_codes(response) == codes
+    assert api("POST", "/users/reset-password", NEW, token=reset_token).status_code == 204
+
+
+def test_the_token_of_a_deleted_user_resets_nobody(api, token, reset_token):
+    api("DELETE", "/users/1", token=token)
+
+    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+
+    assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
+
+
+def login_status(api, password):
+    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
+    if response.status_code == 200:
+        api.secrets.append(response.json["id"])
+    return response.status_code

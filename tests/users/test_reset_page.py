@@ -1,0 +1,137 @@
+"""The page behind the link of a reset mail."""
+
+import re
+
+import pytest
+
+from tests.conftest import PASSWORD
+from tests.rows import expire
+
+NEW = "a new and longer one"
+
+
+def submit(client, token, password=NEW):
+    return client.post("/reset-password", data={"access_token": token, "newPassword": password})
+
+
+def login_status(api, password):
+    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
+    if response.status_code == 200:
+        api.secrets.append(response.json["id"])
+    return response.status_code
+
+
+def test_the_link_shows_a_form_with_the_token(client, reset_token):
+    response = client.get(f"/reset-password?access_token={reset_token}")
+
+    assert response.status_code == 200
+    assert response.mimetype == "text/html"
+    assert f'name="access_token" value="{reset_token}"' in response.text
+    assert 'name="newPassword"' in response.text
+
+
+def test_looking_uses_nothing_up(client, api, reset_token):
+    for _ in range(3):
+        client.get(f"/reset-password?access_token={reset_token}")
+
+    assert submit(client, reset_token).status_code == 200
+
+
+def test_the_form_sets_the_password_and_ends_all_sessions(client, api, token, reset_token):
+    response = submit(client, reset_token)
+
+    assert response.status_code == 200
+    assert "Your password is set" in response.text
+    assert login_status(api, PASSWORD) == 401
+    assert login_status(api, NEW) == 200
+    assert api("GET", "/users/1", token=token).status_code == 401
+
+
+def test_the_form_works_once(client, reset_token):
+    submit(client, reset_token)
+
+    response = submit(client, reset_token, "yet another long one")
+
+    assert response.status_code == 401
+    assert "does not work any more" in response.text
+
+
+@pytest.mark.parametrize("query", ["", "?access_token=", "?access_token=" + "x" * 64])
+def test_a_link_without_a_good_token_says_so(client, reset_token, query):
+    response = client.get(f"/reset-password{query}")
+
+    assert response.status_code == 401
+    assert "does not work any more" in response.text
+    assert "<form" not in response.text
+
+
+def test_an_expired_link_says_so(app, client, reset_token):
+    expire(app, reset_token)
+
+    shown = client.get(f"/reset-password?access_token={reset_token}")
+
+    assert shown.status_code == submit(client, reset_token).status_code == 401
+    assert "does not work any more" in shown.text
+
+
+def test_a_login_token_opens_no_form(client, api, token):
+    assert client.get(f"/reset-password?access_token={token}").status_code == 401
+    assert submit(client, token).status_code == 401
+    assert login_status(api, PASSWORD) == 200
+
+
+@pytest.mark.parametrize(
+    ("password", "problem"),
+    [
+        ("", "can&#39;t be blank"),
+        ("short", "is too short (minimum is 8 characters)"),
+        ("password1", "is too common"),
+        ("x" * 257, "is too long (maximum is 256 characters)"),
+        ("ada@example.com", "must not be the email or the username"),
+    ],
+    ids=["empty", "short", "common", "long", "own email"],
+)
+def test_a_refused_password_shows_the_form_again(client, reset_token, password, problem):
+    response = submit(client, reset_token, password)
+
+    assert response.status_code == 422
+    assert f"The password {problem}." in response.text
+    assert f'name="access_token" value="{reset_token}"' in response.text
+    assert submit(client, reset_token).status_code == 200
+
+
+def test_a_password_that_login_could_not_take_is_refused(client, api, reset_token):
+    response = submit(client, reset_token, "correct\0horse battery")
+
+    assert 400 <= response.status_code < 500
+    assert login_status(api, PASSWORD) == 200
+
+
+def test_markup_in_the_token_stays_text(client):
+    response = client.get("/reset-password?access_token=%22%3E%3Cscript%3E")
+
+    assert "<script" not in response.text
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_page_may_load_and_run_nothing(client, reset_token, good):
+    token = reset_token if good else "x"
+
+    headers = client.get(f"/reset-password?access_token={token}").headers
+
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+
+
+def test_the_style_has_a_nonce_of_its_own(client, reset_token):
+    pages = [client.get(f"/reset-password?access_token={reset_token}") for _ in range(2)]
+
+    nonces = {re.search(r'<style nonce="([^"]+)"', page.text)[1] for page in pages}
+    assert len(nonces) == 2
+    for page in pages:
+        nonce = re.search(r"'nonce-([^']+)'", page.headers["Content-Security-Policy"])[1]
+        assert f'nonce="{nonce}"' in page.text

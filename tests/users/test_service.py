@@ -1,0 +1,165 @@
+"""The programmatic API: plain functions with plain arguments."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from werkzeug.security import generate_password_hash
+
+from app import errors
+from app.extensions import db
+from app.users import service
+from app.users.models import AccessToken
+from tests.conftest import PASSWORD
+from tests.rows import count, expire, store_hash
+
+NEW = "a new and longer one"
+CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
+
+
+@pytest.fixture(autouse=True)
+def _context(app):
+    with app.app_context():
+        yield
+
+
+@pytest.fixture
+def login(secrets):
+    def login(*arguments, **options):
+        token = service.login(*arguments, **options)
+        secrets.append(token.id)
+        return token
+
+    return login
+
+
+@pytest.fixture
+def user():
+    return service.create_user("ada@example.com", PASSWORD, username="ada")
+
+
+def test_create_user_answers_the_user(user):
+    assert (user.id, user.email, user.username) == (1, "ada@example.com", "ada")
+    assert user.created.tzinfo is not None
+
+
+def test_create_user_refuses_a_taken_name(user):
+    with pytest.raises(errors.ValidationError) as caught:
+        service.create_user("ada@example.com", PASSWORD)
+
+    assert caught.value.details["codes"] == {"email": ["uniqueness"]}
+
+
+def test_login_answers_the_token(user, login):
+    token = login({**CREDENTIALS, "ttl": 600})
+
+    assert len(token.id) == 64
+    assert (token.ttl, token.user_id, token.user) == (600, user.id, None)
+    assert abs(datetime.now(UTC) - token.created) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("include", "included"),
+    [
+        (None, False),
+        ("user", True),
+        ("USER", True),
+        (["user"], True),
+        (("roles", "user"), True),
+        ("roles", False),
+        ([], False),
+    ],
+)
+def test_login_includes_the_user_when_asked(user, login, include, included):
+    token = login(CREDENTIALS, include)
+
+    assert (token.user is not None) is included
+
+
+def test_login_raises_what_the_endpoint_answers(user):
+    with pytest.raises(errors.LoginFailed, match="login failed"):
+        service.login({**CREDENTIALS, "password": "wrong"})
+    with pytest.raises(errors.UsernameOrEmailRequired, match="username or email is required"):
+        service.login({})
+
+
+def test_a_token_does_not_show_its_value_by_accident(user, login):
+    token = login(CREDENTIALS)
+
+    assert token.id not in repr(token)
+    assert token.id not in str(token)
+
+
+def test_logout_ends_the_token(app, user, login):
+    token, other = login(CREDENTIALS), login(CREDENTIALS)
+
+    service.logout(token.id)
+
+    assert count(app, AccessToken) == 1
+    with pytest.raises(errors.AccessTokenRequired):
+        service.logout(token.id)
+    service.logout(other.id)
+
+
+def test_destroy_all_tokens_ends_those_of_one_user(app, user, login):
+    service.create_user("bob@example.com", PASSWORD)
+    for email in ("ada@example.com", "ada@example.com", "bob@example.com"):
+        login({**CREDENTIALS, "email": email})
+
+    destroyed = service.destroy_all_tokens(user.id)
+
+    assert destroyed == 2
+    assert count(app, AccessToken) == 1
+    assert service.destroy_all_tokens(user.id) == 0
+
+
+def test_request_password_reset_emits_the_event(user, reset_events):
+    answer = service.request_password_reset("ada@example.com")
+
+    assert answer is None
+    assert reset_events[0]["user"].id == user.id
+
+
+def test_request_password_reset_of_nobody_is_silent(user, reset_events):
+    service.request_password_reset("eve@example.com")
+    service.request_password_reset("ada@example.com", "acme")
+
+    assert reset_events == []
+
+
+def test_change_password_needs_the_old_one(user, login, secrets):
+    secrets.append(NEW)
+    with pytest.raises(errors.InvalidPassword):
+        service.change_password(user.id, "wrong", NEW)
+
+    service.change_password(user.id, PASSWORD, NEW)
+
+    assert login({**CREDENTIALS, "password": NEW}).user_id == user.id
+
+
+def test_a_foreign_hash_logs_in_again_and_again(app, user, login):
+    store_hash(app, generate_password_hash(PASSWORD, "pbkdf2:sha256:1000"))
+    db.session.expire_all()
+
+    assert [login(CREDENTIALS).user_id for _ in range(3)] == [user.id] * 3
+
+
+def test_change_password_ends_every_token(app, user, login):
+    login(CREDENTIALS)
+
+    service.change_password(user.id, PASSWORD, NEW)
+
+    assert count(app, AccessToken) == 0
+
+
+def test_change_password_of_nobody_is_not_found():
+    with pytest.raises(errors.ModelNotFound):
+        service.change_password(7, PASSWORD, NEW)
+
+
+def test_purge_works_in_batches(app, user, login, monkeypatch):
+    monkeypatch.setattr(service, "PURGE_BATCH", 2)
+    for _ in range(5):
+        expire(app, login(CREDENTIALS).id)
+
+    assert service.purge_tokens() == 5
+    assert count(app, AccessToken) == 0

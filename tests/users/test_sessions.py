@@ -1,0 +1,78 @@
+"""GET and DELETE /users/{id}/accessTokens."""
+
+import pytest
+
+from tests.answers import refusal
+from tests.rows import expire
+
+
+def sessions(api, token):
+    return api("GET", "/users/1/accessTokens", token=token).json
+
+
+def test_sessions_are_listed_without_token_values(api, token):
+    api.login(ttl=600)
+
+    response = api("GET", "/users/1/accessTokens", token=token)
+
+    assert [set(each) for each in response.json] == [{"handle", "ttl", "created", "current"}] * 2
+    assert {each["ttl"] for each in response.json} == {600, 1209600}
+    assert token not in response.text
+
+
+def test_one_session_is_the_current_one(api, token):
+    other = api.login()["id"]
+
+    by_token = {one: sessions(api, one) for one in (token, other)}
+
+    currents = [
+        [each["handle"] for each in found if each["current"]] for found in by_token.values()
+    ]
+    assert [len(found) for found in currents] == [1, 1]
+    assert currents[0] != currents[1]
+
+
+def test_only_live_logins_of_the_user_are_listed(app, api, token, reset_token):
+    expire(app, api.login()["id"])
+    api.newcomer("bob@example.com")
+
+    assert [each["current"] for each in sessions(api, token)] == [True]
+
+
+def test_a_session_is_revoked_by_its_handle(api, token):
+    other = api.login()["id"]
+    handle = next(each["handle"] for each in sessions(api, token) if not each["current"])
+
+    response = api("DELETE", f"/users/1/accessTokens/{handle}", token=token)
+
+    assert (response.status_code, response.data) == (204, b"")
+    assert api("GET", "/users/1", token=other).status_code == 401
+    assert api("GET", "/users/1", token=token).status_code == 200
+
+
+def test_all_sessions_are_revoked_at_once(api, token):
+    other, stranger = api.login()["id"], api.newcomer("bob@example.com")
+
+    response = api("DELETE", "/users/1/accessTokens", token=token)
+
+    assert response.status_code == 204
+    assert api("GET", "/users/1", token=token).status_code == 401
+    assert api("GET", "/users/1", token=other).status_code == 401
+    assert api("GET", "/users/2", token=stranger).status_code == 200
+
+
+@pytest.mark.parametrize("handle", ["x", "0" * 16, "x" * 3000, "%27", "%00", "%ff", "%C3%A9"])
+def test_an_unknown_handle_is_404(api, token, handle):
+    response = api("DELETE", f"/users/1/accessTokens/{handle}", token=token)
+
+    assert refusal(response) == (404, "MODEL_NOT_FOUND")
+
+
+def test_somebody_elses_handle_is_404(api, token):
+    stranger = api.newcomer("bob@example.com")
+    handle = api("GET", "/users/2/accessTokens", token=stranger).json[0]["handle"]
+
+    response = api("DELETE", f"/users/1/accessTokens/{handle}", token=token)
+
+    assert refusal(response) == (404, "MODEL_NOT_FOUND")
+    assert api("GET", "/users/2", token=stranger).status_code == 200
