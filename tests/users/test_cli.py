@@ -77,8 +77,18 @@ def test_create_works_while_registration_is_closed(make_app, secrets):
         (["ada@example.com", "--username", "a\nb"], NEW, "username"),
         (["ada@example.com", "--realm", "x" * 256], NEW, "realm"),
     ],
-    ids=["no address", "no password", "short", "common", "email taken", "username taken"]
-    + ["empty username", "long username", "line break in username", "long realm"],
+    ids=[
+        "no address",
+        "no password",
+        "short",
+        "common",
+        "email taken",
+        "username taken",
+        "empty username",
+        "long username",
+        "line break in username",
+        "long realm",
+    ],
 )
 def test_create_refuses_with_one_sentence(app, api, run, arguments, stdin, word):
     api.register("bob@example.com", username="bob")

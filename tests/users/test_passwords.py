@@ -57,8 +57,16 @@ def test_a_good_password_is_kept_exactly(api, password):
         ("ADA@EXAMPLE.COM", ["invalid"]),
         ("countess", ["invalid"]),
     ],
-    ids=["7 characters", "7 emoji", "257 characters", "common", "common in capitals"]
-    + ["email", "email in capitals", "username"],
+    ids=[
+        "7 characters",
+        "7 emoji",
+        "257 characters",
+        "common",
+        "common in capitals",
+        "email",
+        "email in capitals",
+        "username",
+    ],
 )
 def test_a_bad_password_is_refused(api, password, codes):
     response = register(api, password, username="countess")

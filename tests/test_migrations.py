@@ -1,0 +1,97 @@
+"""The migrations, on both databases."""
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from flask_migrate import downgrade, upgrade
+from sqlalchemy import inspect, text
+
+from app.extensions import db
+from app.factory import create_app
+
+TABLES = {"users", "access_tokens", "todos"}
+
+
+@pytest.fixture
+def empty(request, database_url, tmp_path):
+    """An app on a database without any table, which is as it was afterwards."""
+    app = create_app(
+        {"SQLALCHEMY_DATABASE_URI": database_url, "MAIL_FOLDER": str(tmp_path / "mail")}
+    )
+    with app.app_context():
+        downgrade(revision="base")
+        yield app
+        upgrade()
+        db.session.remove()
+        db.engine.dispose()
+
+
+def tables():
+    return set(inspect(db.engine).get_table_names()) - {"alembic_version"}
+
+
+def version():
+    with db.engine.connect() as connection:
+        return connection.scalar(text("SELECT version_num FROM alembic_version"))
+
+
+def test_down_leaves_nothing(empty):
+    assert tables() == set()
+    assert version() is None
+
+
+def test_up_makes_every_table(empty):
+    upgrade()
+
+    assert tables() >= TABLES
+    assert tables() == set(db.metadata.tables)
+
+
+def test_down_and_up_again_works(empty):
+    for _ in range(2):
+        upgrade()
+        downgrade(revision="base")
+
+    assert tables() == set()
+
+
+def test_up_twice_changes_nothing(empty, capsys):
+    upgrade()
+    first = version()
+    capsys.readouterr()
+
+    upgrade()
+
+    assert version() == first
+    assert capsys.readouterr().out == ""
+
+
+def test_up_says_where_the_database_stands(empty, capsys):
+    upgrade()
+
+    assert capsys.readouterr().out == f"Migrated the database to {version()}.\n"
+
+
+def test_the_migrations_make_what_the_models_say(empty):
+    upgrade()
+
+    with db.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        drift = compare_metadata(context, db.metadata)
+
+    assert drift == []
+
+
+def test_the_migrated_database_keeps_rows_over_a_second_run(empty):
+    upgrade()
+    insert = text(
+        "INSERT INTO users (realm, email, password_hash, email_verified, created)"
+        " VALUES ('', 'ada@example.com', '!', FALSE, '2026-01-02 03:04:05')"
+    )
+    with db.engine.begin() as connection:
+        connection.execute(insert)
+
+    upgrade()
+
+    with db.engine.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM users")) == 1
