@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from app.extensions import db, now
@@ -145,3 +145,23 @@ def test_no_request_leaves_a_connection_checked_out(app, api, token):
 
     with app.app_context():
         assert db.engine.pool.checkedout() == 0
+
+
+def test_a_database_that_fails_is_503_without_detail(app, api, database_url, token, caplog):
+    engine = create_engine(database_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        if database_url.startswith("sqlite"):
+            connection.execute(text("ALTER TABLE access_tokens RENAME TO gone"))
+        else:
+            end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != "
+            connection.execute(text(f"{end} pg_backend_pid() AND datname IS NOT NULL"))
+
+        response = api("GET", "/users/1", token=token)
+
+        if database_url.startswith("sqlite"):
+            connection.execute(text("ALTER TABLE gone RENAME TO access_tokens"))
+    engine.dispose()
+    assert response.status_code == 503
+    assert set(response.json["error"]) == {"statusCode", "name", "message"}
+    assert "the database failed" in caplog.text
+    assert api("GET", "/users/1", token=token).status_code == 200

@@ -105,7 +105,7 @@ def test_a_receiver_that_breaks_the_session_breaks_nothing(app, api, token):
 
 
 def test_apps_do_not_hear_each_other(make_app, api, token, reset_events, secrets):
-    other = Api(make_app(MAIL_FOLDER="unused").test_client(), secrets)
+    other = Api(make_app().test_client(), secrets)
 
     assert request_reset(other).status_code == 200
     assert reset_events == []

@@ -1,0 +1,235 @@
+"""The settings: their layers, and that what cannot work is said at start-up in one sentence."""
+
+import pytest
+
+from app.config import ConfigurationError
+from app.factory import create_app
+from tests.installation import Installation
+
+
+@pytest.fixture
+def installation(tmp_path):
+    return Installation(tmp_path)
+
+
+@pytest.fixture
+def create(tmp_path):
+    """Create an app in memory with these settings."""
+
+    def create(**settings):
+        defaults = {"SQLALCHEMY_DATABASE_URI": "sqlite://", "MAIL_FOLDER": str(tmp_path / "mail")}
+        return create_app({**defaults, **settings})
+
+    return create
+
+
+def one_sentence(result):
+    """Check that a process refused to start with one sentence, which it returns."""
+    assert result.returncode != 0
+    assert "Traceback" not in result.stderr
+    [sentence] = result.stderr.strip().splitlines()
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("REST_API_ROOT", "/api"),
+        ("PUBLIC_URL", "http://127.0.0.1:3000"),
+        ("TOKEN_TTL", 1209600),
+        ("TOKEN_MAX_TTL", 31556926),
+        ("RESET_TOKEN_TTL", 900),
+        ("TOKEN_IN_QUERY", True),
+        ("TOKEN_MIDDLEWARE", None),
+        ("REALM_REQUIRED", False),
+        ("REALM_DELIMITER", None),
+        ("EMAIL_CASE_SENSITIVE", False),
+        ("PASSWORD_MIN_LENGTH", 8),
+        ("PASSWORD_MAX_LENGTH", 256),
+        ("PASSWORD_BLOCKLIST", True),
+        ("REGISTRATION_OPEN", True),
+        ("ACL_ERROR_STATUS", 403),
+        ("MAIL_URL", None),
+        ("MAIL_FROM", "Ostiary <no-reply@localhost>"),
+        ("TRUSTED_PROXIES", 0),
+        ("MAX_BODY_BYTES", 102400),
+    ],
+)
+def test_the_defaults_are_the_documented_ones(create, name, value):
+    assert create().config[name] == value
+
+
+def test_the_token_middleware_fills_in_what_is_not_said(create):
+    middleware = create(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"}).config["TOKEN_MIDDLEWARE"]
+
+    assert middleware == {
+        "cookies": ["access_token"],
+        "headers": [],
+        "params": [],
+        "currentUserLiteral": "me",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"TOKEN_TLL": 60}, ["TOKEN_TLL", "did you mean TOKEN_TTL?"]),
+        ({"COLOUR": "red"}, ["COLOUR is not a setting"]),
+        ({"SQLALCHEMY_DATABSE_URI": "x"}, ["SQLALCHEMY_DATABSE_URI is not a setting"]),
+        ({"TOKEN_TTL": "soon"}, ["TOKEN_TTL cannot be used"]),
+        ({"TOKEN_TTL": 0}, ["TOKEN_TTL"]),
+        ({"TOKEN_TTL": 1.5}, ["TOKEN_TTL"]),
+        ({"TOKEN_TTL": True}, ["TOKEN_TTL"]),
+        ({"TOKEN_TTL": None}, ["TOKEN_TTL"]),
+        ({"TOKEN_MAX_TTL": 10**18}, ["TOKEN_MAX_TTL"]),
+        ({"TOKEN_TTL": 10**400}, ["TOKEN_TTL"]),
+        ({"RESET_TOKEN_TTL": 10**18}, ["RESET_TOKEN_TTL"]),
+        ({"TRUSTED_PROXIES": -1}, ["TRUSTED_PROXIES"]),
+        ({"MAX_BODY_BYTES": "many"}, ["MAX_BODY_BYTES"]),
+        ({"REST_API_ROOT": "api"}, ["REST_API_ROOT"]),
+        ({"REST_API_ROOT": "/api/"}, ["REST_API_ROOT"]),
+        ({"PUBLIC_URL": "example.com"}, ["PUBLIC_URL", "http"]),
+        ({"PUBLIC_URL": "https://example.com/"}, ["PUBLIC_URL", "trailing slash"]),
+        ({"PUBLIC_URL": "http://[::1"}, ["PUBLIC_URL"]),
+        ({"REALM_REQUIRED": "maybe"}, ["REALM_REQUIRED"]),
+        ({"REALM_DELIMITER": ""}, ["REALM_DELIMITER"]),
+        ({"ACL_ERROR_STATUS": 418}, ["ACL_ERROR_STATUS"]),
+        ({"TOKEN_MIDDLEWARE": "cookies"}, ["TOKEN_MIDDLEWARE"]),
+        ({"TOKEN_MIDDLEWARE": {"cookies": "sid"}}, ["TOKEN_MIDDLEWARE", "cookies"]),
+        ({"TOKEN_MIDDLEWARE": {"cookies": [7]}}, ["TOKEN_MIDDLEWARE", "cookies"]),
+        ({"TOKEN_MIDDLEWARE": {"cookie": ["sid"]}}, ["TOKEN_MIDDLEWARE", "cookie"]),
+        ({"PASSWORD_HASH": {"time_cost": 0}}, ["PASSWORD_HASH", "time_cost"]),
+        ({"MAIL_URL": "mail.example.com"}, ["MAIL_URL", "smtp://"]),
+        ({"MAIL_URL": "smtp://"}, ["MAIL_URL", "smtp://"]),
+        ({"MAIL_URL": "smtp://host:99999"}, ["MAIL_URL"]),
+        ({"MAIL_URL": "smtp://host:mail"}, ["MAIL_URL"]),
+        ({"MAIL_URL": "smtp://[::1"}, ["MAIL_URL"]),
+        ({"MAIL_FROM": "Porter <porter@example.com>\r\nBcc: eve@example.com"}, ["MAIL_FROM"]),
+        ({"SQLALCHEMY_DATABASE_URI": "oops://x"}, ["the database cannot be used"]),
+        ({"SQLALCHEMY_DATABASE_URI": "ostiary.sqlite"}, ["the database cannot be used"]),
+        ({"SQLALCHEMY_DATABASE_URI": "sqlite:////nowhere/x.sqlite"}, ["unable to open"]),
+        (
+            {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:hush@h:port/x"},
+            ["the database cannot be used"],
+        ),
+        (
+            {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:hush@127.0.0.1:1/x"},
+            ["the database cannot be used", "127.0.0.1"],
+        ),
+    ],
+    ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_used_is_one_sentence_that_names_it(create, settings, words):
+    with pytest.raises(ConfigurationError) as caught:
+        create(**settings)
+
+    sentence = str(caught.value)
+    assert all(word in sentence for word in words)
+    assert len(sentence.splitlines()) == 1
+    assert "hush" not in sentence
+
+
+def test_a_mail_folder_that_cannot_be_written_is_one_sentence(create, tmp_path):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ConfigurationError, match=r"mail folder .*file/mail cannot be written"):
+        create(MAIL_FOLDER=str(tmp_path / "file" / "mail"))
+
+
+def test_with_a_mail_server_no_folder_is_needed(create, tmp_path):
+    (tmp_path / "file").touch()
+
+    create(MAIL_FOLDER=str(tmp_path / "file" / "mail"), MAIL_URL="smtp://127.0.0.1")
+
+
+def test_the_layers_beat_each_other_in_order(installation):
+    (installation.folder / "instance/config.py").write_text("TOKEN_TTL = 60\nREALM_REQUIRED = 1\n")
+
+    assert installation.setting("TOKEN_MAX_TTL") == "31556926"
+    assert installation.setting("REALM_REQUIRED") == "True"
+    assert installation.setting("TOKEN_TTL") == "60"
+    assert installation.setting("TOKEN_TTL", APP_TOKEN_TTL="90") == "90"
+
+
+def test_the_environment_nests(installation):
+    variables = {
+        "APP_TOKEN_MIDDLEWARE__currentUserLiteral": "me",
+        "APP_TOKEN_MIDDLEWARE__cookies": '["sid"]',
+    }
+
+    middleware = installation.setting("TOKEN_MIDDLEWARE", **variables)
+
+    assert "'cookies': ['sid']" in middleware
+    assert "'currentUserLiteral': 'me'" in middleware
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+def test_database_url_may_have_the_usual_schemes(monkeypatch, scheme):
+    monkeypatch.setenv("DATABASE_URL", f"{scheme}://ada@127.0.0.1:1/x")
+
+    with pytest.raises(ConfigurationError, match='connection to server at "127'):
+        create_app()
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"APP_TOKEN_TLL": "60"}, ["APP_TOKEN_TLL", "did you mean APP_TOKEN_TTL?"]),
+        ({"APP_TOKEN_TTL": "soon"}, ["APP_TOKEN_TTL cannot be used"]),
+        ({"APP_TOKEN_TTL": "[60]"}, ["APP_TOKEN_TTL cannot be used"]),
+        ({"APP_TOKEN_TTL__x": "60"}, ["APP_TOKEN_TTL cannot be used"]),
+        ({"APP_COLOUR__x": "60"}, ["APP_COLOUR is not a setting"]),
+        ({"APP_TOKEN_TTL": "60", "APP_TOKEN_TTL__x": "1"}, ["environment"]),
+        ({"DATABASE_URL": "oops"}, ["the database cannot be used"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_what_the_environment_gets_wrong_is_named_as_it_is_there(monkeypatch, variables, words):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(ConfigurationError) as caught:
+        create_app()
+
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    "door",
+    [("-c", "import wsgi"), ("-m", "flask", "users", "list"), ("-m", "gunicorn", "wsgi:app")],
+    ids=["python", "flask", "gunicorn"],
+)
+def test_a_process_that_cannot_start_says_why_and_no_more(installation, door):
+    result = installation.run(*door, APP_TOKEN_TLL="60", PORT="0")
+
+    sentence = one_sentence(result)
+    assert sentence == "ostiary: APP_TOKEN_TLL is not a setting; did you mean APP_TOKEN_TTL?"
+
+
+@pytest.mark.parametrize(
+    ("variables", "word"),
+    [
+        ({"DATABASE_URL": "postgresql://ada:hush@127.0.0.1:1/x"}, "database"),
+        ({"APP_MAIL_FOLDER": "/proc/nowhere"}, "mail folder"),
+    ],
+    ids=["unreachable database", "unusable mail folder"],
+)
+def test_a_process_without_what_it_needs_says_so(installation, variables, word):
+    sentence = one_sentence(installation.run("-m", "flask", "users", "list", **variables))
+
+    assert word in sentence
+    assert "hush" not in sentence
+
+
+def test_a_broken_instance_file_is_one_sentence(installation):
+    (installation.folder / "instance/config.py").write_text("TOKEN_TTL = = 60\n")
+
+    sentence = one_sentence(installation.run("-c", "import wsgi"))
+
+    assert "config.py cannot be read" in sentence
+
+
+def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
+    sentence = one_sentence(installation.run("-m", "flask", "users", "list"))
+
+    assert "database" in sentence or "flask db upgrade" in sentence
