@@ -82,7 +82,6 @@ def test_the_token_middleware_fills_in_what_is_not_said(create):
         ({"TOKEN_TTL": True}, ["TOKEN_TTL"]),
         ({"TOKEN_TTL": None}, ["TOKEN_TTL"]),
         ({"TOKEN_MAX_TTL": 10**18}, ["TOKEN_MAX_TTL"]),
-        ({"TOKEN_TTL": 10**400}, ["TOKEN_TTL"]),
         ({"RESET_TOKEN_TTL": 10**18}, ["RESET_TOKEN_TTL"]),
         ({"TRUSTED_PROXIES": -1}, ["TRUSTED_PROXIES"]),
         ({"MAX_BODY_BYTES": "many"}, ["MAX_BODY_BYTES"]),
