@@ -50,14 +50,3 @@ class Installation:
         result = self.run("-c", code, **variables)
         assert result.returncode == 0, result.stderr
         return result.stdout.strip()
-
-    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-        """Start `python` with arguments, in the folder, and let it run."""
-        return subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env=self.environment(**variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )

@@ -162,7 +162,9 @@ def test_a_bad_value_in_any_field_is_4xx(send, method, path, body, field, good):
 
 @pytest.mark.parametrize(("method", "path"), WRITING)
 def test_a_bad_body_is_4xx(send, method, path):
-    answers = {name: send(method, path, body) for name, body in BODIES.items()}
+    # Creating takes arrays; an empty one is no mistake there.
+    good = {"array"} if (method, path) in (("POST", "/users"), ("POST", "/todos")) else set()
+    answers = {name: send(method, path, BODIES[name]) for name in BODIES.keys() - good}
 
     assert unsuitable(answers) == {}
 

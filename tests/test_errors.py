@@ -174,7 +174,7 @@ def test_json_sent_as_a_form_says_what_to_do(client):
     [
         ("GET", "/reset-password", {}, 401),
         ("GET", "/nowhere", {}, 404),
-        ("PUT", "/api/todos", {}, 405),
+        ("DELETE", "/api/todos", {}, 405),
         ("OPTIONS", "/api/todos", {}, 200),
         ("POST", "/api/users/login", {"json": {}}, 400),
         ("POST", "/api/users/reset", {"json": {"email": "ada@example.com"}}, 200),

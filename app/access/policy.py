@@ -30,9 +30,9 @@ class Grant:
             return []
         return [owner == self.user_id if self.verdict.own else owner != self.user_id]
 
-    def covers(self, owner_id: int) -> bool:
-        """Tell whether the rows of this user are covered."""
-        return self.verdict.own if owner_id == self.user_id else self.verdict.others
+    def covers(self, owner: str) -> bool:
+        """Tell whether the rows of a user are covered, by the id as a path has it."""
+        return self.verdict.own if owner == str(self.user_id) else self.verdict.others
 
 
 def install_rules(

@@ -101,10 +101,9 @@ class Resource:
         Raises ModelNotFound for what is no id, or what `refusal` returns.
         """
         grant = authorize(self.name, method, text)
-        number = row_id(self.singular, text)
-        if self.owns_itself and not grant.covers(number):
+        if self.owns_itself and not grant.covers(text):
             raise refusal(self.name, text)
-        return number, grant
+        return row_id(self.singular, text), grant
 
     def find(self, conditions: Conditions, wanted: Filter) -> Sequence[Any]:
         """Return the rows that a filter wants, and one beyond its limit if there are more."""
