@@ -1,0 +1,139 @@
+"""Authorising a request: basic, bearer, API key, OAuth2 client credentials."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from requests.structures import CaseInsensitiveDict
+
+from .errors import UnauthorizedError
+from .request import Auth, Request, checked_header
+from .response import Response, remote_message
+from .transport import Answer
+
+_EARLY = 30.0
+_LIFETIME = 3600.0
+
+
+class HeaderAuth:
+    """A fixed header: basic, bearer or API key."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = checked_header(name, text)
+
+    def apply(self, request: Request, deadline: float) -> None:
+        """Add the header."""
+        request.headers.setdefault(self.name, self.text)
+
+
+class QueryAuth:
+    """An API key in the query."""
+
+    def __init__(self, name: str, key: str) -> None:
+        self.name = name
+        self.key = key
+
+    def apply(self, request: Request, deadline: float) -> None:
+        """Add the query entry."""
+        request.query.setdefault(self.name, self.key)
+
+
+Fetch = Callable[[Request, float], Answer]
+
+
+class ClientCredentials:
+    """OAuth2 client credentials: one token for all threads, renewed before it expires."""
+
+    def __init__(self, settings: Mapping[str, str], fetch: Fetch) -> None:
+        self._settings = settings
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self._token = ""
+        self._renew_at = 0.0
+
+    def apply(self, request: Request, deadline: float) -> None:
+        """Add the bearer token, fetching one first when there is none or it ends soon."""
+        if "Authorization" not in request.headers:
+            token = self._current_token(deadline)
+            request.headers["Authorization"] = checked_header("Authorization", f"Bearer {token}")
+
+    def forget(self, request: Request) -> None:
+        """Drop the token if it is still the one that this refused request carried."""
+        with self._lock:
+            if request.headers.get("Authorization") == f"Bearer {self._token}":
+                self._token = ""
+
+    def _current_token(self, deadline: float) -> str:
+        with self._lock:
+            if not self._token or time.monotonic() >= self._renew_at:
+                self._renew(deadline)
+            return self._token
+
+    def _renew(self, deadline: float) -> None:
+        answer = self._fetch(self._token_request(), deadline)
+        document = _document(answer)
+        token = document.get("access_token")
+        if not isinstance(token, str) or not token:
+            raise _refusal(answer, document)
+        lifetime = _lifetime(document.get("expires_in"))
+        self._token = token
+        self._renew_at = time.monotonic() + max(lifetime - _EARLY, lifetime / 2)
+
+    def _token_request(self) -> Request:
+        form = {"grant_type": "client_credentials"}
+        if "scope" in self._settings:
+            form["scope"] = self._settings["scope"]
+        headers = {
+            "Accept": "application/json",
+            "Authorization": basic(self._settings["clientId"], self._settings["clientSecret"]),
+        }
+        return Request("POST", self._settings["tokenUrl"], CaseInsensitiveDict(headers), form=form)
+
+
+def _document(answer: Answer) -> dict[str, Any]:
+    try:
+        document = json.loads(answer.content)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _lifetime(seconds: Any) -> float:
+    try:
+        return float(seconds)
+    except (TypeError, ValueError):
+        return _LIFETIME
+
+
+def _refusal(answer: Answer, document: dict[str, Any]) -> UnauthorizedError:
+    response = Response(answer.status_code, answer.headers, document, answer.reason)
+    words = remote_message(response) or answer.reason
+    return UnauthorizedError(
+        f"the token endpoint gave no access token: {answer.status_code} {words}", response
+    )
+
+
+def basic(user: str, password: str) -> str:
+    """Return the value of a Basic authorization header."""
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def make_auth(settings: Mapping[str, Any], fetch: Fetch) -> Auth | None:
+    """Return what the `auth` object of the options asks for."""
+    if "oauth2" in settings:
+        return ClientCredentials(settings["oauth2"], fetch)
+    if settings.get("bearer"):
+        return HeaderAuth("Authorization", f"Bearer {settings['bearer']}")
+    if "user" in settings:
+        return HeaderAuth("Authorization", basic(settings["user"], settings.get("pass", "")))
+    if "apiKey" not in settings:
+        return None
+    name = settings.get("name", "X-Api-Key")
+    kind = QueryAuth if settings.get("in") == "query" else HeaderAuth
+    return kind(name, settings["apiKey"])

@@ -1,0 +1,216 @@
+"""The data source: checked settings, its operations, its hooks and one pooled session."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Self
+
+from blinker import Signal
+
+from .assembly import Assembly, Plan
+from .auth import make_auth
+from .calls import Call, Calls
+from .environment import environment_values, fill_from_environment, read_settings
+from .errors import ConfigError, NotSupportedError
+from .fields import load, unknown_key
+from .guard import HostPolicy
+from .operation import Operation
+from .options import merge, read_options
+from .problems import Problems, described, suggest
+from .redact import Redactor, named_secrets
+from .request import Auth, Request
+from .request_template import Surroundings
+from .resource import Resource
+from .settings import DATA_SOURCE_KEYS, OPTION_NAMES, DataSourceSettings
+from .transport import Answer, Transport
+
+logger = logging.getLogger("app.connector")
+
+_BASE_URL = re.compile(r"https?://[^/?#@\s]+[^?#\s]*", re.IGNORECASE)
+_DEFAULT_SOCKETS = 20
+
+
+class DataSource:
+    """A remote REST API: its operations are attributes, its resources come from `define`."""
+
+    name: str
+    public: bool
+    acls: list[dict[str, Any]]
+    operations: dict[str, Operation]
+    before_execute: Signal
+    after_execute: Signal
+    execute_failed: Signal
+
+    def __init__(self, settings: Mapping[str, Any], name: str = "rest") -> None:
+        problems = Problems()
+        filled = fill_from_environment(settings, problems)
+        loaded = _checked(filled, problems)
+        self._auths: dict[str, Auth | None] = {}
+        self._around = self._surroundings(filled, loaded)
+        assembly = Assembly(self._around, problems, RESERVED)
+        for entry in loaded.get("operations", []):
+            assembly.add(entry)
+        for place, messages in problems.warnings.items():
+            logger.warning("data source %s: %s: %s", name, place, "; ".join(messages))
+        problems.raise_any(name)
+
+        self.name = name
+        self.public = loaded.get("public", False)
+        self.acls = loaded.get("acls", [])
+        self._calls = self._make_calls(filled, loaded, assembly.plans)
+        self._entries = assembly.entries
+        made = [plan.operation(self._calls) for plan in assembly.plans]
+        self._only = made[0] if len(made) == 1 else None
+        named = zip(assembly.plans, made, strict=True)
+        self.operations = {operation.name: operation for plan, operation in named if plan.name}
+        self.before_execute = self._calls.before_execute
+        self.after_execute = self._calls.after_execute
+        self.execute_failed = self._calls.execute_failed
+
+    @classmethod
+    def from_config(cls, settings: Mapping[str, Any], *, name: str = "rest") -> Self:
+        """Check the settings, all of them, and make a data source; no socket is opened."""
+        return cls(settings, name)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], name: str) -> Self:
+        """Make a data source from its entry in a JSON file."""
+        return cls(read_settings(path, name), name)
+
+    def invoke(self, params: Any = None, callback: Any = None, /, **named: Any) -> Any:
+        """Call the only operation with named parameters; with several, say which: `ds.x.invoke`."""
+        if self._only is None:
+            names = ", ".join(self.operations) or "none"
+            raise NotSupportedError(
+                f"{self.name}.invoke needs exactly one operation; use <function>.invoke "
+                f"(functions: {names})"
+            )
+        return self._only.invoke(params, callback, **named)
+
+    def define(
+        self,
+        model_name: str,
+        properties: Mapping[str, Any] | None = None,
+        *,
+        resource_name: str | None = None,
+        id_name: str = "id",
+        filter_style: str = "flat",
+    ) -> Resource:
+        """Bind a model to a conventional resource; its path segment is the model name as it is."""
+        if not self._around.base_url:
+            raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
+        segment = model_name if resource_name is None else resource_name
+        around, calls = self._around, self._calls
+        return Resource(model_name, segment, properties or {}, id_name, filter_style, around, calls)
+
+    def observe(self, event: str, hook: Callable[[Call], object]) -> None:
+        """Call a hook with the context of every call: `before execute`, `after execute`, …."""
+        signals = {
+            "before execute": self.before_execute,
+            "after execute": self.after_execute,
+            "after execute error": self.execute_failed,
+            "execute failed": self.execute_failed,
+        }
+        if event not in signals:
+            raise NotSupportedError(f"no event '{event}'{suggest(event, signals)}")
+        signals[event].connect(lambda _sender, ctx: hook(ctx), weak=False)
+
+    def context(self, *, headers: Mapping[str, Any]) -> AbstractContextManager[None]:
+        """Add headers to every call made inside a `with` block, in this thread only."""
+        return self._calls.with_headers(headers)
+
+    def close(self) -> None:
+        """Close the pooled connections."""
+        self._calls.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Operation:
+        operations = self.__dict__.get("operations", {})
+        if name in operations:
+            operation: Operation = operations[name]
+            return operation
+        raise AttributeError(f"no function '{name}' here{suggest(name, operations)}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.operations]
+
+    def __repr__(self) -> str:
+        return f"<DataSource {self.name}: {', '.join(self.operations) or 'no functions'}>"
+
+    def _surroundings(self, filled: Any, loaded: Mapping[str, Any]) -> Surroundings:
+        direct = {key: loaded[key] for key in OPTION_NAMES if key in loaded}
+        secrets = [*environment_values(filled), *named_secrets(filled)]
+        return Surroundings(
+            loaded.get("baseURL", loaded.get("restPath", "")),
+            (loaded.get("defaults", {}), direct, loaded.get("options", {})),
+            Redactor(secrets),
+            self._auth_for,
+        )
+
+    def _make_calls(self, filled: Any, loaded: Mapping[str, Any], plans: list[Plan]) -> Calls:
+        merged = merge(*self._around.layers)
+        urls = [self._around.base_url, *_texts_under(filled, "tokenUrl")]
+        urls += [plan.template.named_address() for plan in plans]
+        allowed = _texts_under(filled, "allowedHosts")
+        sockets = int(merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS))
+        transport = Transport(HostPolicy(urls, allowed), sockets)
+        return Calls(self, transport, debug=loaded.get("debug", False))
+
+    def _auth_for(self, settings: Mapping[str, Any]) -> Auth | None:
+        key = json.dumps(settings, sort_keys=True, default=str)
+        if "oauth2" not in settings:
+            return make_auth(settings, self._fetch_token)
+        if key not in self._auths:
+            self._auths[key] = make_auth(settings, self._fetch_token)
+        return self._auths[key]
+
+    def _fetch_token(self, request: Request, deadline: float) -> Answer:
+        request.redactor = self._around.redactor
+        options = read_options(merge(*self._around.layers))
+        return self._calls.transport.send(request, options, deadline)
+
+
+def _checked(filled: Any, problems: Problems) -> dict[str, Any]:
+    """Check the settings; whatever is wrong, return what the operations can be checked with."""
+    if not isinstance(filled, Mapping):
+        problems.add("", f"the settings must be an object, got {described(filled)}")
+        return {}
+    known = {key: value for key, value in filled.items() if key in DATA_SOURCE_KEYS}
+    for key in filled.keys() - known.keys():
+        problems.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
+    loaded = load(DataSourceSettings(), known, "", problems) or _usable(known)
+    base = loaded.get("baseURL")
+    if isinstance(base, str) and not _BASE_URL.fullmatch(base):
+        message = "must be http:// or https:// and a host, without credentials, query or fragment"
+        problems.add("baseURL", message)
+    return loaded
+
+
+def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = {"baseURL": str, "operations": list}
+    return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
+
+
+def _texts_under(settings: Any, key: str) -> list[str]:
+    """Return every text that stands anywhere under this key."""
+    if isinstance(settings, list):
+        return [text for item in settings for text in _texts_under(item, key)]
+    if not isinstance(settings, dict):
+        return []
+    found = settings.get(key)
+    own = found if isinstance(found, list) else [found]
+    below = [text for item in settings.values() for text in _texts_under(item, key)]
+    return [str(text) for text in own if isinstance(text, str)] + below
+
+
+RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

@@ -1,0 +1,67 @@
+"""Where calls may go: the hosts of the settings, and no private address behind any other name."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from .errors import BlockedHostError
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class HostPolicy:
+    """The addresses that the settings name, and the host patterns they allow besides."""
+
+    def __init__(self, urls: Iterable[str], allowed: Iterable[str]) -> None:
+        self._patterns = tuple(pattern.lower() for pattern in allowed)
+        self._is_open = "*" in self._patterns
+        self._named = {address for url in urls if (address := _address(url))}
+        self._named |= {(host, 443) for host, port in self._named if port == 80}
+        self._prefixes = tuple(_prefix(host, port) for host, port in self._named)
+
+    def check(self, url: str) -> None:
+        """Refuse a url that leads to a host that the settings neither name nor allow."""
+        if self._is_open or url.startswith(self._prefixes):
+            return
+        address = _address(url)
+        if address is None or "@" in urlsplit(url).netloc:
+            raise BlockedHostError("the address is not one a call may go to")
+        host, port = address
+        if address not in self._named and not self._is_allowed(host, port):
+            raise BlockedHostError(f"host {host}:{port} is not one that the settings allow")
+
+    def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
+        """Refuse a connection to a private address under a name the settings do not write out."""
+        host = host.lower().strip("[]")
+        if self._is_open or (host, port) in self._named or self._is_written_out(host, port):
+            return
+        peer = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
+        mapped = getattr(peer, "ipv4_mapped", None) or peer
+        if not mapped.is_global or mapped.is_multicast:
+            sock.close()
+            raise BlockedHostError(f"host {host} leads to an address that is not public")
+
+    def _is_allowed(self, host: str, port: int) -> bool:
+        names = (host, f"{host}:{port}")
+        return any(fnmatchcase(name, p) for p in self._patterns for name in names)
+
+    def _is_written_out(self, host: str, port: int) -> bool:
+        return host in self._patterns or f"{host}:{port}" in self._patterns
+
+
+def _address(url: str) -> tuple[str, int] | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    return (parts.hostname, port) if parts.hostname else None
+
+
+def _prefix(host: str, port: int) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return {80: f"http://{name}/", 443: f"https://{name}/"}.get(port, f"http://{name}:{port}/")

@@ -1,0 +1,145 @@
+"""The template of an operation, compiled: from the values of its variables to a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from requests.structures import CaseInsensitiveDict
+
+from .errors import VariableError
+from .options import merge, read_options
+from .problems import Problems, described, join
+from .redact import Redactor
+from .request import Auth, Request, header_entries
+from .template import Compiler, Node, resolve
+from .url import UrlTemplate
+from .values import MISSING
+from .variables import Declarations, secret_values
+
+_USUAL = {"Accept-Encoding": "gzip, deflate", "User-Agent": "ostiary"}
+_JSON = {"Accept": "application/json"}
+
+
+def _no_auth(_settings: Mapping[str, Any]) -> Auth | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an operation takes from its data source."""
+
+    base_url: str = ""
+    layers: tuple[Mapping[str, Any], ...] = ()
+    redactor: Redactor = field(default_factory=Redactor)
+    make_auth: Callable[[Mapping[str, Any]], Auth | None] = _no_auth
+
+
+class RequestTemplate:
+    """One compiled template; `build` makes a new request for every call."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], around: Surroundings, problems: Problems, place: str
+    ) -> None:
+        self._redactor = around.redactor
+        notes = Declarations(problems, join(place, "url"))
+        own = settings.get("options", {})
+        direct = {key: settings[key] for key in _TEMPLATE_OPTIONS if key in settings}
+        if isinstance(direct.get("query"), str):
+            del direct["query"]
+        upper = merge(own, direct)
+        lower = merge(*around.layers)
+        merged = merge(lower, upper)
+
+        self.options = read_options(merged)
+        self.method: str = settings.get("method", "GET")
+        self.url = self._compile_url(settings, around.base_url, notes)
+        self._compile_parts(settings, upper, Compiler(notes), place)
+        self._auth_node = _compile_auth(own, Compiler(notes), place)
+        self.variables = notes.table(settings.get("variables", {}), join(place, "variables"))
+        self.url.check(problems, notes.url_place)
+
+        usual = _USUAL | (_JSON if self.options.reads_json else {})
+        entries = merge({"headers": usual}, {"headers": lower.get("headers", {})})["headers"]
+        self._headers = CaseInsensitiveDict(header_entries(entries))
+        self._query = lower.get("query", {})
+        self._make_auth = around.make_auth
+        self._auth = around.make_auth(merged.get("auth", {})) if self._auth_node is None else None
+        self._secret_variables = [known for known in self.variables.values() if known.secret]
+
+    @staticmethod
+    def _compile_url(settings: Mapping[str, Any], base: str, notes: Declarations) -> UrlTemplate:
+        section = settings.get("variables", {})
+        slashed = [name for name, extra in section.items() if extra.get("type") == "path"]
+        return UrlTemplate(settings.get("url", ""), base, notes, slashed)
+
+    def _compile_parts(
+        self, settings: Mapping[str, Any], upper: Mapping[str, Any], compiler: Compiler, place: str
+    ) -> None:
+        def part(root: str, value: Any, missing: Any = None) -> Node:
+            return compiler.compile(value, root, join(place, root), missing=missing)
+
+        left_out = MISSING if settings.get("omitMissing") else None
+        query = settings.get("query", {})
+        self._method_node = part("method", self.method)
+        self._headers_node = part("headers", upper.get("headers", {}))
+        self._query_node = part(
+            "query", query if isinstance(query, str) else upper.get("query", {})
+        )
+        self._body_node = part("body", settings.get("body", MISSING), left_out)
+        self._form_node = part("form", settings.get("form", MISSING), left_out)
+        self._files_node = part("files", settings.get("files", {}))
+
+    def build(self, given: Mapping[str, Any]) -> Request:
+        """Make the request that these values ask for."""
+        values = resolve(self.variables, given)
+        method = self._build_method(values)
+        headers = self._headers.copy()
+        headers.update(header_entries(self._headers_node.build(values)))
+        return Request(
+            method,
+            self.url.build(values, filled=method == "DELETE"),
+            headers,
+            self._build_query(values),
+            self._body_node.build(values),
+            self._form_node.build(values),
+            self._files_node.build(values),
+            self.options.repeats_lists,
+            self._build_auth(values),
+            self._redactor,
+            tuple(secret_values(self._secret_variables, values)),
+        )
+
+    def named_address(self) -> str:
+        """Return the address that the settings alone name."""
+        return self.url.named_address(self.variables)
+
+    def _build_method(self, values: Mapping[str, Any]) -> str:
+        method = str(self._method_node.build(values) or "GET").upper()
+        if not (method.isascii() and method.isalpha()):
+            raise VariableError(f"{method!r} cannot be used as a method")
+        return method
+
+    def _build_query(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        entries = self._query_node.build(values)
+        if entries is None:
+            entries = {}
+        if not isinstance(entries, Mapping):
+            raise VariableError(f"The query must be an object, got {described(entries)}")
+        built = {key: value for key, value in entries.items() if value is not None}
+        return {**self._query, **built} if self._query else built
+
+    def _build_auth(self, values: Mapping[str, Any]) -> Auth | None:
+        if self._auth_node is None:
+            return self._auth
+        return self._make_auth(self._auth_node.build(values))
+
+
+_TEMPLATE_OPTIONS = ("headers", "query", "timeout", "json")
+
+
+def _compile_auth(own: Mapping[str, Any], compiler: Compiler, place: str) -> Node | None:
+    known = len(compiler.declarations.occurrences)
+    node = compiler.compile(own.get("auth", {}), "options", join(place, "options.auth"))
+    return node if len(compiler.declarations.occurrences) > known else None

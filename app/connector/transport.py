@@ -1,0 +1,181 @@
+"""Sending an encoded request: session, redirects, size cap, and foreign errors translated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from urllib.parse import urljoin
+
+import requests
+import urllib3
+from requests.structures import CaseInsensitiveDict
+from requests.utils import requote_uri
+
+from .connection import Adapter, Limits, current_limits
+from .errors import (
+    BlockedHostError,
+    CallTimeoutError,
+    ConnectError,
+    ConnectorError,
+    ResponseDecodeError,
+    ResponseTooLargeError,
+    TLSError,
+    TooManyRedirectsError,
+    TransportError,
+)
+from .guard import HostPolicy
+from .options import Options
+from .redact import current_redactor
+from .request import Request, origin
+from .values import MISSING
+
+_CHUNK = 65536
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SAFE = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, undecoded."""
+
+    status_code: int
+    headers: CaseInsensitiveDict[str]
+    content: bytes
+    reason: str
+
+
+class Transport:
+    """One pooled session that keeps no cookies and reads nothing from the environment."""
+
+    def __init__(self, policy: HostPolicy, max_sockets: int = 20) -> None:
+        self.policy = policy
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        for scheme in ("http://", "https://"):
+            self.session.mount(scheme, Adapter(pool_connections=20, pool_maxsize=max_sockets))
+
+    def close(self) -> None:
+        """Close the pooled connections."""
+        self.session.close()
+
+    def send(self, request: Request, options: Options, deadline: float) -> Answer:
+        """Send a request and follow its redirects as far as the options allow."""
+        limits = Limits(self.policy, deadline, options.timeouts.read)
+        scope = current_limits.set(limits)
+        redaction = current_redactor.set(request.full_redactor)
+        try:
+            for _ in range(options.max_redirects + 1):
+                answer = self._send_once(request, options, limits)
+                following = _redirected(request, answer, options)
+                if following is None:
+                    return answer
+                request = following
+        finally:
+            current_redactor.reset(redaction)
+            current_limits.reset(scope)
+        raise TooManyRedirectsError(f"more than {options.max_redirects} redirects")
+
+    def _send_once(self, request: Request, options: Options, limits: Limits) -> Answer:
+        failure: ConnectorError
+        try:
+            prepared = _prepare(request)
+            self.policy.check(prepared.url or "")
+            response = self.session.send(
+                prepared,
+                stream=True,
+                timeout=(min(options.timeouts.connect, limits.next_read()), options.timeouts.read),
+                verify=options.verify,
+                cert=options.certificate,
+                proxies=dict(options.proxies or {}),
+                allow_redirects=False,
+            )
+            return _read(response, options.max_bytes)
+        except ConnectorError:
+            raise
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            failure = _translated(error)
+        raise failure
+
+
+def _prepare(request: Request) -> requests.PreparedRequest:
+    data = request.encode_body()
+    prepared = requests.PreparedRequest()
+    prepared.prepare_method(request.method)
+    prepared.prepare_url(request.full_url, None)
+    prepared.headers = CaseInsensitiveDict(request.headers)
+    prepared.prepare_body(data, None)
+    return prepared
+
+
+def _read(response: requests.Response, max_bytes: int) -> Answer:
+    chunks: list[bytes] = []
+    size = 0
+    for chunk in response.raw.stream(_CHUNK, decode_content=True):
+        size += len(chunk)
+        if size > max_bytes:
+            response.close()
+            raise ResponseTooLargeError(f"the body is larger than {max_bytes} bytes")
+        chunks.append(chunk)
+    reason = response.reason or ""
+    return Answer(response.status_code, response.headers, b"".join(chunks), reason)
+
+
+def _redirected(request: Request, answer: Answer, options: Options) -> Request | None:
+    location = answer.headers.get("Location")
+    if answer.status_code not in _REDIRECTS or location is None:
+        return None
+    if not (options.follows and (request.method in _SAFE or options.follows_all)):
+        return None
+    moved = request.moved(_joined(request.full_url, location))
+    if answer.status_code not in (307, 308) and request.method not in _SAFE:
+        moved.method = "GET"
+        moved.body = moved.form = MISSING
+        moved.files = {}
+        moved.headers.pop("Content-Type", None)
+    moved.headers.pop("Content-Length", None)
+    return moved
+
+
+def _joined(url: str, location: str) -> str:
+    # http.client reads headers as latin-1; servers write UTF-8.
+    text = location.encode("latin-1", "replace").decode("utf-8", "replace")
+    try:
+        target = urljoin(url, requote_uri(text))
+        origin(target)
+    except ValueError:
+        target = ""
+    if not target:
+        raise BlockedHostError("the redirect leads to an address that is none")
+    return target
+
+
+def _translated(error: Exception) -> ConnectorError:
+    if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
+        return BlockedHostError("the address is not one a call may go to")
+    if isinstance(error, urllib3.exceptions.DecodeError):
+        return ResponseDecodeError("the body is not compressed as it says", 0, "")
+    for classes, translation in _TRANSLATIONS:
+        if isinstance(error, classes):
+            return translation(_reason(error))
+    return ConnectError(_reason(error))
+
+
+_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[TransportError]], ...] = (
+    (
+        (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError),
+        CallTimeoutError,
+    ),
+    ((requests.exceptions.SSLError, urllib3.exceptions.SSLError), TLSError),
+)
+
+
+def _reason(error: BaseException) -> str:
+    """Return the system's own words from the bottom of a chain of library errors."""
+    words = "no answer in time" if isinstance(error, requests.Timeout) else "the connection broke"
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, OSError) and below.strerror:
+            words = below.strerror
+        below = below.__cause__ or below.__context__
+    return words
