@@ -31,7 +31,7 @@ from .transport import Answer, Transport
 
 logger = logging.getLogger("app.connector")
 
-_BASE_URL = re.compile(r"https?://[^/?#@\s]+[^?#\s]*", re.IGNORECASE)
+_BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
 _DEFAULT_SOCKETS = 20
 
 

@@ -10,8 +10,6 @@ from marshmallow import INCLUDE, Schema, ValidationError, fields, pre_load, vali
 from .problems import Problems, described, join, suggest
 from .values import EnvText, boolean, number
 
-_TEXT_FLAGS = {"true": True, "false": False}
-
 
 class Kind(fields.Field[Any]):
     """A value of one of the given Python types."""
@@ -96,6 +94,28 @@ class Items(fields.List[Any]):
         if not isinstance(value, list):
             raise ValidationError(f"must be a list, got {described(value)}")
         return super()._deserialize(value, *args, **options)
+
+
+class Each(fields.Field[dict[str, Any]]):
+    """An object whose values all follow one schema."""
+
+    def __init__(self, schema: type[Schema]) -> None:
+        super().__init__()
+        self.schema = schema
+
+    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValidationError(f"must be an object, got {described(value)}")
+        loaded = {}
+        errors = {}
+        for key, item in value.items():
+            try:
+                loaded[key] = self.schema().load(item)
+            except ValidationError as error:
+                errors[key] = error.messages
+        if errors:
+            raise ValidationError(errors)
+        return loaded
 
 
 class Settings(Schema):

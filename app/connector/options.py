@@ -29,7 +29,7 @@ class Options:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     verify: bool | str = True
     certificate: str | tuple[str, str] | None = None
-    proxies: Mapping[str, str] | None = None
+    proxies: dict[str, str] = field(default_factory=dict)
     follows: bool = True
     follows_all: bool = False
     max_redirects: int = 10
@@ -71,7 +71,7 @@ def read_options(merged: Mapping[str, Any]) -> Options:
         retry=RetryPolicy.from_settings(merged.get("retry", {})),
         verify=merged.get("ca", True) if strict else False,
         certificate=_certificate(merged.get("cert"), merged.get("key")),
-        proxies={"http": proxy, "https": proxy} if proxy else None,
+        proxies={"http": proxy, "https": proxy} if proxy else {},
         follows=merged.get("followRedirect", True),
         follows_all=merged.get("followAllRedirects", False),
         max_redirects=int(merged.get("maxRedirects", 10)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from .fields import Amount, Choice, Flag, Items, Kind, Settings, mapping, text
+from .fields import Amount, Choice, Each, Flag, Items, Kind, Settings, mapping, text
 from .values import READERS
 
 _CONNECT_LIMIT = 5000
@@ -128,11 +128,7 @@ TemplateSettings = _schema(
     onNoMatch=Choice("empty", "null", "error"),
     fullResponse=Flag(),
     omitMissing=Flag(),
-    variables=fields.Dict(
-        keys=fields.Raw(),
-        values=fields.Nested(_Variable),
-        error_messages={"invalid": "must be an object"},
-    ),
+    variables=Each(_Variable),
     paginate=fields.Nested(_Paginate),
 )
 

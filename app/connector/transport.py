@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from http.cookiejar import DefaultCookiePolicy
 from urllib.parse import urljoin
 
 import requests
@@ -21,7 +20,6 @@ from .errors import (
     ResponseTooLargeError,
     TLSError,
     TooManyRedirectsError,
-    TransportError,
 )
 from .guard import HostPolicy
 from .options import Options
@@ -30,6 +28,7 @@ from .request import Request, origin
 from .values import MISSING
 
 _CHUNK = 65536
+_HOSTS = 20
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
 
@@ -45,19 +44,17 @@ class Answer:
 
 
 class Transport:
-    """One pooled session that keeps no cookies and reads nothing from the environment."""
+    """Pooled connections that keep no cookies and read nothing from the environment."""
 
     def __init__(self, policy: HostPolicy, max_sockets: int = 20) -> None:
         self.policy = policy
-        self.session = requests.Session()
-        self.session.trust_env = False
-        self.session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        for scheme in ("http://", "https://"):
-            self.session.mount(scheme, Adapter(pool_connections=20, pool_maxsize=max_sockets))
+        # An adapter without the session around it: a session would add cookies, proxies and
+        # .netrc passwords of its own, and look at redirects that are ours to follow.
+        self._adapter = Adapter(pool_connections=_HOSTS, pool_maxsize=max_sockets)
 
     def close(self) -> None:
         """Close the pooled connections."""
-        self.session.close()
+        self._adapter.close()
 
     def send(self, request: Request, options: Options, deadline: float) -> Answer:
         """Send a request and follow its redirects as far as the options allow."""
@@ -81,14 +78,13 @@ class Transport:
         try:
             prepared = _prepare(request)
             self.policy.check(prepared.url or "")
-            response = self.session.send(
+            response = self._adapter.send(
                 prepared,
                 stream=True,
                 timeout=(min(options.timeouts.connect, limits.next_read()), options.timeouts.read),
                 verify=options.verify,
                 cert=options.certificate,
-                proxies=dict(options.proxies or {}),
-                allow_redirects=False,
+                proxies=options.proxies,
             )
             return _read(response, options.max_bytes)
         except ConnectorError:
@@ -138,10 +134,8 @@ def _redirected(request: Request, answer: Answer, options: Options) -> Request |
 
 
 def _joined(url: str, location: str) -> str:
-    # http.client reads headers as latin-1; servers write UTF-8.
-    text = location.encode("latin-1", "replace").decode("utf-8", "replace")
     try:
-        target = urljoin(url, requote_uri(text))
+        target = urljoin(url, requote_uri(_as_unicode(location)))
         origin(target)
     except ValueError:
         target = ""
@@ -150,29 +144,28 @@ def _joined(url: str, location: str) -> str:
     return target
 
 
+def _as_unicode(location: str) -> str:
+    # http.client reads headers as latin-1; most servers write UTF-8.
+    try:
+        return location.encode("latin-1").decode()
+    except UnicodeError:
+        return location
+
+
 def _translated(error: Exception) -> ConnectorError:
     if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
         return BlockedHostError("the address is not one a call may go to")
     if isinstance(error, urllib3.exceptions.DecodeError):
         return ResponseDecodeError("the body is not compressed as it says", 0, "")
-    for classes, translation in _TRANSLATIONS:
-        if isinstance(error, classes):
-            return translation(_reason(error))
-    return ConnectError(_reason(error))
+    if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError):
+        return CallTimeoutError(_reason(error, "no answer in time"))
+    if isinstance(error, requests.exceptions.SSLError | urllib3.exceptions.SSLError):
+        return TLSError(_reason(error, "the connection could not be secured"))
+    return ConnectError(_reason(error, "the connection broke"))
 
 
-_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[TransportError]], ...] = (
-    (
-        (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError),
-        CallTimeoutError,
-    ),
-    ((requests.exceptions.SSLError, urllib3.exceptions.SSLError), TLSError),
-)
-
-
-def _reason(error: BaseException) -> str:
-    """Return the system's own words from the bottom of a chain of library errors."""
-    words = "no answer in time" if isinstance(error, requests.Timeout) else "the connection broke"
+def _reason(error: BaseException, words: str) -> str:
+    """Return the system's own words from the bottom of a chain of library errors, else these."""
     below: BaseException | None = error
     while below is not None:
         if isinstance(below, OSError) and below.strerror:

@@ -1,0 +1,129 @@
+"""One call through a compiled operation against the same call written by hand with requests.
+
+Run as `python benchmarks/connector.py [calls]`. The server is a process of its own; the two
+kinds of call alternate in one run, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import requests
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from app.connector import DataSource
+
+BODY = json.dumps(
+    {"results": [{"geometry": {"location": {"lat": 37.56, "lng": -122.32}}}]}
+).encode()
+
+TEMPLATE = {
+    "method": "GET",
+    "url": "/geocode/{format=json}",
+    "headers": {"x-tenant": "{tenant}"},
+    "query": {"address": "{^street},{city},{zipcode}", "sensor": "{sensor=false:boolean}"},
+    "variables": {"tenant": {"enum": ["a", "b"]}},
+    "responsePath": "$.results[0].geometry.location",
+}
+FUNCTIONS = {"geocode": ["street", "city", "zipcode", "tenant"]}
+ADDRESS = {"street": "107 S B St", "city": "San Mateo", "zipcode": "94401", "tenant": "a"}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers every GET with the same JSON."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(BODY)))
+        self.end_headers()
+        self.wfile.write(BODY)
+
+    def log_message(self, *_args: Any) -> None:
+        """Stay silent."""
+
+
+def serve(ready: Connection) -> None:
+    """Serve for ever on a free port and tell which."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    ready.send(server.server_port)
+    server.serve_forever()
+
+
+def by_hand(session: requests.Session, base: str) -> Any:
+    """Make the call the way one writes it with requests."""
+    response = session.get(
+        f"{base}/geocode/json",
+        params={"address": "107 S B St,San Mateo,94401", "sensor": "false"},
+        headers={"x-tenant": "a"},
+        timeout=(5, 30),
+    )
+    response.raise_for_status()
+    return response.json()["results"][0]["geometry"]["location"]
+
+
+def measure(work: Callable[[], Any]) -> float:
+    """Return the seconds that one piece of work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def compare(base: str, calls: int) -> None:
+    """Print the medians of both kinds of call and their ratios, round by round."""
+    source = DataSource.from_config(
+        {"baseURL": base, "operations": [{"template": TEMPLATE, "functions": FUNCTIONS}]}
+    )
+    session = requests.Session()
+    session.trust_env = False
+    works = (lambda: source.geocode(**ADDRESS), lambda: by_hand(session, base))
+    if works[0]() != works[1]():
+        raise SystemExit("the two calls do not give the same")
+
+    ratios = []
+    for _ in range(5):
+        times = [[measure(work) for work in works] for _ in range(calls)]
+        ours, theirs = (statistics.median(column) for column in zip(*times, strict=True))
+        ratios.append(ours / theirs)
+        report(f"call: connector {ours * 1e6:.0f} µs, by hand {theirs * 1e6:.0f} µs", ratios[-1])
+    report("call: median ratio", statistics.median(ratios))
+
+    request = source.geocode._template
+    build = statistics.median(measure(lambda: request.build(ADDRESS)) for _ in range(20_000))
+    report(f"build of the geocoder request {build * 1e6:.1f} µs")
+
+
+def report(text: str, ratio: float | None = None) -> None:
+    """Print one line."""
+    sys.stdout.write(text + (f", ratio {ratio:.3f}" if ratio is not None else "") + "\n")
+
+
+def main() -> None:
+    """Start the server and compare."""
+    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
+    ours, theirs = multiprocessing.Pipe()
+    server = multiprocessing.Process(target=serve, args=(theirs,), daemon=True)
+    server.start()
+    try:
+        compare(f"http://127.0.0.1:{ours.recv()}", calls)
+    finally:
+        server.terminate()
+
+
+if __name__ == "__main__":
+    main()
