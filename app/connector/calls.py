@@ -143,9 +143,7 @@ class Calls:
     def _attempt(self, call: Call, deadline: float) -> Answer | ConnectorError:
         try:
             answer, sent = self._send_authorised(call, deadline)
-            auth = call.request.auth
-            if answer.status_code == 401 and isinstance(auth, ClientCredentials):
-                auth.forget(sent)
+            if answer.status_code == 401 and _forgets_token(call.request, sent):
                 answer, _ = self._send_authorised(call, deadline)
         except (ConnectError, CallTimeoutError) as error:
             return error
@@ -198,6 +196,13 @@ def _status_failure(response: Response) -> HTTPStatusError:
     retry_after = read_retry_after(response.headers.get("Retry-After"))
     make = status_error(response.status_code)
     return make(f"{message}: {words}" if words else message, response, retry_after)
+
+
+def _forgets_token(request: Request, sent: Request) -> bool:
+    if not isinstance(request.auth, ClientCredentials) or "Authorization" in request.headers:
+        return False
+    request.auth.forget(sent)
+    return True
 
 
 def _wait(call: Call, outcome: Answer | ConnectorError) -> float | None:

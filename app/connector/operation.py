@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from .auth import ClientCredentials
 from .calls import Call
 from .errors import ConnectorError, UnknownVariableError
 from .functions import (
@@ -91,7 +92,10 @@ class Operation:
 
     def prepare(self, *args: Any, **named: Any) -> Request:
         """Return the request a call would send, without sending it."""
-        return self._build(bind(self.name, self.parameters, args, named))
+        request = self._build(bind(self.name, self.parameters, args, named))
+        if request.auth is not None and not isinstance(request.auth, ClientCredentials):
+            request.auth.apply(request, 0)
+        return request
 
     def pages(self, *args: Any, **named: Any) -> Iterator[Any]:
         """Give the result of every page, one call each, as `paginate` says."""

@@ -12,6 +12,7 @@ from typing import Any
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _FIRST_DELAY = 0.2
+_DOUBLINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class RetryPolicy:
         """Return the seconds to wait after an attempt, never more than the cap."""
         if retry_after is not None and self.respects_retry_after:
             return min(retry_after, self.max_delay)
-        longest = min(_FIRST_DELAY * 2.0 ** (attempt - 1), self.max_delay)
+        longest = min(_FIRST_DELAY * 2.0 ** min(attempt - 1, _DOUBLINGS), self.max_delay)
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 
 
