@@ -147,7 +147,7 @@ def test_client_certificate_that_is_missing_is_a_transport_error(https_server):
 def test_total_time_out_ends_a_call_that_never_stops_answering(call, path):
     started = time.monotonic()
 
-    with pytest.raises(CallTimeoutError, match="timed out|time-out|in time"):
+    with pytest.raises(CallTimeoutError, match=r"timed out|time-out|in time"):
         call({"url": path}, timeout={"connect": 1000, "read": 1000, "total": 150})
 
     assert time.monotonic() - started < 0.9
