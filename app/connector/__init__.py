@@ -27,9 +27,10 @@ from .errors import (
     VariableTypeError,
 )
 from .operation import Operation
+from .record import Record
 from .redact import guard_library_logs
 from .request import Request
-from .resource import Record, Resource
+from .resource import Resource
 from .response import Response
 from .template import Template
 from .variables import Variable

@@ -16,12 +16,14 @@ from .request_template import RequestTemplate, Surroundings
 from .response_path import ResponsePath
 from .settings import OperationSettings, TemplateSettings
 
+_SUSPICIOUS_TIMEOUT = 0.1
+
 
 @dataclass(frozen=True)
 class Plan:
-    """A compiled operation that lacks only the means to send; without a name it has no function."""
+    """A compiled operation that lacks only the means to send."""
 
-    name: str | None
+    name: str
     template: RequestTemplate
     parameters: list[Parameter]
     reading: Reading
@@ -30,7 +32,7 @@ class Plan:
     def operation(self, calls: Calls) -> Operation:
         """Make the operation."""
         return Operation(
-            self.name or "invoke",
+            self.name,
             self.template,
             self.parameters,
             self.reading,
@@ -43,16 +45,16 @@ class Assembly:
     """Compiles the entries of `operations`, noting every problem by its place."""
 
     def __init__(self, around: Surroundings, problems: Problems, reserved: Collection[str]) -> None:
-        self.plans: list[Plan] = []
-        self.entries = 0
+        self.functions: list[Plan] = []
+        self.entries: list[Plan | None] = []
         self._around = around
         self._problems = problems
         self._reserved = reserved
 
     def add(self, entry: Any) -> None:
         """Compile one entry."""
-        place = f"operations[{self.entries}]"
-        self.entries += 1
+        place = f"operations[{len(self.entries)}]"
+        self.entries.append(None)
         loaded = load(OperationSettings(), entry, place, self._problems)
         if loaded is None:
             return
@@ -72,7 +74,7 @@ class Assembly:
             found = described(functions)
             self._problems.add(place, f"must be an object of lists, got {found}")
             return {}
-        known = {plan.name for plan in self.plans}
+        known = {plan.name for plan in self.functions}
         for name in functions:
             self._check_name(name, known, join(place, name))
         return {
@@ -80,7 +82,7 @@ class Assembly:
             for name, entries in functions.items()
         }
 
-    def _check_name(self, name: str, known: Collection[str | None], place: str) -> None:
+    def _check_name(self, name: str, known: Collection[str], place: str) -> None:
         if name in known:
             self._problems.add(place, f"there is already a function '{name}'")
         elif name in self._reserved:
@@ -96,8 +98,7 @@ class Assembly:
         reading = Reading(self._path(template, below), full=template.get("fullResponse", False))
         pagination = self._pagination(template, below)
         self._warn(template, shared, below)
-        if not functions:
-            self.plans.append(Plan(None, shared, [], reading, pagination))
+        self.entries[-1] = Plan("invoke", shared, [], reading, pagination)
         for name, parameters in functions.items():
             own = extend_template(template, parameters, shared.variables)
             compiled = shared
@@ -105,7 +106,19 @@ class Assembly:
                 compiled = RequestTemplate(own, self._around, self._problems, below)
             spot = join(join(place, "functions"), name)
             check_parameters(parameters, compiled.variables, self._problems, spot)
-            self.plans.append(Plan(name, compiled, parameters, reading, pagination))
+            self.functions.append(Plan(name, compiled, parameters, reading, pagination))
+
+    @property
+    def plans(self) -> list[Plan]:
+        """Everything compiled: the functions, and each entry by itself."""
+        return [*self.functions, *filter(None, self.entries)]
+
+    @property
+    def only(self) -> Plan | None:
+        """What `invoke` of the data source means: the only entry, as its only function."""
+        if len(self.entries) != 1:
+            return None
+        return self.functions[0] if len(self.functions) == 1 else self.entries[0]
 
     def _path(self, template: Mapping[str, Any], place: str) -> ResponsePath | None:
         if "responsePath" not in template:
@@ -131,6 +144,10 @@ class Assembly:
     def _warn(self, template: Mapping[str, Any], compiled: RequestTemplate, place: str) -> None:
         if compiled.method.upper() == "GET" and "body" in template:
             self._problems.warn(place, "a GET with a body; many servers ignore it")
+        if compiled.options.verify is False:
+            self._problems.warn(place, "certificates are not checked (strictSSL is false)")
+        if compiled.options.timeouts.read < _SUSPICIOUS_TIMEOUT:
+            self._problems.warn(place, "timeout is in milliseconds; this one is very short")
         for name in compiled.url.path_names:
             variable = compiled.variables[name]
             if not variable.required and variable.default is None:

@@ -87,12 +87,15 @@ def _parts(form: Any, files: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(form, Mapping):
         for key, value in form.items():
             yield key, as_text(value, f"Entry {key}")
-    for key, value in files.items():
-        if value is not None:
-            yield key, _file_part(key, value)
+    yield from files.items()
 
 
-def _file_part(key: str, value: Any) -> tuple[str, bytes] | tuple[str, bytes, str]:
+def read_files(files: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the files of a request once, so that it can be sent more than once."""
+    return {key: _file_part(key, value) for key, value in files.items() if value is not None}
+
+
+def _file_part(key: str, value: Any) -> tuple[Any, ...]:
     name, content, *rest = value if isinstance(value, tuple) else (_file_name(key, value), value)
     data = content.read() if hasattr(content, "read") else content
     if not isinstance(data, bytes):

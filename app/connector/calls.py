@@ -11,21 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from blinker import Signal
+from requests.structures import CaseInsensitiveDict
 
 from .auth import ClientCredentials
+from .body import read_files
 from .errors import (
     CallTimeoutError,
     ConnectError,
     ConnectorError,
-    HTTPStatusError,
-    ResponseDecodeError,
     TransportError,
-    status_error,
 )
+from .failures import describe_failure, status_failure
 from .options import Options
-from .redact import Redactor
 from .request import Request, header_entries
-from .response import Response, read_body, remote_message
+from .response import Response, read_body
 from .retry import read_retry_after
 from .transport import Answer, Transport
 
@@ -34,9 +33,6 @@ logger = logging.getLogger("app.connector")
 _extra_headers: ContextVar[tuple[tuple[object, Mapping[str, Any]], ...]] = ContextVar(
     "extra_headers", default=()
 )
-_SCANNED = 10_000
-_SHOWN = 300
-_MOVED = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(repr=False)
@@ -78,7 +74,9 @@ class Calls:
     def execute(self, call: Call) -> None:
         """Send a call with its hooks; it then holds the result, or its error is raised."""
         self._add_extra_headers(call)
-        self._tell(self.before_execute, call)
+        if self.before_execute.receivers:
+            self._tell(self.before_execute, call)
+            call.request.headers = CaseInsensitiveDict(header_entries(call.request.headers))
         if call.is_ended:
             return
         started = time.perf_counter()
@@ -113,6 +111,7 @@ class Calls:
             signal.send(self.owner, ctx=call)
 
     def _exchange(self, call: Call) -> None:
+        call.request.files = read_files(call.request.files)
         answer = self._send(call)
         body = read_body(
             answer.content,
@@ -122,9 +121,8 @@ class Calls:
         )
         response = Response(answer.status_code, answer.headers, body, answer.reason)
         call.response = response
-        if _is_failure(response, call.options):
-            call.error = _status_failure(response)
-        else:
+        call.error = status_failure(response, call.options)
+        if call.error is None:
             call.result = call.read(response)
 
     def _send(self, call: Call) -> Answer:
@@ -168,34 +166,10 @@ class Calls:
         )
 
     def _fail(self, call: Call, error: ConnectorError) -> None:
-        redactor = call.request.full_redactor()
-        words = _shortened(redactor, str(error))
-        error.operation = call.operation
-        error.request = str(call.request)
-        error.args = (f"{call.operation}: {error.request}: {words}",)
-        if isinstance(error, ResponseDecodeError):
-            error.text = _shortened(redactor, error.text)
+        describe_failure(error, call.operation, call.request)
         self._tell(self.execute_failed, call)
         if call.error is not None:
             raise error
-
-
-def _shortened(redactor: Redactor, text: str) -> str:
-    # Masked before it is cut, so that no half of a secret is left at the end.
-    return " ".join(redactor.text(text[:_SCANNED]).split())[:_SHOWN]
-
-
-def _is_failure(response: Response, options: Options) -> bool:
-    status = response.status_code
-    return status >= 400 or (status in _MOVED and options.follows)
-
-
-def _status_failure(response: Response) -> HTTPStatusError:
-    words = remote_message(response)
-    message = f"{response.status_code} {response.reason}".strip()
-    retry_after = read_retry_after(response.headers.get("Retry-After"))
-    make = status_error(response.status_code)
-    return make(f"{message}: {words}" if words else message, response, retry_after)
 
 
 def _forgets_token(request: Request, sent: Request) -> bool:

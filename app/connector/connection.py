@@ -94,7 +94,7 @@ class _TLSPool(HTTPSConnectionPool):
 
     def _validate_conn(self, conn: Any) -> None:
         # The base class warns on every call without certificate check; the data source
-        # has already warned once, when `strictSSL: false` was read.
+        # logs one warning when it reads `strictSSL: false`.
         if conn.is_closed:
             conn.connect()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Self
@@ -15,23 +14,22 @@ from blinker import Signal
 from .assembly import Assembly, Plan
 from .auth import make_auth
 from .calls import Call, Calls
-from .environment import environment_values, fill_from_environment, read_settings
+from .checking import check_settings, setting_secrets, texts_under
+from .environment import fill_from_environment, read_settings
 from .errors import ConfigError, NotSupportedError
-from .fields import load, unknown_key
 from .guard import HostPolicy
 from .operation import Operation
 from .options import merge, read_options
-from .problems import Problems, described, suggest
-from .redact import Redactor, named_secrets
+from .problems import Problems, suggest
+from .redact import Redactor
 from .request import Auth, Request
 from .request_template import Surroundings
 from .resource import Resource
-from .settings import DATA_SOURCE_KEYS, OPTION_NAMES, DataSourceSettings
+from .settings import OPTION_NAMES
 from .transport import Answer, Transport
 
 logger = logging.getLogger("app.connector")
 
-_BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
 _DEFAULT_SOCKETS = 20
 
 
@@ -49,7 +47,7 @@ class DataSource:
     def __init__(self, settings: Mapping[str, Any], name: str = "rest") -> None:
         problems = Problems()
         filled = fill_from_environment(settings, problems)
-        loaded = _checked(filled, problems)
+        loaded = check_settings(filled, problems)
         self._auths: dict[str, Auth | None] = {}
         self._around = self._surroundings(filled, loaded)
         assembly = Assembly(self._around, problems, RESERVED)
@@ -63,11 +61,8 @@ class DataSource:
         self.public = loaded.get("public", False)
         self.acls = loaded.get("acls", [])
         self._calls = self._make_calls(filled, loaded, assembly.plans)
-        self._entries = assembly.entries
-        made = [plan.operation(self._calls) for plan in assembly.plans]
-        self._only = made[0] if len(made) == 1 else None
-        named = zip(assembly.plans, made, strict=True)
-        self.operations = {operation.name: operation for plan, operation in named if plan.name}
+        self._only = assembly.only.operation(self._calls) if assembly.only else None
+        self.operations = {plan.name: plan.operation(self._calls) for plan in assembly.functions}
         self.before_execute = self._calls.before_execute
         self.after_execute = self._calls.after_execute
         self.execute_failed = self._calls.execute_failed
@@ -149,19 +144,18 @@ class DataSource:
 
     def _surroundings(self, filled: Any, loaded: Mapping[str, Any]) -> Surroundings:
         direct = {key: loaded[key] for key in OPTION_NAMES if key in loaded}
-        secrets = [*environment_values(filled), *named_secrets(filled)]
         return Surroundings(
             loaded.get("baseURL", loaded.get("restPath", "")),
             (loaded.get("defaults", {}), direct, loaded.get("options", {})),
-            Redactor(secrets),
+            Redactor(setting_secrets(filled)),
             self._auth_for,
         )
 
     def _make_calls(self, filled: Any, loaded: Mapping[str, Any], plans: list[Plan]) -> Calls:
         merged = merge(*self._around.layers)
-        urls = [self._around.base_url, *_texts_under(filled, "tokenUrl")]
+        urls = [self._around.base_url, *texts_under(filled, "tokenUrl")]
         urls += [plan.template.named_address() for plan in plans]
-        allowed = _texts_under(filled, "allowedHosts")
+        allowed = texts_under(filled, "allowedHosts")
         sockets = int(merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS))
         transport = Transport(HostPolicy(urls, allowed), sockets)
         return Calls(self, transport, debug=loaded.get("debug", False))
@@ -178,39 +172,6 @@ class DataSource:
         request.redactor = self._around.redactor
         options = read_options(merge(*self._around.layers))
         return self._calls.transport.send(request, options, deadline)
-
-
-def _checked(filled: Any, problems: Problems) -> dict[str, Any]:
-    """Check the settings; whatever is wrong, return what the operations can be checked with."""
-    if not isinstance(filled, Mapping):
-        problems.add("", f"the settings must be an object, got {described(filled)}")
-        return {}
-    known = {key: value for key, value in filled.items() if key in DATA_SOURCE_KEYS}
-    for key in filled.keys() - known.keys():
-        problems.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
-    loaded = load(DataSourceSettings(), known, "", problems) or _usable(known)
-    base = loaded.get("baseURL")
-    if isinstance(base, str) and not _BASE_URL.fullmatch(base):
-        message = "must be http:// or https:// and a host, without credentials, query or fragment"
-        problems.add("baseURL", message)
-    return loaded
-
-
-def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
-    kinds = {"baseURL": str, "operations": list}
-    return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
-
-
-def _texts_under(settings: Any, key: str) -> list[str]:
-    """Return every text that stands anywhere under this key."""
-    if isinstance(settings, list):
-        return [text for item in settings for text in _texts_under(item, key)]
-    if not isinstance(settings, dict):
-        return []
-    found = settings.get(key)
-    own = found if isinstance(found, list) else [found]
-    below = [text for item in settings.values() for text in _texts_under(item, key)]
-    return [str(text) for text in own if isinstance(text, str)] + below
 
 
 RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

@@ -20,7 +20,7 @@ class Kind(fields.Field[Any]):
         self.types = types
 
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> Any:
-        if not isinstance(value, self.types) or isinstance(value, bool) > (bool in self.types):
+        if not isinstance(value, self.types):
             raise ValidationError(f"must be {self.phrase}, got {described(value)}")
         return value
 

@@ -143,7 +143,8 @@ def make_signature(
     for name in reversed(parameters):
         variable = variables[name]
         may_default = may_default and not (variable.required and variable.default is None)
-        default = variable.default if may_default else inspect.Parameter.empty
+        shown = None if variable.secret else variable.default
+        default = shown if may_default else inspect.Parameter.empty
         made.append(
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
         )

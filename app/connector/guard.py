@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
+import requests
+
 from .errors import BlockedHostError
 
 _PORTS = {"http": 80, "https": 443}
@@ -19,7 +21,7 @@ class HostPolicy:
     def __init__(self, urls: Iterable[str], allowed: Iterable[str]) -> None:
         self._patterns = tuple(pattern.lower() for pattern in allowed)
         self._is_open = "*" in self._patterns
-        self._named = {address for url in urls if (address := _address(url))}
+        self._named = {address for url in urls if (address := _address(_as_sent(url)))}
         self._named |= {(host, 443) for host, port in self._named if port == 80}
         self._prefixes = tuple(_prefix(host, port) for host, port in self._named)
 
@@ -51,6 +53,16 @@ class HostPolicy:
 
     def _is_written_out(self, host: str, port: int) -> bool:
         return host in self._patterns or f"{host}:{port}" in self._patterns
+
+
+def _as_sent(url: str) -> str:
+    # The way requests writes it, so that both spellings of an international name are one.
+    prepared = requests.PreparedRequest()
+    try:
+        prepared.prepare_url(url, None)
+    except requests.RequestException:
+        return ""
+    return prepared.url or ""
 
 
 def _address(url: str) -> tuple[str, int] | None:

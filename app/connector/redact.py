@@ -13,7 +13,8 @@ from urllib.parse import quote, quote_plus, unquote
 
 MASK = "***"
 _SECRET_NAME = re.compile(
-    r"authorization|^cookie2?$|^set-cookie$|[-_]?key$|token|secret|passw|^pass$|credential",
+    r"authorization|^cookie2?$|^set-cookie$|(^|[-_])key$|api_?key|(?-i:[a-z]Key$)"
+    r"|token|secret|passw|passphrase|^pass$|credential|signature|^sig$",
     re.IGNORECASE,
 )
 _SHORT = 4

@@ -62,10 +62,15 @@ class RequestTemplate:
 
         usual = _USUAL | (_JSON if self.options.reads_json else {})
         entries = merge({"headers": usual}, {"headers": lower.get("headers", {})})["headers"]
-        self._headers = CaseInsensitiveDict(header_entries(entries))
         self._query = lower.get("query", {})
         self._make_auth = around.make_auth
-        self._auth = around.make_auth(merged.get("auth", {})) if self._auth_node is None else None
+        self._auth: Auth | None = None
+        try:
+            self._headers = CaseInsensitiveDict(header_entries(entries))
+            if self._auth_node is None:
+                self._auth = around.make_auth(merged.get("auth", {}))
+        except VariableError as error:
+            problems.add(place, str(error))
         self._secret_variables = [known for known in self.variables.values() if known.secret]
 
     @staticmethod

@@ -21,7 +21,7 @@ class Variable:
 
     name: str
     type: str = "string"
-    default: Any = None
+    default: Any = field(default=None, repr=False)
     required: bool = False
     doc: str | None = None
     enum: tuple[Any, ...] = ()

@@ -1,0 +1,62 @@
+"""Checking the settings of a data source as a whole, and looking things up in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .environment import environment_values
+from .fields import load, unknown_key
+from .problems import Problems, described
+from .redact import named_secrets
+from .settings import DATA_SOURCE_KEYS, DataSourceSettings
+
+_BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
+_NAMES_ONLY = ("functions", "variables", "acls")
+
+
+def check_settings(filled: Any, problems: Problems) -> dict[str, Any]:
+    """Check the settings; whatever is wrong, return what the operations can be checked with."""
+    if not isinstance(filled, Mapping):
+        problems.add("", f"the settings must be an object, got {described(filled)}")
+        return {}
+    known = {key: value for key, value in filled.items() if key in DATA_SOURCE_KEYS}
+    for key in filled.keys() - known.keys():
+        problems.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
+    loaded = load(DataSourceSettings(), known, "", problems) or _usable(known)
+    base = loaded.get("baseURL")
+    if isinstance(base, str) and not _BASE_URL.fullmatch(base):
+        message = "must be http:// or https:// and a host, without credentials, query or fragment"
+        problems.add("baseURL", message)
+    return loaded
+
+
+def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = {"baseURL": str, "operations": list}
+    return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
+
+
+def texts_under(settings: Any, key: str) -> list[str]:
+    """Return every text that stands anywhere under this key."""
+    if isinstance(settings, list):
+        return [text for item in settings for text in texts_under(item, key)]
+    if not isinstance(settings, dict):
+        return []
+    found = settings.get(key)
+    own = found if isinstance(found, list) else [found]
+    below = [text for item in settings.values() for text in texts_under(item, key)]
+    return [str(text) for text in own if isinstance(text, str)] + below
+
+
+def setting_secrets(settings: Any) -> list[str]:
+    """Return the texts of the settings that are secrets by their origin or their name."""
+    return [*environment_values(settings), *named_secrets(_without_names(settings))]
+
+
+def _without_names(settings: Any) -> Any:
+    if isinstance(settings, list):
+        return [_without_names(item) for item in settings]
+    if not isinstance(settings, dict):
+        return settings
+    return {key: _without_names(item) for key, item in settings.items() if key not in _NAMES_ONLY}

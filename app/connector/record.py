@@ -1,0 +1,59 @@
+"""One object of a bound resource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .resource import Resource
+
+
+class Record:
+    """One object of a resource: fields by attribute or by item, `save` and `destroy`."""
+
+    def __init__(self, resource: Resource, values: Mapping[str, Any]) -> None:
+        self.__dict__["_resource"] = resource
+        self.__dict__["_values"] = dict(values)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_values"][name]
+        except KeyError:
+            message = f"{self._resource.name} has no field '{name}'"
+        raise AttributeError(message)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._values[name] = value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._values[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and self._values == other._values
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self._resource.name} {self._values.get(self._resource.id_name)!r}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a new dict."""
+        return dict(self._values)
+
+    def save(self) -> Record:
+        """Send all fields: PUT when there is an id, else POST; take over what comes back."""
+        has_id = self._values.get(self._resource.id_name) is not None
+        send = self._resource.update if has_id else self._resource.create
+        self._values.update(send(self._values).to_dict())
+        return self
+
+    def destroy(self) -> None:
+        """Delete the object at the remote."""
+        self._resource.delete(self._values.get(self._resource.id_name))
