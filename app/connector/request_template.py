@@ -13,7 +13,7 @@ from .options import merge, read_options
 from .problems import Problems, described, join
 from .redact import Redactor
 from .request import Auth, Request, header_entries
-from .template import Compiler, Node, resolve
+from .template import Compiler, Constant, Node, Text, resolve
 from .url import UrlTemplate
 from .values import MISSING
 from .variables import Declarations, secret_values
@@ -59,6 +59,7 @@ class RequestTemplate:
         self._auth_node = _compile_auth(own, Compiler(notes), place)
         self.variables = notes.table(settings.get("variables", {}), join(place, "variables"))
         self.url.check(problems, notes.url_place)
+        self._check_parts(problems, place)
 
         usual = _USUAL | (_JSON if self.options.reads_json else {})
         entries = merge({"headers": usual}, {"headers": lower.get("headers", {})})["headers"]
@@ -96,6 +97,12 @@ class RequestTemplate:
         self._form_node = part("form", settings.get("form", MISSING), left_out)
         self._files_node = part("files", settings.get("files", {}))
 
+    def _check_parts(self, problems: Problems, place: str) -> None:
+        if isinstance(self._method_node, Constant) and not _is_method(self.method):
+            problems.add(join(place, "method"), f"{self.method!r} cannot be used as a method")
+        if isinstance(self._query_node, Constant | Text):
+            problems.add(join(place, "query"), "must be an object or one variable")
+
     def build(self, given: Mapping[str, Any]) -> Request:
         """Make the request that these values ask for."""
         values = resolve(self.variables, given)
@@ -122,7 +129,7 @@ class RequestTemplate:
 
     def _build_method(self, values: Mapping[str, Any]) -> str:
         method = str(self._method_node.build(values) or "GET").upper()
-        if not (method.isascii() and method.isalpha()):
+        if not _is_method(method):
             raise VariableError(f"{method!r} cannot be used as a method")
         return method
 
@@ -139,6 +146,10 @@ class RequestTemplate:
         if self._auth_node is None:
             return self._auth
         return self._make_auth(self._auth_node.build(values))
+
+
+def _is_method(word: str) -> bool:
+    return word.isascii() and word.isalpha()
 
 
 _TEMPLATE_OPTIONS = ("headers", "query", "timeout", "json")

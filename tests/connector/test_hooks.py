@@ -6,7 +6,14 @@ import threading
 
 import pytest
 
-from app.connector import Call, ConnectError, DataSource, NotFoundError, NotSupportedError
+from app.connector import (
+    Call,
+    ConnectError,
+    DataSource,
+    NotFoundError,
+    NotSupportedError,
+    VariableError,
+)
 
 
 @pytest.fixture
@@ -86,6 +93,15 @@ def test_before_hook_changes_the_request(source):
 
     assert (seen["method"], seen["query"], seen["json"]) == ("PUT", "a=1&b=2", {"b": 1, "c": 3})
     assert seen["headers"]["x-hook"] == "yes"
+
+
+def test_header_of_a_hook_that_cannot_be_sent_is_refused(source, server):
+    source.observe("before execute", lambda ctx: ctx.request.headers.update({"X-A": "a\nb"}))
+
+    with pytest.raises(VariableError, match="Header X-A must not contain line breaks"):
+        source.f(1)
+
+    assert server.seen == []
 
 
 def test_before_hook_answers_without_a_call(source, server):

@@ -90,6 +90,18 @@ def test_invoke_of_a_data_source_with_several_operations_is_refused(connect):
         source.invoke({"street": "s"})
 
 
+def test_invoke_of_one_operation_with_several_functions_uses_the_operation(connect):
+    functions = {"f": ["path=echo"], "g": ["path=text"]}
+    source = connect([{"template": {"url": "/{path}"}, "functions": functions}])
+
+    assert source.invoke(path="text") == "plain words"
+
+
+def test_invoke_without_operations_is_refused(connect):
+    with pytest.raises(NotSupportedError, match="exactly one operation"):
+        connect().invoke()
+
+
 def test_invoke_accepts_variables_named_like_its_own_arguments(connect):
     source = connect([{"template": {"url": "/echo", "query": {"p": "{params}", "s": "{self}"}}}])
 

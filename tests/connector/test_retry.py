@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 
 import pytest
@@ -59,6 +60,15 @@ def test_post_is_repeated_where_the_settings_say_so(call, flaky):
     retry = {**QUICK, "methods": ["post"]}
 
     assert call({"method": "POST", "url": "/flaky"}, options={"retry": retry}) == {"attempt": 2}
+
+
+def test_file_is_sent_again_in_full(call, server, flaky):
+    flaky(1)
+    template = {"method": "PUT", "url": "/flaky", "files": {"f": "{f}"}}
+
+    call(template, {"f": io.BytesIO(b"content")}, options={"retry": QUICK})
+
+    assert ["content" in seen["text"] for seen in server.seen] == [True, True]
 
 
 def test_attempts_come_to_an_end(call, server, flaky):

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.connector import ConnectorError, DataSource
-from app.connector.redact import Redactor
+from app.connector.redact import Redactor, is_secret_name
 
 SECRET = "hunter2-S3cr3t/+ ü\"'"
 PLAIN = "plain-secret-4711"
@@ -249,6 +249,58 @@ def test_redactor_knows_the_usual_spellings(secret, text):
 
     assert "***" in redacted
     assert text != redacted
+
+
+def test_default_of_a_secret_variable_is_not_shown(connect, leaks):
+    source = connect(
+        [
+            {
+                "template": {
+                    "url": "/echo",
+                    "headers": {"x": "{s}"},
+                    "variables": {"s": {"secret": True, "default": PLAIN}},
+                },
+                "functions": {"f": ["s"]},
+            }
+        ]
+    )
+
+    leaks += [repr(source.f), repr(source.f.variables), repr(source.f.prepare())]
+    assert source.f()["headers"]["x"] == PLAIN
+
+
+def test_names_in_the_settings_are_no_secrets(connect):
+    source = connect(
+        [
+            {
+                "template": {"url": "/status/400", "query": {"a": "{id}"}},
+                "functions": {"getToken": ["id"]},
+            }
+        ]
+    )
+
+    with pytest.raises(ConnectorError, match=r"\?a=id: 400"):
+        source.getToken("id")
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("X-Api-Key", True),
+        ("key", True),
+        ("accessKey", True),
+        ("apikey", True),
+        ("sig", True),
+        ("Set-Cookie", True),
+        ("pageToken", True),
+        ("monkey", False),
+        ("keyboard", False),
+        ("design", False),
+        ("Accept", False),
+    ],
+)
+def test_secret_names_are_known(name, secret):
+    assert is_secret_name(name) is secret
 
 
 def test_redactor_leaves_other_words_alone():

@@ -75,6 +75,15 @@ WRONG_TEMPLATES = [
     ({"url": "http://h/../x"}, "url", "must not contain . or .. as a path segment"),
     ({"qurey": {}}, "qurey", "unknown key 'qurey'; did you mean 'query'?"),
     ({"zzz": 1}, "zzz", "unknown key 'zzz'"),
+    ({"method": "FOO BAR"}, "method", "'FOO BAR' cannot be used as a method"),
+    ({"query": "a={b}"}, "query", "must be an object or one variable"),
+    ({"query": "a=b"}, "query", "must be an object or one variable"),
+    ({"variables": {"x": 5}}, "variables.x", "must be an object, got a number"),
+    (
+        {"paginate": {"type": "page", "items": "$["}},
+        "paginate.items",
+        "Parse error near the end of string!",
+    ),
     ({"method": 5}, "method", "must be a text, got a number"),
     ({"headers": []}, "headers", "must be an object, got a list"),
     ({"fullResponse": "yes"}, "fullResponse", "must be true or false"),
@@ -198,6 +207,22 @@ def test_wrong_function_is_named(functions, place, message):
     assert all(key.startswith("operations[0].functions") for key in errors)
 
 
+@pytest.mark.parametrize("connector", ["soap", None, 5])
+def test_connector_of_another_kind_is_refused(connector):
+    assert "connector" in errors_of({"connector": connector})
+
+
+def test_header_of_the_settings_that_cannot_be_sent_is_a_configuration_error(monkeypatch):
+    monkeypatch.setenv("KEY", "k3y-from-a-file\n")
+    settings = {"operations": [{"template": {"url": URL}}]}
+
+    for options in ({"headers": {"x": "a\nb"}}, {"auth": {"bearer": {"$env": "KEY"}}}):
+        errors = errors_of({**settings, "options": options})
+
+        assert "must not contain line breaks" in str(errors)
+        assert "k3y" not in str(errors)
+
+
 def test_function_named_twice_is_refused():
     operation = {"template": {"url": URL}, "functions": {"f": []}}
 
@@ -308,6 +333,11 @@ def test_debug_may_be_a_text(value, debug):
             {"template": {"url": URL, "query": {"a": "{!r}"}}, "functions": {"f": []}},
             "required variable r is not a parameter",
         ),
+        (
+            {"template": {"url": URL, "options": {"strictSSL": False}}},
+            "certificates are not checked",
+        ),
+        ({"template": {"url": URL, "timeout": 30}}, "timeout is in milliseconds"),
     ],
 )
 def test_what_works_and_is_probably_not_meant_is_a_warning(caplog, operation, message):

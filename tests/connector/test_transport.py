@@ -376,6 +376,13 @@ def test_private_address_written_out_in_the_settings_is_trusted(call, other_serv
     assert call({"url": "{u}"}, {"u": url}, allowedHosts=["localhost"]) == "plain words"
 
 
+def test_international_name_of_the_settings_is_trusted(connect):
+    source = connect([{"template": {"url": "http://bücher.example/x"}}])
+    policy = source._calls.transport.policy
+
+    assert policy.check("http://xn--bcher-kva.example/x") is None
+
+
 def test_star_allows_every_host(call, other_server):
     assert (
         call({"url": "{u}"}, {"u": other_server.url + "/text"}, allowedHosts=["*"]) == "plain words"
