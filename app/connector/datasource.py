@@ -161,9 +161,9 @@ class DataSource:
         return Calls(self, transport, debug=loaded.get("debug", False))
 
     def _auth_for(self, settings: Mapping[str, Any]) -> Auth | None:
-        key = json.dumps(settings, sort_keys=True, default=str)
         if "oauth2" not in settings:
             return make_auth(settings, self._fetch_token)
+        key = json.dumps(settings, sort_keys=True)
         if key not in self._auths:
             self._auths[key] = make_auth(settings, self._fetch_token)
         return self._auths[key]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from .auth import ClientCredentials
-from .calls import Call
-from .errors import ConnectorError, UnknownVariableError
+from .calls import Call, Calls
+from .errors import ConnectorError, UnknownVariableError, VariableError
 from .functions import (
     Callback,
     Parameter,
@@ -24,12 +24,7 @@ from .request_template import RequestTemplate
 from .response import Response
 from .response_path import ResponsePath
 
-
-class Executor(Protocol):
-    """Something that carries calls out."""
-
-    def execute(self, call: Call) -> None:
-        """Send the call, or raise what went wrong."""
+_RETURNS = {"arg": "data", "type": "object", "root": True}
 
 
 class Reading:
@@ -56,13 +51,13 @@ class Operation:
         parameters: list[Parameter],
         reading: Reading,
         pagination: Pagination | None,
-        executor: Executor,
+        calls: Calls,
     ) -> None:
         self.name = self.__name__ = name
         self._template = template
         self._reading = reading
         self._pagination = pagination
-        self._executor = executor
+        self._calls = calls
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
         open_parameters = [known for known in parameters if known.fixed is None]
         self.parameters = tuple(known.name for known in open_parameters)
@@ -71,7 +66,7 @@ class Operation:
         self.url = template.url.text
         self.accepts = make_accepts(open_parameters, self.variables)
         self.http = make_http(name, self.method, self.accepts)
-        self.returns = {"arg": "data", "type": "object", "root": True}
+        self.returns = dict(_RETURNS)
         self.shared = True
         self.__signature__ = make_signature(self.parameters, self.variables)
         self.__doc__ = f"{self.method} {self.url}"
@@ -138,9 +133,13 @@ class Operation:
         return None
 
     def _build(self, values: Mapping[str, Any]) -> Request:
-        return self._template.build({**self._fixed, **values})
+        try:
+            return self._template.build({**self._fixed, **values})
+        except VariableError as error:
+            error.operation = self.name
+            raise
 
     def _call(self, request: Request) -> Call:
         call = Call(self.name, request, self._template.options, self._reading)
-        self._executor.execute(call)
+        self._calls.execute(call)
         return call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from requests.structures import CaseInsensitiveDict
@@ -22,18 +22,14 @@ _USUAL = {"Accept-Encoding": "gzip, deflate", "User-Agent": "ostiary"}
 _JSON = {"Accept": "application/json"}
 
 
-def _no_auth(_settings: Mapping[str, Any]) -> Auth | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """What an operation takes from its data source."""
 
-    base_url: str = ""
-    layers: tuple[Mapping[str, Any], ...] = ()
-    redactor: Redactor = field(default_factory=Redactor)
-    make_auth: Callable[[Mapping[str, Any]], Auth | None] = _no_auth
+    base_url: str
+    layers: tuple[Mapping[str, Any], ...]
+    redactor: Redactor
+    make_auth: Callable[[Mapping[str, Any]], Auth | None]
 
 
 class RequestTemplate:
@@ -44,11 +40,7 @@ class RequestTemplate:
     ) -> None:
         self._redactor = around.redactor
         notes = Declarations(problems, join(place, "url"))
-        own = settings.get("options", {})
-        direct = {key: settings[key] for key in _TEMPLATE_OPTIONS if key in settings}
-        if isinstance(direct.get("query"), str):
-            del direct["query"]
-        upper = merge(own, direct)
+        upper = _own_options(settings)
         lower = merge(*around.layers)
         merged = merge(lower, upper)
 
@@ -56,23 +48,25 @@ class RequestTemplate:
         self.method: str = settings.get("method", "GET")
         self.url = self._compile_url(settings, around.base_url, notes)
         self._compile_parts(settings, upper, Compiler(notes), place)
-        self._auth_node = _compile_auth(own, Compiler(notes), place)
+        self._auth_node = _compile_auth(settings.get("options", {}), Compiler(notes), place)
         self.variables = notes.table(settings.get("variables", {}), join(place, "variables"))
         self.url.check(problems, notes.url_place)
         self._check_parts(problems, place)
 
-        usual = _USUAL | (_JSON if self.options.reads_json else {})
-        entries = merge({"headers": usual}, {"headers": lower.get("headers", {})})["headers"]
+        self._secret_variables = [known for known in self.variables.values() if known.secret]
         self._query = lower.get("query", {})
         self._make_auth = around.make_auth
-        self._auth: Auth | None = None
         try:
-            self._headers = CaseInsensitiveDict(header_entries(entries))
-            if self._auth_node is None:
-                self._auth = around.make_auth(merged.get("auth", {}))
+            self._prepare_constants(lower, merged)
         except VariableError as error:
             problems.add(place, str(error))
-        self._secret_variables = [known for known in self.variables.values() if known.secret]
+
+    def _prepare_constants(self, lower: Mapping[str, Any], merged: Mapping[str, Any]) -> None:
+        usual = _USUAL | (_JSON if self.options.reads_json else {})
+        entries = merge({"headers": usual}, {"headers": lower.get("headers", {})})["headers"]
+        self._headers = CaseInsensitiveDict(header_entries(entries))
+        is_constant = self._auth_node is None
+        self._auth = self._make_auth(merged.get("auth", {})) if is_constant else None
 
     @staticmethod
     def _compile_url(settings: Mapping[str, Any], base: str, notes: Declarations) -> UrlTemplate:
@@ -153,6 +147,14 @@ def _is_method(word: str) -> bool:
 
 
 _TEMPLATE_OPTIONS = ("headers", "query", "timeout", "json")
+
+
+def _own_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the options of a template with those of its own keys that are options too."""
+    direct = {key: settings[key] for key in _TEMPLATE_OPTIONS if key in settings}
+    if isinstance(direct.get("query"), str):
+        del direct["query"]
+    return merge(settings.get("options", {}), direct)
 
 
 def _compile_auth(own: Mapping[str, Any], compiler: Compiler, place: str) -> Node | None:

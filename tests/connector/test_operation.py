@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import app.connector
 from app.connector import (
     ConnectError,
     DataSource,
@@ -129,8 +131,11 @@ def test_callback_gets_the_error_of_a_connection(connect):
 
 
 def test_mistake_in_the_call_raises_in_spite_of_a_callback(source):
-    with pytest.raises(MissingVariableError, match=r"^Required variable street has no value$"):
+    message = r"^Required variable street has no value$"
+    with pytest.raises(MissingVariableError, match=message) as caught:
         source.geocode(None, pytest.fail)
+
+    assert caught.value.operation == "geocode"
 
 
 def test_mistake_found_while_encoding_raises_in_spite_of_a_callback(connect):
@@ -384,8 +389,9 @@ def test_connector_is_importable_without_flask_and_database():
         "import sys, app.connector;"
         "print({'flask', 'sqlalchemy', 'werkzeug', 'flask_sqlalchemy'} & set(sys.modules))"
     )
+    root = Path(app.connector.__file__).parents[2]
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
     )
 
     assert result.stdout.strip() == "set()"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import io
 import uuid
 from urllib.parse import urlsplit
@@ -187,6 +188,7 @@ BODIES = [
     ({"a": "{x}"}, {"x": uuid.UUID(int=0)}, '{"a":"00000000-0000-0000-0000-000000000000"}'),
     ({"a": "{x}"}, {"x": datetime.date(2026, 1, 2)}, '{"a":"2026-01-02"}'),
     (None, {}, "null"),
+    ("{x}", {"x": [decimal.Decimal("1.5"), decimal.Decimal("2.0")]}, "[1.5,2]"),
 ]
 
 

@@ -97,11 +97,15 @@ def test_statuses_of_the_settings_are_repeated(call, flaky):
 
 
 @pytest.mark.parametrize(("path", "error"), [("/reset", ConnectError), ("/slow", CallTimeoutError)])
-def test_broken_connection_is_repeated(call, server, path, error):
-    with pytest.raises(error):
-        call({"url": path, "timeout": 40}, options={"retry": QUICK})
+def test_broken_connection_is_repeated(connect, path, error):
+    source = connect([{"template": {"url": path, "timeout": 40}}], options={"retry": QUICK})
+    attempts = []
+    source.observe("execute failed", lambda ctx: attempts.append(ctx.attempt))
 
-    assert server.hits[path] == 3
+    with pytest.raises(error):
+        source.invoke()
+
+    assert attempts == [3]
 
 
 def test_retry_after_is_honoured(call, flaky):

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
 
 from app.connector import ConfigError, DataSource
+from app.connector.settings import DATA_SOURCE_KEYS, OptionsSettings, TemplateSettings
 
 URL = "http://h.example/x"
 
@@ -419,3 +424,30 @@ def test_file_that_cannot_be_used_is_a_configuration_error(tmp_path, content, me
 
     with pytest.raises(ConfigError, match=message):
         DataSource.load(path, "geo")
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.text("{x=:}$.[/ah", max_size=6)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+KEYS = [*TemplateSettings().fields, *OptionsSettings().fields]
+TEMPLATES = st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=5)
+USABLE = TEMPLATES.map(lambda template: {"url": URL, **template})
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"template": TEMPLATES | USABLE | ANYTHING},
+            optional={"functions": ANYTHING | st.dictionaries(st.text("fg"), ANYTHING)},
+        ),
+        max_size=2,
+    ),
+    st.dictionaries(st.sampled_from(sorted(DATA_SOURCE_KEYS)), ANYTHING, max_size=4),
+)
+@profile(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_settings_raise_nothing_but_a_configuration_error(operations, others):
+    with suppress(ConfigError):
+        DataSource.from_config({**others, "operations": operations})

@@ -17,6 +17,7 @@ from app.connector import (
     TooManyRedirectsError,
     TransportError,
 )
+from app.connector.connection import Limits
 
 
 def headers_of(call, template=None, **settings):
@@ -151,6 +152,29 @@ def test_total_time_out_ends_a_call_that_never_stops_answering(call, path):
         call({"url": path}, timeout={"connect": 1000, "read": 1000, "total": 150})
 
     assert time.monotonic() - started < 0.9
+
+
+def test_nothing_is_read_after_the_deadline(connect):
+    policy = connect([])._calls.transport.policy
+
+    with pytest.raises(TimeoutError, match="total time-out passed"):
+        Limits(policy, deadline=time.monotonic(), read=1).next_read()
+
+
+def test_secure_connections_are_reused(https_server):
+    source = DataSource.from_config(
+        {
+            "options": {"strictSSL": False},
+            "operations": [
+                {"template": {"url": f"https://127.0.0.1:{https_server.server_port}/text"}}
+            ],
+        }
+    )
+    https_server.forget()
+
+    with source:
+        assert [source.invoke(), source.invoke()] == ["plain words"] * 2
+    assert https_server.connections == 1
 
 
 def test_read_time_out_ends_a_call_without_answer(call):
@@ -394,5 +418,6 @@ def test_secure_form_of_a_named_host_is_trusted(connect):
     policy = source._calls.transport.policy
 
     assert policy.check("https://[::1]/x") is None
+    assert policy.check("HTTPS://[::1]/x") is None
     with pytest.raises(BlockedHostError):
         policy.check("https://[::1]:444/x")

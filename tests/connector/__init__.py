@@ -1,0 +1,1 @@
+"""The tests of the connector: they need neither Flask nor a database."""
