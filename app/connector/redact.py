@@ -50,14 +50,17 @@ class Redactor:
         pairs = [_masked_pair(pair) for pair in query.split("&")]
         return self.text(address + mark + "&".join(pairs))
 
-    def structure(self, value: Any, name: str = "") -> Any:
+    def structure(self, value: Any, name: str = "", depth: int = 0) -> Any:
         """Return a copy of a structure with its secrets masked."""
+        if depth > _DEEPEST:
+            return MASK
         if name and is_secret_name(name) and not isinstance(value, dict | list):
             return MASK
         if isinstance(value, Mapping):
-            return {self.text(str(k)): self.structure(v, str(k)) for k, v in value.items()}
+            entries = [(str(key), item) for key, item in value.items()]
+            return {self.text(key): self.structure(item, key, depth + 1) for key, item in entries}
         if isinstance(value, list | tuple):
-            return [self.structure(item) for item in value]
+            return [self.structure(item, depth=depth + 1) for item in value]
         return self.text(value) if isinstance(value, str) else value
 
 

@@ -142,11 +142,19 @@ def as_text(value: Any, label: str) -> str:
     if isinstance(plain, bool):
         return "true" if plain else "false"
     if isinstance(plain, list | tuple):
-        return ",".join([as_text(item, label) for item in plain])
+        return _list_text(plain, label)
     try:
         return _number_text(plain)
     except ValueError:
         message = f"{label} cannot be written as text, got {described(value)}"
+    raise VariableTypeError(message)
+
+
+def _list_text(items: list[Any] | tuple[Any, ...], label: str) -> str:
+    try:
+        return ",".join([as_text(item, label) for item in items])
+    except RecursionError:
+        message = f"{label} cannot be written as text, the list contains itself"
     raise VariableTypeError(message)
 
 

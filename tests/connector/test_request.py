@@ -6,13 +6,20 @@ import datetime
 import decimal
 import io
 import uuid
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.connector import DataSource, MissingVariableError, VariableError, VariableTypeError
+from app.connector import (
+    ConnectorError,
+    DataSource,
+    MissingVariableError,
+    VariableError,
+    VariableTypeError,
+)
 
 
 @pytest.mark.parametrize(
@@ -345,3 +352,54 @@ def test_settings_are_not_changed_by_calls(call, connect):
     assert source.invoke(values) == source.invoke(values)
     assert repr(template) == before
     assert values == {"x": 1}
+
+
+LOOP: list = []
+LOOP.append(LOOP)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.decimals()
+    | st.dates()
+    | st.uuids()
+    | st.just(object())
+    | st.just(LOOP)
+    | st.integers(5000, 5001).map(lambda digits: 10**digits),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.integers(), inner),
+    max_leaves=6,
+)
+EVERYWHERE = DataSource.from_config(
+    {
+        "operations": [
+            {
+                "template": {
+                    "method": "POST",
+                    "url": "http://h.example/{a}/{b:path}?q={c}",
+                    "headers": {"x-{a}": "{b}", "x-n": "{n:number}"},
+                    "query": {"{a}": "{b}", "t": "a{c}", "w": "{c}"},
+                    "body": {"{b}": ["{c}", {"o": "{o:object}", "f": "{f:boolean}"}]},
+                },
+                "functions": {"f": ["a", "b", "c", "n", "o", "f"]},
+            }
+        ]
+    },
+)
+
+
+@given(VALUES, VALUES, VALUES, st.none() | VALUES, st.none() | VALUES, st.none() | VALUES)
+@settings(max_examples=150, deadline=None)
+def test_values_raise_nothing_but_connector_errors(a, b, c, n, o, f):
+    with suppress(ConnectorError):
+        request = EVERYWHERE.f.prepare(a=a, b=b, c=c, n=n, o=o, f=f)
+        text = str(request)
+        request.as_curl()
+        assert text.startswith("POST http://h.example/")
+
+
+def test_list_that_contains_itself_is_refused_in_a_text(call):
+    with pytest.raises(VariableTypeError, match="contains itself"):
+        call({"url": "/echo/{x}"}, {"x": LOOP})
