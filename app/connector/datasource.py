@@ -156,7 +156,7 @@ class DataSource:
         urls = [self._around.base_url, *texts_under(filled, "tokenUrl")]
         urls += [plan.template.named_address() for plan in plans]
         allowed = texts_under(filled, "allowedHosts")
-        sockets = int(merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS))
+        sockets = merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS)
         transport = Transport(HostPolicy(urls, allowed), sockets)
         return Calls(self, transport, debug=loaded.get("debug", False))
 

@@ -8,7 +8,7 @@ from typing import Any
 from marshmallow import INCLUDE, Schema, ValidationError, fields, pre_load, validates_schema
 
 from .problems import Problems, described, join, suggest
-from .values import EnvText, boolean, number
+from .values import EnvText, boolean, integer
 
 
 class Kind(fields.Field[Any]):
@@ -53,23 +53,23 @@ class Flag(fields.Field[bool]):
         raise ValidationError("must be true or false")
 
 
-class Amount(fields.Field[float]):
-    """A number that is not negative, whole unless said otherwise."""
+class Amount(fields.Field[int]):
+    """A whole number that is not negative."""
 
-    def __init__(self, *, least: float = 0) -> None:
+    def __init__(self, *, least: int = 0) -> None:
         super().__init__()
         self.least = least
 
-    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> float:
-        phrase = f"must be a number from {self.least:g} on, got {described(value)}"
+    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> int:
+        phrase = f"must be a whole number from {self.least} on, got"
         if isinstance(value, str) and not isinstance(value, EnvText):
-            raise ValidationError(phrase)
+            raise ValidationError(f"{phrase} {described(value)}")
         try:
-            found = number(value)
+            found = integer(value)
         except ValueError:
-            raise ValidationError(phrase) from None
+            raise ValidationError(f"{phrase} {described(value)}") from None
         if found < self.least:
-            raise ValidationError(f"must be a number from {self.least:g} on, got {found:g}")
+            raise ValidationError(f"{phrase} {found}")
         return found
 
 

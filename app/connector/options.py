@@ -74,14 +74,14 @@ def read_options(merged: Mapping[str, Any]) -> Options:
         proxies={"http": proxy, "https": proxy} if proxy else {},
         follows=merged.get("followRedirect", True),
         follows_all=merged.get("followAllRedirects", False),
-        max_redirects=int(merged.get("maxRedirects", 10)),
-        max_bytes=int(merged.get("maxResponseBytes", 10 * _MEGABYTE)),
+        max_redirects=merged.get("maxRedirects", 10),
+        max_bytes=merged.get("maxResponseBytes", 10 * _MEGABYTE),
         reads_json=merged.get("json", True),
         repeats_lists=merged.get("useQuerystring", False),
     )
 
 
-def _timeouts(settings: Mapping[str, float]) -> Timeouts:
+def _timeouts(settings: Mapping[str, int]) -> Timeouts:
     connect = settings.get("connect", 5000) / 1000
     read = settings.get("read", 30000) / 1000
     total = settings["total"] / 1000 if "total" in settings else max(60.0, 2 * read)

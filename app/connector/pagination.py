@@ -10,7 +10,7 @@ from requests.utils import parse_header_links
 
 from .calls import Call
 from .errors import PaginationError
-from .problems import Problems, join
+from .problems import Problems, described, join
 from .request import Request
 from .response_path import ResponsePath, parse_path
 
@@ -101,7 +101,14 @@ class Pagination:
         found = call.result
         if self._items is not None and call.response is not None:
             found = self._items.pick(call.response.body)
-        return len(found) if isinstance(found, list) else 0
+        if isinstance(found, list):
+            return len(found)
+        if self._is_counted and found is not None:
+            raise PaginationError(
+                f"{call.operation}: a page must be a list, got {described(found)}; "
+                "say where the list is with paginate.items"
+            )
+        return 0
 
     @staticmethod
     def _refuse_repeated(request: Request, seen: set[str]) -> None:

@@ -29,8 +29,8 @@ class RetryPolicy:
     def from_settings(cls, settings: Mapping[str, Any]) -> RetryPolicy:
         """Read the `retry` object of the options."""
         return cls(
-            max_attempts=int(settings.get("maxAttempts", 1)),
-            statuses=frozenset(map(int, settings.get("statuses", _PASSING))),
+            max_attempts=settings.get("maxAttempts", 1),
+            statuses=frozenset(settings.get("statuses", _PASSING)),
             methods=frozenset(word.upper() for word in settings.get("methods", _IDEMPOTENT)),
             max_delay=settings.get("maxDelay", 10_000) / 1000,
             respects_retry_after=settings.get("respectRetryAfter", True),

@@ -19,12 +19,12 @@ def _schema(**known: fields.Field[Any]) -> type[Schema]:
 _Timeouts = _schema(connect=Amount(least=1), read=Amount(least=1), total=Amount(least=1))
 
 
-class Timeout(fields.Field[dict[str, float]]):
+class Timeout(fields.Field[dict[str, int]]):
     """Milliseconds, or an object of time-outs."""
 
-    def _deserialize(self, value: Any, *args: Any, **options: Any) -> dict[str, float]:
+    def _deserialize(self, value: Any, *args: Any, **options: Any) -> dict[str, int]:
         if isinstance(value, dict):
-            loaded: dict[str, float] = _Timeouts().load(value)
+            loaded: dict[str, int] = _Timeouts().load(value)
             return loaded
         read = Amount(least=1)._deserialize(value, *args, **options)
         return {"connect": min(read, _CONNECT_LIMIT), "read": read}

@@ -82,6 +82,18 @@ def test_items_of_a_page_may_lie_elsewhere_than_the_result(listing):
     assert [page["rows"] for page in pages] == [[1, 2, 3], [4, 5, 6], [7]]
 
 
+def test_page_that_is_no_list_is_an_error(listing):
+    with pytest.raises(PaginationError, match=r"must be a list, got an object; .*paginate\.items"):
+        list(listing({"type": "page"}, responsePath="$").pages())
+
+
+def test_page_that_is_empty_ends_a_list(listing, server):
+    operation = listing({"type": "page"})
+    server.routes["rows"] = lambda handler: handler.reply(b"")
+
+    assert list(operation.pages()) == [None]
+
+
 def test_operation_without_pagination_has_one_page(connect):
     source = connect(
         [

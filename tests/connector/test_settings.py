@@ -100,13 +100,17 @@ WRONG_TEMPLATES = [
         "unknown key 'strictSSl'; did you mean 'strictSSL'?",
     ),
     ({"options": 5}, "options", "must be an object, got a number"),
-    ({"options": {"timeout": "1"}}, "options.timeout", "must be a number from 1 on, got a string"),
+    (
+        {"options": {"timeout": "1"}},
+        "options.timeout",
+        "must be a whole number from 1 on, got a string",
+    ),
     (
         {"options": {"timeout": True}},
         "options.timeout",
-        "must be a number from 1 on, got a boolean",
+        "must be a whole number from 1 on, got a boolean",
     ),
-    ({"options": {"timeout": 0}}, "options.timeout", "must be a number from 1 on, got 0"),
+    ({"options": {"timeout": 0}}, "options.timeout", "must be a whole number from 1 on, got 0"),
     (
         {"options": {"timeout": {"raed": 1}}},
         "options.timeout.raed",
