@@ -55,7 +55,10 @@ class UrlTemplate:
         """Note what is wrong with the fixed part of the url."""
         shape = self.shape
         if _ABSOLUTE.match(shape):
-            if "@" in shape.split("/")[2]:
+            host = re.split(r"[/?#]", shape)[2]
+            if not host:
+                problems.add(place, "has no host")
+            if "@" in host:
                 problems.add(place, "credentials do not belong into a url; use options.auth")
         elif "://" in shape.partition("?")[0] and not shape.startswith(_HOLE):
             problems.add(place, "must start with http:// or https://")
@@ -67,7 +70,7 @@ class UrlTemplate:
     def named_address(self, variables: Mapping[str, Variable]) -> str:
         """Return the url as the settings alone name it, with only defaults in its variables."""
         texts = [
-            as_text(variables[name].default, name) if name else literal
+            str(variables[name].default or "") if name else literal
             for literal, name, _ in self._pieces
         ]
         return join_base(self._base, "".join(texts))

@@ -47,6 +47,11 @@ def test_path_type_can_come_from_the_variables_section(call):
     assert call(template, {"x": "a/b"})["path"] == "/echo/a/b"
 
 
+def test_path_value_that_has_no_text_is_refused(call):
+    with pytest.raises(VariableTypeError, match="Variable x cannot be written as text"):
+        call({"url": '/echo/{x={"a":1}:object}'})
+
+
 @pytest.mark.parametrize(
     ("url", "values"),
     [

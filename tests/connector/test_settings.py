@@ -77,6 +77,8 @@ WRONG_TEMPLATES = [
     ({"url": ""}, "url", "is relative and there is no baseURL; write http:// or https://"),
     ({"url": "ftp://h/x"}, "url", "must start with http:// or https://"),
     ({"url": "http://u:p@h/x"}, "url", "credentials do not belong into a url; use options.auth"),
+    ({"url": "http://"}, "url", "has no host"),
+    ({"url": "http://?x"}, "url", "has no host"),
     ({"url": "http://h/../x"}, "url", "must not contain . or .. as a path segment"),
     ({"qurey": {}}, "qurey", "unknown key 'qurey'; did you mean 'query'?"),
     ({"zzz": 1}, "zzz", "unknown key 'zzz'"),
