@@ -18,7 +18,7 @@ from .functions import (
     split_callback,
 )
 from .pagination import Pagination
-from .problems import suggest
+from .problems import described, suggest
 from .request import Request
 from .request_template import RequestTemplate
 from .response import Response
@@ -83,6 +83,9 @@ class Operation:
         """Call with one object of named parameters and, if wanted, a callback."""
         if callback is None and callable(params):
             params, callback = None, params
+        if params is not None and not isinstance(params, Mapping):
+            found = described(params)
+            raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
         return self._run(self._checked({**(params or {}), **named}), callback)
 
     def prepare(self, *args: Any, **named: Any) -> Request:

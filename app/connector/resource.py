@@ -15,7 +15,7 @@ from .errors import (
     VariableError,
 )
 from .filters import FILTER_STYLES, as_filter
-from .problems import Problems
+from .problems import Problems, described
 from .record import Record
 from .request import Request
 from .request_template import RequestTemplate, Surroundings
@@ -158,7 +158,11 @@ def _body(response: Response) -> Any:
 
 
 def _fields(data: Any) -> dict[str, Any]:
-    return data.to_dict() if isinstance(data, Record) else dict(data)
+    if isinstance(data, Record):
+        return data.to_dict()
+    if not isinstance(data, Mapping):
+        raise VariableError(f"the data must be an object, got {described(data)}")
+    return dict(data)
 
 
 def _is_date(kind: Any) -> bool:

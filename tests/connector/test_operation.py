@@ -174,6 +174,12 @@ def test_wrong_arguments_are_refused_like_those_of_any_function(source, args, na
     assert isinstance(caught.value, TypeError)
 
 
+@pytest.mark.parametrize("params", ["street", ["street"], 5])
+def test_invoke_of_something_else_than_an_object_is_refused(source, params):
+    with pytest.raises(UnknownVariableError, match=r"geocode\.invoke takes one object, got a"):
+        source.geocode.invoke(params)
+
+
 def test_unknown_name_in_invoke_is_refused(source):
     with pytest.raises(UnknownVariableError, match="has no variable 'stret'; did you mean"):
         source.geocode.invoke({"stret": "x"})

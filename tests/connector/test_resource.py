@@ -241,6 +241,15 @@ def test_id_that_is_none_is_refused(users, server, identifier):
     assert server.seen == []
 
 
+@pytest.mark.parametrize("data", [None, "x", 5])
+@pytest.mark.parametrize("method", ["create", "update"])
+def test_data_that_is_no_object_is_refused(users, server, method, data):
+    with pytest.raises(VariableError, match="the data must be an object"):
+        getattr(users, method)(data)
+
+    assert server.seen == []
+
+
 def test_update_without_id_is_refused(users):
     with pytest.raises(MissingVariableError):
         users.update({"name": "x"})
