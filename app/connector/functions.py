@@ -23,6 +23,7 @@ class Parameter:
     """One entry of a function's list: `"a"`, `"a=fixed"` or `{"name": "a", "source": "header"}`."""
 
     name: str
+    index: int
     source: str | None = None
     fixed: str | None = None
 
@@ -34,7 +35,7 @@ def read_parameters(entries: Any, problems: Problems, place: str) -> list[Parame
         return []
     parameters: list[Parameter] = []
     for index, entry in enumerate(entries):
-        parameter = _read_parameter(entry, problems, join(place, index))
+        parameter = _read_parameter(entry, index, problems, join(place, index))
         if parameter is not None and parameter.name in {known.name for known in parameters}:
             problems.add(join(place, index), f"parameter '{parameter.name}' is there twice")
         elif parameter is not None:
@@ -42,7 +43,7 @@ def read_parameters(entries: Any, problems: Problems, place: str) -> list[Parame
     return parameters
 
 
-def _read_parameter(entry: Any, problems: Problems, place: str) -> Parameter | None:
+def _read_parameter(entry: Any, index: int, problems: Problems, place: str) -> Parameter | None:
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
@@ -55,18 +56,18 @@ def _read_parameter(entry: Any, problems: Problems, place: str) -> Parameter | N
         problems.add(place, f"source must be one of {', '.join(_SOURCES)}")
         return None
     name, mark, fixed = entry["name"].partition("=")
-    return Parameter(name.strip(), source, fixed if mark else None)
+    return Parameter(name.strip(), index, source, fixed if mark else None)
 
 
 def check_parameters(
     parameters: list[Parameter], variables: Mapping[str, Variable], problems: Problems, place: str
 ) -> None:
     """Note parameters that are no variables, and required variables that no parameter gives."""
-    for index, parameter in enumerate(parameters):
+    for parameter in parameters:
         if parameter.name not in variables:
             known = ", ".join(variables) or "none"
             problems.add(
-                join(place, index),
+                join(place, parameter.index),
                 f"'{parameter.name}' is not a variable of this template (it has: {known})"
                 f"{suggest(parameter.name, variables)}",
             )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import select
+import socket
 import ssl
 import threading
 from collections import Counter
@@ -44,6 +46,21 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = answer  # noqa: N815 - the names http.server looks for
     do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = answer  # noqa: N815
+
+    def do_CONNECT(self) -> None:
+        """Tunnel to the port of the wanted address, whatever its name."""
+        target = socket.create_connection(("127.0.0.1", int(self.path.rpartition(":")[2])))
+        self.send_response(200)
+        self.end_headers()
+        other = {self.connection: target, target: self.connection}
+        is_open = True
+        while is_open:
+            for ready in select.select(list(other), [], [])[0]:
+                data = ready.recv(65536)
+                is_open = is_open and bool(data)
+                other[ready].sendall(data)
+        target.close()
+        self.close_connection = True
 
     def log_message(self, *_args: Any) -> None:
         pass
@@ -217,7 +234,7 @@ def authority() -> trustme.CA:
 def https_server(authority: trustme.CA) -> Iterator[Server]:
     server = Server()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.issue_cert("127.0.0.1", "inner.example").configure_cert(context)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     yield from run(server)
 

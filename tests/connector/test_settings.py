@@ -234,6 +234,12 @@ def test_header_of_the_settings_that_cannot_be_sent_is_a_configuration_error(mon
         assert "k3y" not in str(errors)
 
 
+def test_place_of_a_parameter_counts_the_wrong_ones_too():
+    errors = errors_of_operation(template={"url": URL}, functions={"f": [None, "nope"]})
+
+    assert set(errors) == {"operations[0].functions.f[0]", "operations[0].functions.f[1]"}
+
+
 def test_function_named_twice_is_refused():
     operation = {"template": {"url": URL}, "functions": {"f": []}}
 

@@ -272,6 +272,18 @@ def test_proxy_of_the_settings_is_used(server):
         assert source.invoke()["path"] == "http://inner.example/echo"
 
 
+def test_secure_call_goes_through_a_tunnel_of_the_proxy(server, https_server, authority, tmp_path):
+    bundle = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(bundle))
+    url = f"https://inner.example:{https_server.server_port}/text"
+    source = DataSource.from_config(
+        {"proxy": server.url, "ca": str(bundle), "operations": [{"template": {"url": url}}]}
+    )
+
+    with source:
+        assert [source.invoke(), source.invoke()] == ["plain words"] * 2
+
+
 REDIRECTS = [
     ("GET", {}, 302, "GET"),
     ("HEAD", {}, 301, "HEAD"),
