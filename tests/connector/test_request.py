@@ -84,6 +84,7 @@ def test_delete_refuses_an_empty_path_value(call, server):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
+@settings(deadline=None)
 def test_path_value_changes_neither_host_nor_number_of_segments(value):
     source = DataSource.from_config(
         {

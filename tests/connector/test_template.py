@@ -323,13 +323,14 @@ def test_default_outside_the_enum_is_a_configuration_error():
 
 
 @given(st.text())
+@settings(deadline=None)
 def test_scanner_raises_nothing_but_a_configuration_error(text):
     with suppress(ConfigError):
         Template(text)
 
 
 @given(st.text(alphabet="{}!^=:x1 _$number"))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_template_with_odd_braces_builds_or_is_refused(text):
     with suppress(ConfigError, VariableTypeError):
         template = Template(text)
@@ -337,11 +338,13 @@ def test_template_with_odd_braces_builds_or_is_refused(text):
 
 
 @given(st.text().filter(lambda text: "{" not in text))
+@settings(deadline=None)
 def test_text_without_variables_comes_back_unchanged(text):
     assert Template(text).build({"x": 1}) == text
 
 
 @given(st.text(), st.text(), st.text())
+@settings(deadline=None)
 def test_value_is_put_in_once_and_never_scanned(before, value, after):
     before, after = before.replace("{", ""), after.replace("{", "")
 
