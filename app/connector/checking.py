@@ -37,16 +37,11 @@ def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
     return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
 
 
-def texts_under(settings: Any, key: str) -> list[str]:
-    """Return every text that stands anywhere under this key."""
-    if isinstance(settings, list):
-        return [text for item in settings for text in texts_under(item, key)]
-    if not isinstance(settings, dict):
-        return []
-    found = settings.get(key)
-    own = found if isinstance(found, list) else [found]
-    below = [text for item in settings.values() for text in texts_under(item, key)]
-    return [str(text) for text in own if isinstance(text, str)] + below
+def option_layers(loaded: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return every object of options there is: of the data source and of each template."""
+    templates = [entry["template"] for entry in loaded.get("operations", [])]
+    own = [loaded.get("defaults", {}), loaded, loaded.get("options", {})]
+    return own + [template.get("options", {}) for template in templates]
 
 
 def setting_secrets(settings: Any) -> list[str]:

@@ -14,7 +14,7 @@ from blinker import Signal
 from .assembly import Assembly, Plan
 from .auth import make_auth
 from .calls import Call, Calls
-from .checking import check_settings, setting_secrets, texts_under
+from .checking import check_settings, option_layers, setting_secrets
 from .environment import fill_from_environment, read_settings
 from .errors import ConfigError, NotSupportedError
 from .guard import HostPolicy
@@ -60,7 +60,7 @@ class DataSource:
         self.name = name
         self.public = loaded.get("public", False)
         self.acls = loaded.get("acls", [])
-        self._calls = self._make_calls(filled, loaded, assembly.plans)
+        self._calls = self._make_calls(loaded, assembly.plans)
         self._only = assembly.only.operation(self._calls) if assembly.only else None
         self.operations = {plan.name: plan.operation(self._calls) for plan in assembly.functions}
         self.before_execute = self._calls.before_execute
@@ -151,13 +151,16 @@ class DataSource:
             self._auth_for,
         )
 
-    def _make_calls(self, filled: Any, loaded: Mapping[str, Any], plans: list[Plan]) -> Calls:
+    def _make_calls(self, loaded: Mapping[str, Any], plans: list[Plan]) -> Calls:
         merged = merge(*self._around.layers)
-        urls = [self._around.base_url, *texts_under(filled, "tokenUrl")]
-        urls += [plan.template.named_address() for plan in plans]
-        allowed = texts_under(filled, "allowedHosts")
+        layers = option_layers(loaded)
+        tokens = [layer.get("auth", {}).get("oauth2", {}).get("tokenUrl", "") for layer in layers]
+        named = [plan.template.named_address() for plan in plans]
+        allowed = [host for layer in layers for host in layer.get("allowedHosts", [])]
         sockets = merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS)
-        transport = Transport(HostPolicy(urls, allowed), sockets)
+        transport = Transport(
+            HostPolicy([self._around.base_url, *tokens, *named], allowed), sockets
+        )
         return Calls(self, transport, debug=loaded.get("debug", False))
 
     def _auth_for(self, settings: Mapping[str, Any]) -> Auth | None:

@@ -419,6 +419,19 @@ def test_international_name_of_the_settings_is_trusted(connect):
     assert policy.check("http://xn--bcher-kva.example/x") is None
 
 
+def test_entry_named_like_the_option_allows_nothing(call, other_server):
+    template = {"url": "{u}", "query": {"allowedHosts": "*"}, "body": {"allowedHosts": ["*"]}}
+
+    with pytest.raises(BlockedHostError):
+        call(template, {"u": other_server.url + "/text"})
+
+
+def test_operation_allows_hosts_too(call, other_server):
+    template = {"url": "{u}", "options": {"allowedHosts": ["127.0.0.1"]}}
+
+    assert call(template, {"u": other_server.url + "/text"}) == "plain words"
+
+
 def test_star_allows_every_host(call, other_server):
     assert (
         call({"url": "{u}"}, {"u": other_server.url + "/text"}, allowedHosts=["*"]) == "plain words"
