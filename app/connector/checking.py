@@ -13,6 +13,7 @@ from .redact import named_secrets
 from .settings import DATA_SOURCE_KEYS, DataSourceSettings
 
 _BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
+_BASE_MESSAGE = "must be http:// or https:// and a host, without credentials, query or fragment"
 _NAMES_ONLY = ("functions", "variables", "acls")
 
 
@@ -25,15 +26,14 @@ def check_settings(filled: Any, problems: Problems) -> dict[str, Any]:
     for key in filled.keys() - known.keys():
         problems.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
     loaded = load(DataSourceSettings(), known, "", problems) or _usable(known)
-    base = loaded.get("baseURL")
-    if isinstance(base, str) and not _BASE_URL.fullmatch(base):
-        message = "must be http:// or https:// and a host, without credentials, query or fragment"
-        problems.add("baseURL", message)
+    for key in ("baseURL", "restPath"):
+        if not _BASE_URL.fullmatch(loaded.get(key, "http://unset")):
+            problems.add(key, _BASE_MESSAGE)
     return loaded
 
 
 def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
-    kinds = {"baseURL": str, "operations": list}
+    kinds = {"baseURL": str, "restPath": str, "operations": list}
     return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
 
 

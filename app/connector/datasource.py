@@ -158,10 +158,8 @@ class DataSource:
         named = [plan.template.named_address() for plan in plans]
         allowed = [host for layer in layers for host in layer.get("allowedHosts", [])]
         sockets = merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS)
-        transport = Transport(
-            HostPolicy([self._around.base_url, *tokens, *named], allowed), sockets
-        )
-        return Calls(self, transport, debug=loaded.get("debug", False))
+        policy = HostPolicy([self._around.base_url, *tokens, *named], allowed)
+        return Calls(self, Transport(policy, sockets), debug=loaded.get("debug", False))
 
     def _auth_for(self, settings: Mapping[str, Any]) -> Auth | None:
         if "oauth2" not in settings:

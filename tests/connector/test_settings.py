@@ -319,6 +319,15 @@ def test_settings_that_are_no_object_are_refused(settings):
 )
 def test_base_url_that_is_none_is_refused(base):
     assert "baseURL" in errors_of({"baseURL": base})
+    assert "restPath" in errors_of({"restPath": base})
+
+
+def test_rest_path_is_another_name_for_the_base_url():
+    source = DataSource.from_config(
+        {"restPath": URL, "operations": [{"template": {"url": "y"}, "functions": {"f": []}}]}
+    )
+
+    assert source.f.prepare().full_url == f"{URL}/y"
 
 
 def test_unknown_key_of_a_data_source_is_a_warning(caplog):
