@@ -397,7 +397,7 @@ EVERYWHERE = DataSource.from_config(
 
 
 @given(VALUES, VALUES, VALUES, st.none() | VALUES, st.none() | VALUES, st.none() | VALUES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_values_raise_nothing_but_connector_errors(a, b, c, n, o, f):
     with suppress(ConnectorError):
         request = EVERYWHERE.f.prepare(a=a, b=b, c=c, n=n, o=o, f=f)

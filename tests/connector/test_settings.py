@@ -468,7 +468,7 @@ USABLE = TEMPLATES.map(lambda template: {"url": URL, **template})
     ),
     st.dictionaries(st.sampled_from(sorted(DATA_SOURCE_KEYS)), ANYTHING, max_size=4),
 )
-@profile(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@profile(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_settings_raise_nothing_but_a_configuration_error(operations, others):
     with suppress(ConfigError):
         DataSource.from_config({**others, "operations": operations})
