@@ -38,8 +38,11 @@ format: .venv/.installed-dev ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: install ## measure the REST layer against a bare floor (QUICK=1: a minute or two)
+	$(BIN)/python -m benchmarks.rest $(if $(QUICK),--quick)
+
 clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find app tests -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test lint format clean
+.PHONY: help install run test lint format bench clean
