@@ -6,8 +6,7 @@ from typing import Any
 
 from flask import Flask, current_app, g
 from marshmallow import ValidationError
-from sqlalchemy import ColumnElement
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import Column, ColumnElement
 from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
@@ -24,7 +23,7 @@ class Grant:
     user_id: int | None
     verdict: Verdict
 
-    def scope(self, owner: InstrumentedAttribute[Any] | None) -> list[ColumnElement[bool]]:
+    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
         """Return the conditions that keep a query to the rows that are covered."""
         if owner is None or self.verdict.own == self.verdict.others:
             return []

@@ -76,8 +76,8 @@ def _many(
     target: Resource, relation: Relation, wanted: Filter, ids: list[int]
 ) -> dict[int, list[Object]]:
     """Return the related objects of each id, in one query; limit and skip hold for each."""
-    parent = getattr(target.model, relation.foreign_key)
-    scope = authorize(target.name, "find").scope(target.owner)
+    parent = target.all_columns[relation.foreign_key]
+    scope = authorize(target.name, "find").scope(target.owner_column)
     place = func.row_number().over(partition_by=parent, order_by=wanted.order).label("place_")
     numbered = (
         select(*target.columns, parent.label("parent_"), place)
@@ -94,7 +94,7 @@ def _many(
 
 def _ones(target: Resource, wanted: Filter, ids: set[Any]) -> dict[int, Object]:
     """Return the object of each id that the caller may read."""
-    scope = authorize(target.name, "findById").scope(target.owner)
+    scope = authorize(target.name, "findById").scope(target.owner_column)
     chosen = target.key.in_([each for each in ids if each is not None])
     statement = select(*target.columns).where(chosen, *scope, *wanted.conditions)
     rows = db.session.execute(statement).all()

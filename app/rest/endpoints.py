@@ -115,12 +115,12 @@ class Endpoints:
         return authorize(self.resource.name, method)
 
     def _scope(self, method: str) -> list[ColumnElement[bool]]:
-        return self._authorize(method).scope(self.resource.owner)
+        return self._authorize(method).scope(self.resource.owner_column)
 
     def _reach(self, method: str, text: str) -> tuple[int, list[ColumnElement[bool]]]:
         """Return the id in the path, and the conditions under which its row is within reach."""
         number, grant = self.resource.reach(method, text)
-        return number, grant.scope(self.resource.owner)
+        return number, grant.scope(self.resource.owner_column)
 
     def _one(self, row: Any, wanted: Filter | None = None) -> ResponseReturnValue:
         return jsonify(render(self.resource, [row], wanted)[0])
@@ -136,7 +136,7 @@ class Endpoints:
         if body.get("id") is None:
             return self._create({name: value for name, value in body.items() if name != "id"})
         number = row_id(self.resource.singular, str(body["id"]))
-        scope = grant.scope(self.resource.owner)
+        scope = grant.scope(self.resource.owner_column)
         return self._one(self.resource.change(number, scope, body, partial))
 
     def _required_where(self) -> list[ColumnElement[bool]]:

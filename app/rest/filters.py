@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from sqlalchemy import ColumnElement
-from sqlalchemy.orm import InstrumentedAttribute
 
 from app.errors import InvalidFilter
 
 from .parameters import as_list
-from .where import Properties, find_property, text_order, translate
+from .where import Column, Properties, find_property, text_order, translate
 
 # Rows in one answer, by default and at most.
 MAX_LIMIT = 1000
@@ -34,9 +33,7 @@ class Filter:
     raw: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def parse(
-        cls, raw: Mapping[str, Any] | None, properties: Properties, key: InstrumentedAttribute[Any]
-    ) -> Self:
+    def parse(cls, raw: Mapping[str, Any] | None, properties: Properties, key: Column) -> Self:
         """Read a filter for a model with these properties; raise InvalidFilter.
 
         The rows come in order of `key` when nothing else decides.

@@ -94,14 +94,14 @@ class RelationEndpoints:
         parent_id, grant = parent.reach(f"__{method}__{self.name}", text)
         # The caller exists, as the token tells; whether others do must be asked.
         if not parent.owns_itself or parent_id != grant.user_id:
-            parent.get(parent_id, grant.scope(parent.owner))
+            parent.get(parent_id, grant.scope(parent.owner_column))
         return parent_id, authorize(self.target_name, target_method)
 
     def _rows(self, text: str, method: str, target_method: str) -> list[ColumnElement[bool]]:
         """Return the conditions of the parent's rows that are within the caller's reach."""
         parent_id, grant = self._reach(text, method, target_method)
-        belongs: ColumnElement[bool] = getattr(self.target.model, self.foreign_key) == parent_id
-        return [belongs, *grant.scope(self.target.owner)]
+        belongs: ColumnElement[bool] = self.target.all_columns[self.foreign_key] == parent_id
+        return [belongs, *grant.scope(self.target.owner_column)]
 
 
 def relation_endpoints(resource: Resource) -> list[RelationEndpoints]:

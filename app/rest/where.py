@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
+import sqlalchemy
 from sqlalchemy import ColumnElement, String, and_, collate, false, func, literal, or_, true
-from sqlalchemy.orm import InstrumentedAttribute
 
 from app.errors import InvalidFilter
 from app.extensions import db
 
 from .parameters import as_list
 
-Column = InstrumentedAttribute[Any]
+Column = sqlalchemy.Column[Any]
 Properties = Mapping[str, Column]
 # Makes a condition of the place (for errors), the column and the operand.
 Operator = Callable[[str, Column, Any], ColumnElement[bool]]
