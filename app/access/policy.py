@@ -29,6 +29,11 @@ class Grant:
             return []
         return [owner == self.user_id if self.verdict.own else owner != self.user_id]
 
+    @property
+    def only_own(self) -> bool:
+        """Whether it covers the caller's rows and no others."""
+        return self.verdict.own and not self.verdict.others
+
     def covers(self, owner: str) -> bool:
         """Tell whether the rows of a user are covered, by the id as a path has it."""
         return self.verdict.own if owner == str(self.user_id) else self.verdict.others

@@ -57,8 +57,8 @@ class Endpoints:
 
     def find_by_id(self, id: str) -> ResponseReturnValue:
         """Show one row."""
-        number, scope = self._reach("findById", id)
-        row = self.resource.get(number, scope)
+        number, grant = self.resource.reach("findById", id)
+        row = self.resource.read(number, grant)
         wanted = self.resource.parse(read_parameter("filter")) if request.args else None
         return self._one(row, wanted)
 

@@ -6,7 +6,17 @@ from functools import cached_property
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import ColumnElement, delete, func, insert, inspect, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.access.policy import Grant, authorize, refusal
@@ -126,6 +136,21 @@ class Resource:
         """Return one row; raise ModelNotFound."""
         statement = select(*self.columns).where(self.key == row_id, *conditions)
         return self.found(row_id, db.session.execute(statement).first())
+
+    def read(self, row_id: int, grant: Grant) -> Any:
+        """Return one row that a permission covers; raise ModelNotFound.
+
+        The commonest request of all: an owner's is answered by a statement that is made once.
+        """
+        if self.owner_column is None or not grant.only_own:
+            return self.get(row_id, grant.scope(self.owner_column))
+        values = {"row": row_id, "caller": grant.user_id}
+        return self.found(row_id, db.session.execute(self._own_row, values).first())
+
+    @cached_property
+    def _own_row(self) -> Select[Any]:
+        belongs: Any = self.owner_column == bindparam("caller")
+        return select(*self.columns).where(self.key == bindparam("row"), belongs)
 
     def count(self, conditions: Conditions) -> int:
         """Return how many rows fulfil the conditions."""
