@@ -1,5 +1,6 @@
 """The settings: their defaults, and how the layers are read and checked."""
 
+import json
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -98,6 +99,8 @@ class SettingsSchema(Schema):
     REGISTRATION_OPEN = fields.Boolean(load_default=True)
     # A model's name: the rules that replace its own, in the reference's form.
     ACLS = fields.Dict(keys=fields.String(), load_default=None, allow_none=True)
+    # A name: the settings of that data source. By default what instance/datasources.json has.
+    DATA_SOURCES = fields.Dict(keys=fields.String(), load_default=dict)
     # What a logged-in caller gets when refused; 401 and 404 suit clients with LoopBack habits.
     ACL_ERROR_STATUS = fields.Integer(
         strict=True, load_default=403, validate=validate.OneOf([401, 403, 404])
@@ -124,6 +127,7 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     """
     given = Config(app.root_path)
     if overrides is None:
+        _read_data_sources(app, given)
         _read_instance_file(app, given)
         _read_environment(given)
     else:
@@ -141,6 +145,17 @@ def _read_instance_file(app: Flask, given: Config) -> None:
         given.from_pyfile(path, silent=True)
     except Exception as error:
         raise ConfigurationError(f"{path} cannot be read: {error!r}") from error
+
+
+def _read_data_sources(app: Flask, given: Config) -> None:
+    path = os.path.join(app.instance_path, "datasources.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            given["DATA_SOURCES"] = json.load(file)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from None
 
 
 def _read_environment(given: Config) -> None:

@@ -130,6 +130,26 @@ class TooDeep(exceptions.BadRequest):
     error_code = "QUERY_TOO_DEEP"
 
 
+class RemoteError(exceptions.BadGateway):
+    """A data source's remote service failed; says with which status, and nothing it said."""
+
+    error_code = "REMOTE_ERROR"
+    description = "The remote service failed."
+
+    def __init__(self, status_code: int | None = None) -> None:
+        super().__init__()
+        if status_code is not None:
+            self.description = f"The remote service answered {status_code}."
+            self.details = {"statusCode": status_code}
+
+
+class RemoteTimeout(exceptions.GatewayTimeout):
+    """A data source's remote service did not answer in time."""
+
+    error_code = "REMOTE_TIMEOUT"
+    description = "The remote service did not answer in time."
+
+
 class ValidationError(exceptions.UnprocessableEntity):
     """Fields of the body are wrong; `messages` says for each field what is."""
 
@@ -173,16 +193,16 @@ def init_app(app: Flask) -> None:
 def render(error: HTTPException) -> Response:
     """Answer with `{"status", "message", "error": {...}}`, keeping the error's own headers."""
     status = error.code or 500
-    name = getattr(error, "error_name", error.name.replace(" ", ""))
-    inner: dict[str, Any] = {"statusCode": status, "name": name}
-    if status < 500:
-        inner["code"] = getattr(error, "error_code", None) or STATUS_CODES.get(
-            status, error.name.upper().replace(" ", "_")
-        )
-    inner["message"] = _message(error, status)
-    if details := getattr(error, "details", None):
-        inner["details"] = details
-    response = jsonify({"status": status, "message": inner["message"], "error": inner})
+    message = _message(error, status)
+    inner = {
+        "statusCode": status,
+        "name": getattr(error, "error_name", error.name.replace(" ", "")),
+        "code": _code(error, status),
+        "message": message,
+        "details": getattr(error, "details", None),
+    }
+    inner = {name: value for name, value in inner.items() if value is not None}
+    response = jsonify({"status": status, "message": message, "error": inner})
     response.status_code = status
     response.headers.extend(
         {name: value for name, value in error.get_headers() if name != "Content-Type"}
@@ -192,8 +212,17 @@ def render(error: HTTPException) -> Response:
     return response
 
 
-def _message(error: HTTPException, status: int) -> str:
+def _code(error: HTTPException, status: int) -> str | None:
+    """Return the stable code: our errors have one, others their status's name, failures none."""
+    if code := getattr(error, "error_code", None):
+        return str(code)
     if status >= 500:
+        return None
+    return STATUS_CODES.get(status, error.name.upper().replace(" ", "_"))
+
+
+def _message(error: HTTPException, status: int) -> str:
+    if status >= 500 and not hasattr(error, "error_code"):
         return error.name
     if error is request.routing_exception and status == 404:
         return f"There is no method to handle {request.method} {request.path}"

@@ -11,6 +11,9 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from app import config, errors, extensions, mail
 from app.access.policy import check_acls
 from app.config import ConfigurationError
+from app.datasources import cli as datasources_cli
+from app.datasources import sources
+from app.datasources.endpoints import serve_public
 from app.extensions import db
 from app.ops import headers
 from app.rest.endpoints import collection, serve
@@ -39,12 +42,15 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     passwords.init_app(app)
     auth.init_app(app)
     mail.init_app(app)
+    sources.init_app(app)
     cli.init_app(app)
+    datasources_cli.init_app(app)
 
     root = app.config["REST_API_ROOT"]
     serve(app, users, views.bp)
     serve(app, todos, collection(todos))
-    check_acls(app, app.extensions["resources"])
+    serve_public(app)
+    check_acls(app)
     app.register_blueprint(pages.bp)
 
     app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]

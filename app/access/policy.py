@@ -1,6 +1,6 @@
 """May the caller of this request call this method, and on which rows?"""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +56,9 @@ def install_rules(
         compiled[model, method] = MethodRules(rules, method, access)
 
 
-def check_acls(app: Flask, models: Collection[str]) -> None:
+def check_acls(app: Flask) -> None:
     """Raise ConfigurationError for rules of a model that does not exist."""
+    models = sorted({model for model, _ in app.extensions["rules"]})
     for model in app.config["ACLS"] or {}:
         if model not in models:
             raise ConfigurationError(f"ACLS has rules for {model}; there are {', '.join(models)}")

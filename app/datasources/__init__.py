@@ -1,0 +1,1 @@
+"""Data sources: the connector's settings, commands and endpoints inside the service."""

@@ -1,0 +1,94 @@
+"""`flask datasources`: look at data sources, and call them by hand."""
+
+import json
+
+import click
+from flask import Flask, current_app
+from flask.cli import AppGroup
+
+from app.connector import ConnectorError, DataSource, Operation, Response
+
+from .sources import data_sources
+
+datasources = AppGroup("datasources", help="Check, list, show and call data sources.")
+
+
+def init_app(app: Flask) -> None:
+    """Register the commands."""
+    app.cli.add_command(datasources)
+
+
+@datasources.command()
+def check() -> None:
+    """Check the settings of all data sources; a problem stops this command as it does the start."""
+    sources = _sources()
+    functions = sum(len(source.operations) for source in sources.values())
+    click.echo(f"Checked {len(sources)} data sources with {functions} functions: all in order.")
+
+
+@datasources.command("list")
+def list_() -> None:
+    """List all data sources: name, public or not, functions."""
+    for name, source in _sources().items():
+        functions = ", ".join(source.operations) or "-"
+        click.echo(f"{name}\t{'public' if source.public else 'private'}\t{functions}")
+
+
+@datasources.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show the functions of the data source NAME, and what each takes."""
+    for operation in _find(name).operations.values():
+        click.echo(f"{operation.name}{operation.__signature__}\t{operation.method} {operation.url}")
+        for variable in operation.variables.values():
+            needed = "required" if variable.required else "optional"
+            click.echo(
+                f"  {variable.name}\t{variable.type}\t{needed}\t{variable.doc or ''}".rstrip()
+            )
+
+
+@datasources.command()
+@click.argument("name")
+@click.argument("function")
+@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--dry-run", is_flag=True, help="Print the call as a curl line instead.")
+def call(name: str, function: str, arguments: tuple[str, ...], dry_run: bool) -> None:
+    """Call FUNCTION of the data source NAME and print what it returns."""
+    operation = _function(_find(name), function)
+    values = dict(_split(argument) for argument in arguments)
+    try:
+        if dry_run:
+            click.echo(operation.prepare(**values).as_curl())
+            return
+        result = operation.invoke(values)
+    except ConnectorError as error:
+        raise click.ClickException(str(error)) from None
+    if isinstance(result, Response):
+        result = {"statusCode": result.status_code, "body": result.body}
+    click.echo(json.dumps(result, indent=2, ensure_ascii=False, default=repr))
+
+
+def _sources() -> dict[str, DataSource]:
+    return data_sources(current_app)
+
+
+def _find(name: str) -> DataSource:
+    sources = _sources()
+    if name not in sources:
+        known = ", ".join(sources) or "none"
+        raise click.ClickException(f"There is no data source {name}; there are {known}.")
+    return sources[name]
+
+
+def _function(source: DataSource, name: str) -> Operation:
+    if name not in source.operations:
+        known = ", ".join(source.operations) or "none"
+        raise click.ClickException(f"{source.name} has no function {name}; it has {known}.")
+    return source.operations[name]
+
+
+def _split(argument: str) -> tuple[str, str]:
+    name, equals, value = argument.partition("=")
+    if not equals:
+        raise click.ClickException(f"{argument} must be KEY=VALUE.")
+    return name, value

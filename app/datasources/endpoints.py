@@ -1,0 +1,142 @@
+"""The functions of public data sources as endpoints: `/api/geo/geocode`."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, Flask, current_app, jsonify, make_response, request
+from flask.typing import ResponseReturnValue
+from marshmallow import ValidationError as InvalidRules
+
+from app.access.policy import authorize, install_rules
+from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
+from app.config import ConfigurationError
+from app.connector import (
+    CallTimeoutError,
+    ConnectorError,
+    DataSource,
+    Operation,
+    Response,
+    VariableError,
+)
+from app.errors import RemoteError, RemoteTimeout, ValidationError
+from app.rest.body import read_body
+
+from .sources import data_sources
+
+# What data sources, functions and arguments must be called to stand in a path.
+SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
+
+
+def serve_public(app: Flask) -> None:
+    """Put the functions of every public data source under the base path, with its rules."""
+    for source in data_sources(app).values():
+        if source.public:
+            _check_names(app, source)
+            methods = {name: _access(each) for name, each in source.operations.items()}
+            install_rules(app, source.name, methods, _rules(source, methods))
+            # The segment comes in any case, and is routed in lower case.
+            prefix = f"{app.config['REST_API_ROOT']}/{source.name.lower()}"
+            app.register_blueprint(_blueprint(source), url_prefix=prefix)
+
+
+def _check_names(app: Flask, source: DataSource) -> None:
+    """Refuse names that cannot stand in a path, or that stand there already."""
+    if source.name.lower() in {each.lower() for each in app.blueprints}:
+        raise ConfigurationError(f"data source {source.name!r} cannot be public: the name is taken")
+    arguments = [name for each in source.operations.values() for name in _of_source(each, "path")]
+    for name in (source.name, *source.operations, *arguments):
+        if not SEGMENT.fullmatch(name):
+            raise ConfigurationError(
+                f"data source {source.name!r} cannot be public: {name!r} cannot stand in a path"
+            )
+
+
+def _access(operation: Operation) -> str:
+    return READ if operation.method in ("GET", "HEAD") else EXECUTE
+
+
+def _rules(source: DataSource, methods: dict[str, str]) -> list[Rule]:
+    try:
+        return parse_rules(source.acls, methods) if source.acls else [allow(AUTHENTICATED)]
+    except (InvalidRules, ValueError) as error:
+        raise ConfigurationError(f"data source {source.name!r}: acls: {error}") from None
+
+
+def _blueprint(source: DataSource) -> Blueprint:
+    bp = Blueprint(source.name, __name__)
+    for name, operation in source.operations.items():
+        path = "".join(
+            f"/<path:{name}>" if operation.variables[name].type == "path" else f"/<{name}>"
+            for name in _of_source(operation, "path")
+        )
+        view = _view(source.name, operation)
+        bp.add_url_rule(f"/{name}{path}", name, view, methods=[operation.method])
+    return bp
+
+
+def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
+    def call(**path: str) -> ResponseReturnValue:
+        authorize(source, operation.name)
+        values = _arguments(operation, path)
+        _check(operation, values)
+        return _answer(_call(source, operation, values))
+
+    call.__doc__ = f"Call {source}.{operation.name}."
+    return call
+
+
+def _of_source(operation: Operation, *sources: str) -> list[str]:
+    """Return the arguments that come from these parts of a request, in their order."""
+    return [each["arg"] for each in operation.accepts if each["http"]["source"] in sources]
+
+
+def _arguments(operation: Operation, path: dict[str, str]) -> dict[str, Any]:
+    """Collect what the request gives, each argument from the part that its metadata names."""
+    values: dict[str, Any] = dict(path)
+    for name in _of_source(operation, "query"):
+        if given := request.args.getlist(name):
+            values[name] = given if len(given) > 1 else given[0]
+    for name in _of_source(operation, "header"):
+        if name in request.headers:
+            values[name] = request.headers[name]
+    if in_body := _of_source(operation, "body", "form"):
+        body = read_body()
+        values.update({name: body[name] for name in in_body if name in body})
+    return values
+
+
+def _check(operation: Operation, values: dict[str, Any]) -> None:
+    """Raise ValidationError naming every argument that cannot be sent."""
+    problems = {}
+    for each in operation.accepts:
+        try:
+            operation.variables[each["arg"]].resolve(values.get(each["arg"]))
+        except VariableError as error:
+            problems[each["arg"]] = [str(error)]
+    if problems:
+        raise ValidationError(problems)
+
+
+def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
+    """Call the remote service; its failures become ours, without what it said."""
+    try:
+        return operation.invoke(values)
+    except VariableError as error:
+        raise ValidationError({operation.name: [str(error)]}) from None
+    except ConnectorError as error:
+        status = getattr(error, "status_code", None)
+        kind = type(error).__name__
+        current_app.logger.warning("data source %s.%s: %s %s", source, operation.name, kind, status)
+        late = isinstance(error, CallTimeoutError)
+        raise (RemoteTimeout() if late else RemoteError(status)) from None
+
+
+def _answer(result: Any) -> ResponseReturnValue:
+    if isinstance(result, Response):
+        result = {"statusCode": result.status_code, "body": result.body}
+    if isinstance(result, bytes):
+        response = make_response(result)
+        response.mimetype = "application/octet-stream"
+        return response
+    return jsonify(result)

@@ -1,0 +1,31 @@
+"""Make the data sources that the settings describe."""
+
+from flask import Flask
+
+from app.config import ConfigurationError
+from app.connector import ConfigError, DataSource
+
+
+def init_app(app: Flask) -> None:
+    """Make every data source of DATA_SOURCES; raise ConfigurationError naming every problem.
+
+    No connection is opened before the first call.
+    """
+    app.extensions["datasources"] = {
+        name: _make(name, settings) for name, settings in app.config["DATA_SOURCES"].items()
+    }
+
+
+def data_sources(app: Flask) -> dict[str, DataSource]:
+    """Return the app's data sources by name."""
+    sources: dict[str, DataSource] = app.extensions["datasources"]
+    return sources
+
+
+def _make(name: str, settings: object) -> DataSource:
+    if not isinstance(settings, dict):
+        raise ConfigurationError(f"data source {name!r} must be an object")
+    try:
+        return DataSource.from_config(settings, name=name)
+    except ConfigError as error:
+        raise ConfigurationError(str(error)) from None

@@ -1,0 +1,54 @@
+"""A geocoder on the connector tests' real server, described as operators describe it."""
+
+import shutil
+
+import pytest
+
+from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
+
+LOCATION = {"lat": 37.56, "lng": -122.32}
+
+
+@pytest.fixture
+def database_url(sqlite_template, tmp_path):
+    """One database is enough: the remote side is the same on every one."""
+    shutil.copy(sqlite_template, tmp_path / "ostiary.sqlite")
+    return f"sqlite:///{tmp_path}/ostiary.sqlite"
+
+
+@pytest.fixture
+def geo(server):  # noqa: F811
+    """The settings of a public data source with one function."""
+    server.routes["geocode"] = lambda handler: handler.reply(
+        {"results": [{"geometry": {"location": LOCATION}}]}
+    )
+    return {
+        "connector": "rest",
+        "baseURL": server.url,
+        "public": True,
+        "options": {"headers": {"x-api-key": "a planted secret"}, "timeout": 1000},
+        "operations": [
+            {
+                "template": {
+                    "method": "GET",
+                    "url": "/geocode/{format=json}",
+                    "headers": {"x-tenant": "{tenant}"},
+                    "query": {"address": "{^street},{city}", "floor": "{floor:number}"},
+                    "responsePath": "$.results[0].geometry.location",
+                },
+                "functions": {
+                    "geocode": ["street", "city", "floor", "tenant"],
+                    "inFormat": ["format", "street"],
+                },
+            },
+            {
+                "template": {"method": "POST", "url": "/echo", "body": {"note": "{!note}"}},
+                "functions": {"note": ["note"]},
+            },
+            {
+                "template": {"method": "GET", "url": "/status/{code:number}"},
+                "functions": {"status": ["code"]},
+            },
+            {"template": {"method": "GET", "url": "/slow"}, "functions": {"slow": []}},
+        ],
+    }

@@ -1,0 +1,144 @@
+"""Functions of public data sources, called through the service."""
+
+import pytest
+
+from app.config import ConfigurationError
+from tests.datasources.conftest import LOCATION
+
+
+@pytest.fixture
+def app(make_app, geo):
+    return make_app(DATA_SOURCES={"geo": geo})
+
+
+@pytest.fixture(autouse=True)
+def planted(secrets):
+    secrets.append("a planted secret")
+
+
+def test_arguments_come_from_path_query_body_and_header(api, token, server):
+    headers = {"tenant": "t1"}
+
+    found = api("GET", "/geo/geocode?street=S+B+St&city=X&floor=2", token=token, headers=headers)
+    path = api("GET", "/geo/inFormat/xml?street=y", token=token)
+    body = api("POST", "/geo/note", {"note": [1, {"a": None}]}, token=token)
+
+    geocode, in_format, note = server.seen
+    assert found.json == path.json == LOCATION
+    assert geocode["query"] == "address=S%20B%20St%2CX&floor=2"
+    assert geocode["headers"]["x-tenant"] == "t1"
+    assert in_format["path"] == "/geocode/xml"
+    assert note["json"] == {"note": [1, {"a": None}]}
+    assert body.json["json"] == note["json"]
+
+
+def test_the_name_of_a_data_source_comes_in_any_case(make_app, geo, api, token):
+    client = make_app(DATA_SOURCES={"geoRest": geo}).test_client()
+
+    for name in ("geoRest", "georest"):
+        response = client.get(f"/api/{name}/geocode?street=y", headers={"Authorization": token})
+
+        assert response.json == LOCATION
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("GET", "/geo/geocode", None, "street"),
+        ("GET", "/geo/geocode?street=x&floor=high", None, "floor"),
+        ("POST", "/geo/note", {}, "note"),
+        ("POST", "/geo/note", {"other": 1}, "note"),
+        ("GET", "/geo/inFormat/..?street=x", None, "inFormat"),
+        ("GET", "/geo/geocode?street=x", None, "geocode"),
+    ],
+)
+def test_what_cannot_be_sent_is_422_and_named(api, token, server, method, path, body, field):
+    headers = {"tenant": "t\u20ac"} if field == "geocode" else {}
+
+    response = api(method, path, body, token=token, headers=headers)
+
+    assert response.status_code == 422
+    assert list(response.json["error"]["details"]["messages"]) == [field]
+    assert server.seen == []
+
+
+@pytest.mark.parametrize(("code", "remote"), [(404, 404), (500, 500), (401, 401), (429, 429)])
+def test_a_remote_failure_is_502_with_its_status_and_nothing_it_said(api, token, code, remote):
+    response = api("GET", f"/geo/status/{code}", token=token)
+
+    assert response.status_code == 502
+    assert response.json["error"]["code"] == "REMOTE_ERROR"
+    assert response.json["error"]["details"] == {"statusCode": remote}
+    assert "status" not in response.json["message"].replace("statusCode", "")
+    assert "a planted secret" not in response.text
+
+
+def test_a_remote_that_is_late_is_504(api, token):
+    response = api("GET", "/geo/slow", token=token)
+
+    assert response.status_code == 504
+    assert response.json["error"]["code"] == "REMOTE_TIMEOUT"
+
+
+def test_a_remote_that_is_not_there_is_502(make_app, geo, api, token):
+    gone = {**geo, "baseURL": "http://127.0.0.1:9"}
+    client = make_app(DATA_SOURCES={"gone": gone}).test_client()
+
+    response = client.get("/api/gone/geocode?street=y", headers={"Authorization": token})
+
+    assert response.status_code == 502
+    assert response.json["error"]["code"] == "REMOTE_ERROR"
+
+
+def test_strangers_are_401_and_other_verbs_405(api, token):
+    assert api("GET", "/geo/geocode?street=x").status_code == 401
+    assert api("POST", "/geo/geocode", {}, token=token).status_code == 405
+
+
+def test_acls_say_who_may_call(make_app, geo, api, token):
+    rules = [{"principalId": "$everyone", "permission": "ALLOW", "property": "geocode"}]
+    client = make_app(DATA_SOURCES={"geo": {**geo, "acls": rules}}).test_client()
+
+    assert client.get("/api/geo/geocode?street=x").json == LOCATION
+    assert client.post("/api/geo/note", json={"note": 1}).status_code == 401
+
+
+def test_a_private_data_source_has_no_endpoints(make_app, geo, api, token):
+    client = make_app(DATA_SOURCES={"geo": {**geo, "public": False}}).test_client()
+
+    response = client.get("/api/geo/geocode?street=x", headers={"Authorization": token})
+
+    assert response.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("users", {}, "taken"),
+        ("a b", {}, "cannot stand in a path"),
+        ("geo", {"acls": [{"permission": "ALLOW"}]}, "acls"),
+        ("geo", {"acls": [{"principalId": "x", "permission": "ALLOW", "property": "no"}]}, "acls"),
+        ("geo", {"connector": "mongodb"}, "connector"),
+        ("geo", {"operations": [{"functions": {}}]}, "template"),
+    ],
+)
+def test_settings_that_cannot_be_served_stop_the_start(make_app, geo, name, change, said):
+    with pytest.raises(ConfigurationError, match=said):
+        make_app(DATA_SOURCES={name: {**geo, **change}})
+
+
+def test_bytes_and_full_responses(make_app, geo, server, api, token):
+    server.routes["picture"] = lambda handler: handler.reply(b"\x89PNG\x00", kind="image/png")
+    full = {"method": "GET", "url": "/echo", "fullResponse": True}
+    geo["operations"] = [
+        {"template": {"method": "GET", "url": "/picture"}, "functions": {"picture": []}},
+        {"template": full, "functions": {"full": []}},
+    ]
+    client = make_app(DATA_SOURCES={"geo": geo}).test_client()
+
+    picture = client.get("/api/geo/picture", headers={"Authorization": token})
+    whole = client.get("/api/geo/full", headers={"Authorization": token})
+
+    assert (picture.mimetype, picture.data) == ("application/octet-stream", b"\x89PNG\x00")
+    assert list(whole.json) == ["statusCode", "body"]
+    assert whole.json["body"]["path"] == "/echo"
