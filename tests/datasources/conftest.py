@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
+from tests.connector.conftest import connect, http_server, server  # noqa: F401 fixtures
 
 LOCATION = {"lat": 37.56, "lng": -122.32}
 
