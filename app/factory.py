@@ -16,10 +16,11 @@ from app.datasources import sources
 from app.datasources.endpoints import serve_public
 from app.extensions import db
 from app.ops import headers
+from app.rest import openapi
 from app.rest.endpoints import collection, serve
 from app.rest.routing import AnyCase
 from app.todos.resource import todos
-from app.users import auth, cli, pages, passwords, views
+from app.users import auth, cli, operations, pages, passwords, views
 from app.users.resource import users
 
 
@@ -52,6 +53,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     serve_public(app)
     check_acls(app)
     app.register_blueprint(pages.bp)
+    openapi.init_app(app)
+    openapi.describe(app, operations.describe)
 
     app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]
     if proxies := app.config["TRUSTED_PROXIES"]:

@@ -9,8 +9,16 @@ class TodoSchema(Schema):
     """A to-do, as its owner reads and writes it."""
 
     id = fields.Integer(dump_only=True)
-    title = Text(255, required=True, validate=not_blank)
-    desc = Text(10_000, lines=True, allow_none=True, load_default=None)
+    title = Text(
+        255, required=True, validate=not_blank, metadata={"examples": ["Water the plants"]}
+    )
+    desc = Text(
+        10_000,
+        lines=True,
+        allow_none=True,
+        load_default=None,
+        metadata={"examples": ["The fern too"]},
+    )
     isComplete = Flag(attribute="is_complete", load_default=False)  # noqa: N815
     created = Timestamp(dump_only=True)
     ownerId = fields.Integer(attribute="owner_id", dump_only=True)  # noqa: N815

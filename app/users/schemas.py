@@ -1,7 +1,9 @@
 """Wire shapes of users, access tokens and passwords."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import marshmallow
 from email_validator import (
     SPECIAL_USE_DOMAIN_NAMES,
     EmailNotValidError,
@@ -15,6 +17,12 @@ from app.rest.fields import Schema, Text, Timestamp, not_blank
 
 # The library's way of accepting names like .local and localhost, which networks do use.
 SPECIAL_USE_DOMAIN_NAMES.clear()
+
+# Whom the document's examples register and log in.
+EXAMPLE_EMAIL: dict[str, Any] = {"format": "email", "examples": ["newcomer@example.com"]}
+EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 nobody's
+# A number, which marshmallow cannot know of what a function returns.
+SECONDS = {"type": "number", "examples": [1209600]}
 
 
 def normal_email(address: str, case_sensitive: bool) -> str:
@@ -45,17 +53,28 @@ class Password(fields.String):
         "invalid": "must be a string",
     }
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=True, load_only=True, **kwargs)
+    def __init__(self, example: str = EXAMPLE_PASSWORD, is_new: bool = True, **kwargs: Any) -> None:
+        metadata = {"format": "password", "examples": [example]}
+        super().__init__(required=True, load_only=True, metadata=metadata, **kwargs)
+        self.is_new = is_new
+
+    def keywords(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Say in JSON Schema what the policy asks of a new one."""
+        if not self.is_new:
+            return {}
+        shortest, longest = settings["PASSWORD_MIN_LENGTH"], settings["PASSWORD_MAX_LENGTH"]
+        return {"minLength": shortest, "maxLength": longest}
 
 
 class UserSchema(Schema):
     """A user, as its owner sees and changes it; the realm is chosen at registration for good."""
 
     id = fields.Integer(dump_only=True)
-    email = Text(320, required=True, validate=_check_email)
+    email = Text(320, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
     username = Text(255, allow_none=True, load_default=None, validate=not_blank)
-    realm = fields.Function(lambda user: user.realm or None, dump_only=True)
+    realm = fields.Function(
+        lambda user: user.realm or None, dump_only=True, metadata={"type": ["string", "null"]}
+    )
     emailVerified = fields.Boolean(attribute="email_verified", dump_only=True)  # noqa: N815
     created = Timestamp(dump_only=True)
 
@@ -67,11 +86,52 @@ class RegistrationSchema(UserSchema):
     password = Password()
 
 
+class CredentialsSchema(marshmallow.Schema):
+    """What login takes: an email or a username, and the password; `ttl` is in seconds.
+
+    Only for reading: what credentials mean is decided in `credentials.py`.
+    """
+
+    class Meta:
+        """Clients send more, like `rememberMe`."""
+
+        unknown = marshmallow.EXCLUDE
+
+    email = fields.String(metadata={"examples": EXAMPLE_EMAIL["examples"]})
+    username = fields.String()
+    password = Password(is_new=False)
+    ttl = fields.Float(metadata={"minimum": 0})
+    realm = fields.String()
+
+
+class ResetRequestSchema(marshmallow.Schema):
+    """What a request for a password reset takes."""
+
+    class Meta:
+        """Clients send more."""
+
+        unknown = marshmallow.EXCLUDE
+
+    email = fields.String(required=True, metadata=EXAMPLE_EMAIL)
+    realm = fields.String()
+
+
+class LogoutSchema(marshmallow.Schema):
+    """What logout takes: a token, where none is presented."""
+
+    class Meta:
+        """Clients send more."""
+
+        unknown = marshmallow.EXCLUDE
+
+    sid = fields.String()
+
+
 class AccessTokenSchema(Schema):
     """A fresh access token, the only time its value is shown."""
 
-    id = fields.String()
-    ttl = fields.Function(lambda token: as_json_number(token.ttl))
+    id = fields.String(metadata={"examples": ["0123456789abcdef" * 4]})
+    ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
     userId = fields.Integer(attribute="user_id")  # noqa: N815
 
@@ -85,21 +145,23 @@ class LoginSchema(AccessTokenSchema):
 class SessionSchema(Schema):
     """A token as its user sees it in the list of sessions: never its value."""
 
-    handle = fields.String()
-    ttl = fields.Function(lambda token: as_json_number(token.ttl))
+    handle = fields.String(metadata={"examples": ["0123456789abcdef"]})
+    ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
+    # The view knows which one it is.
+    current = fields.Boolean()
 
 
 class NewPasswordSchema(Schema):
     """What a reset takes."""
 
-    new_password = Password(data_key="newPassword")
+    new_password = Password("an even quieter harbour", data_key="newPassword")
 
 
 class ChangePasswordSchema(NewPasswordSchema):
     """What a change of the password takes."""
 
-    old_password = Password(data_key="oldPassword")
+    old_password = Password(is_new=False, data_key="oldPassword")
 
 
 def as_json_number(value: float) -> float | int:

@@ -1,0 +1,213 @@
+"""JSON schemas of bodies and answers, made from marshmallow's."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import marshmallow
+from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.common import make_schema_key
+from flask import Flask
+
+from .filter_shapes import filter_shape, where_shape
+from .resource import Resource
+
+Json = dict[str, Any]
+
+# What an example has where the schema says no more than the type.
+SAMPLES: dict[Any, Any] = {"integer": 1, "number": 1, "boolean": False, "string": "text"}
+
+
+PROBLEMS = {
+    "type": "object",
+    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+}
+COMMON: dict[str, Json] = {
+    "Count": {
+        "type": "object",
+        "properties": {"count": {"type": "integer", "minimum": 0, "examples": [1]}},
+        "required": ["count"],
+        "additionalProperties": False,
+    },
+    "Exists": {
+        "type": "object",
+        "properties": {"exists": {"type": "boolean", "examples": [True]}},
+        "required": ["exists"],
+        "additionalProperties": False,
+    },
+    "ErrorDetail": {
+        "type": "object",
+        "properties": {
+            "statusCode": {"type": "integer"},
+            "name": {"type": "string"},
+            "code": {"type": "string", "description": "Stable; 5xx have none."},
+            "message": {"type": "string"},
+            "details": {
+                "type": "object",
+                "description": "What is wrong with each property, in words and by code.",
+                "properties": {"messages": PROBLEMS, "codes": PROBLEMS},
+                "required": ["messages", "codes"],
+            },
+        },
+        "required": ["statusCode", "name", "message"],
+        "additionalProperties": False,
+    },
+    "Error": {
+        "type": "object",
+        "description": "What every error looks like.",
+        "properties": {
+            "status": {"type": "integer"},
+            "message": {"type": "string"},
+            "error": {"$ref": "#/components/schemas/ErrorDetail"},
+        },
+        "required": ["status", "message", "error"],
+        "additionalProperties": False,
+    },
+}
+
+
+class Shapes:
+    """The document's schemas, each under its name; one of marshmallow's serves one direction."""
+
+    def __init__(self, plugin: MarshmallowPlugin, app: Flask) -> None:
+        if plugin.converter is None:
+            raise ValueError("the plugin belongs to no document yet")
+        self._converter = plugin.converter
+        self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
+            _keywords(app.config)
+        )
+        self.schemas: dict[str, Json] = dict(COMMON)
+        resources: dict[str, Resource] = app.extensions["resources"]
+        for resource in resources.values():
+            self._add_resource(resource, resources)
+
+    def _add_resource(self, resource: Resource, related: Mapping[str, Resource]) -> None:
+        """Add what a collection takes and gives; `related` are the resources by name."""
+        name = model_name(resource)
+        whole, new = self._whole(resource.shape), self._whole(resource.create_shape)
+        # What nests this schema refers to it by name.
+        self._converter.refs[make_schema_key(resource.shape)] = name
+        self.schemas |= {
+            name: answer(whole),
+            f"{name}WithRelations": _with_relations(answer(whole), resource, related),
+            f"New{name}": body(new),
+            f"{name}Replacement": body(whole),
+            f"{name}Partial": body(whole, partial=True),
+            f"{name}Upsert": _upsert(new),
+            f"{name}Filter": filter_shape(resource),
+            f"{name}Where": where_shape(resource),
+        }
+
+    def of_body(self, shape: Any) -> Json:
+        """Return the schema of a body, which may be a marshmallow schema's name."""
+        return self._schema(shape, body)
+
+    def of_answer(self, shape: Any) -> Json:
+        """Return the schema of an answer, which may be a marshmallow schema's name."""
+        if isinstance(shape, list):
+            return {"type": "array", "items": self.of_answer(shape[0])}
+        return self._schema(shape, answer)
+
+    def _schema(self, shape: Any, variant: Any) -> Json:
+        if isinstance(shape, dict):
+            return shape
+        name = shape.__name__.removesuffix("Schema")
+        if name not in self.schemas:
+            self.schemas[name] = variant(self._whole(shape()))
+        return ref(name)
+
+    def _whole(self, schema: marshmallow.Schema) -> Json:
+        whole: Json = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        text = (type(schema).__doc__ or "").partition("\n")[0]
+        return {"description": text, **whole}
+
+
+def model_name(resource: Resource) -> str:
+    """Return what the schemas of a resource are named after."""
+    return str(resource.model.__name__)
+
+
+def ref(name: str) -> Json:
+    """Return a reference to a named schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def id_shape(resource: Resource, literal: str | None) -> Json:
+    """Return the schema of a row's id in a path; `literal` may stand for the caller's own."""
+    number = {"type": "integer", "minimum": 1}
+    if literal and resource.owns_itself:
+        return {"anyOf": [number, {"const": literal}], "examples": [literal]}
+    return {**number, "examples": [1]}
+
+
+def answer(whole: Json) -> Json:
+    """Return the schema of an answer: what can be read, and but for nested objects all of it."""
+    properties = {
+        name: _without(shape, "default")
+        for name, shape in whole["properties"].items()
+        if not shape.get("writeOnly")
+    }
+    always = [name for name, shape in properties.items() if "$ref" not in shape]
+    return {
+        **whole,
+        "properties": properties,
+        "required": always,
+        "additionalProperties": False,
+        "examples": [{name: _sample(properties[name]) for name in always}],
+    }
+
+
+def body(whole: Json, partial: bool = False) -> Json:
+    """Return the schema of a body: what can be written; a partial one needs none of it."""
+    properties = {
+        name: _without(shape, "default") if partial else shape
+        for name, shape in whole["properties"].items()
+        if not shape.get("readOnly")
+    }
+    shape = {
+        **_without(whole, "required"),
+        "properties": properties,
+        "examples": [
+            {name: each["examples"][0] for name, each in properties.items() if "examples" in each}
+        ],
+    }
+    required = [] if partial else whole.get("required", [])
+    return {**shape, "required": required} if required else shape
+
+
+def _keywords(settings: Mapping[str, Any]) -> Callable[..., Json]:
+    """Return the function that lets fields of our own say what apispec cannot know of them."""
+
+    def own_keywords(_: object, field: Any, **kwargs: Any) -> Json:
+        return field.keywords(settings) if hasattr(field, "keywords") else {}
+
+    return own_keywords
+
+
+def _upsert(new: Json) -> Json:
+    shape = body(new, partial=True)
+    number = _without(new["properties"]["id"], "readOnly")
+    return {
+        **shape,
+        "description": "With `id` a change of the one that has it, without a new one.",
+        "properties": {"id": number, **shape["properties"]},
+    }
+
+
+def _with_relations(shape: Json, resource: Resource, related: Mapping[str, Resource]) -> Json:
+    """Return the schema of what a filter may make of an answer: less, and related objects."""
+    properties = dict(shape["properties"])
+    for name, relation in resource.relations.items():
+        target = ref(f"{model_name(related[relation.target])}WithRelations")
+        properties[name] = {"type": "array", "items": target} if relation.many else target
+    return _without({**shape, "properties": properties}, "required")
+
+
+def _sample(shape: Json) -> Any:
+    if "examples" in shape:
+        return shape["examples"][0]
+    kind = shape.get("type")
+    return None if isinstance(kind, list) else SAMPLES.get(kind)
+
+
+def _without(shape: Json, *names: str) -> Json:
+    return {name: value for name, value in shape.items() if name not in names}

@@ -1,0 +1,220 @@
+"""GET /api/openapi.json."""
+
+import re
+
+import pytest
+from openapi_spec_validator import validate
+
+from app.rest.openapi import Operation, describe
+
+VERBS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
+PRIVATE = ("password_hash", "passwordHash", "digest", "argon2", "expires_at", "has_roles")
+
+
+@pytest.fixture
+def database_url(tmp_path):
+    """One empty database is enough: the document is the same on every other."""
+    return f"sqlite:///{tmp_path}/empty.sqlite"
+
+
+@pytest.fixture(autouse=True)
+def no_secret_leaks():
+    """Nothing here handles a secret."""
+
+
+@pytest.fixture
+def document(client):
+    return client.get("/api/openapi.json").json
+
+
+def operations(document):
+    """Return the operations by verb and path."""
+    return {
+        (verb.upper(), path): operation
+        for path, item in document["paths"].items()
+        for verb, operation in item.items()
+    }
+
+
+def named(document, operation_id):
+    """Return the operation of this name."""
+    found = operations(document).values()
+    return next(each for each in found if each["operationId"] == operation_id)
+
+
+def codes(document, operation, status):
+    """Return the error codes that an operation has for a status."""
+    response = operation["responses"][status]
+    if "$ref" in response:
+        response = document["components"]["responses"][response["$ref"].rpartition("/")[2]]
+    return list(response["content"]["application/json"]["examples"])
+
+
+def test_the_document_is_valid(document):
+    validate(document)
+
+
+def test_the_document_has_every_route_under_the_base_path_and_no_other(app, document):
+    routes = {
+        (verb, re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule.removeprefix("/api")))
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/api/")
+        for verb in rule.methods & VERBS
+    }
+
+    assert set(operations(document)) == routes
+
+
+def test_operations_have_names_of_their_own_in_the_field_s_way(document):
+    names = [each["operationId"] for each in operations(document).values()]
+
+    assert len(names) == len(set(names))
+    assert {"users.login", "users.logout", "users.logout__get", "todos.find"} <= set(names)
+
+
+def test_every_operation_has_a_summary_a_tag_and_its_failure(document):
+    for operation in operations(document).values():
+        assert operation["summary"]
+        assert operation["tags"]
+        assert "5XX" in operation["responses"]
+
+
+def test_nothing_private_is_in_the_document(client):
+    text = client.get("/api/openapi.json").text
+
+    assert not [word for word in PRIVATE if word in text]
+
+
+def test_fields_are_described_by_what_they_accept(document):
+    schema = document["components"]["schemas"]["NewTodo"]
+
+    assert schema["required"] == ["title"]
+    assert schema["properties"]["title"] == {
+        "type": "string",
+        "maxLength": 255,
+        "pattern": r"\S",
+        "examples": ["Water the plants"],
+    }
+    assert schema["properties"]["desc"]["type"] == ["string", "null"]
+    assert schema["properties"]["isComplete"] == {"type": "boolean", "default": False}
+    assert "id" not in schema["properties"]
+
+
+def test_answers_mark_what_only_the_service_sets(document):
+    properties = document["components"]["schemas"]["Todo"]["properties"]
+
+    assert properties["id"] == {"type": "integer", "readOnly": True}
+    assert properties["created"]["format"] == "date-time"
+    assert properties["created"]["readOnly"]
+    assert document["components"]["schemas"]["User"]["properties"].keys() == {
+        "id",
+        "email",
+        "username",
+        "realm",
+        "emailVerified",
+        "created",
+    }
+
+
+def test_new_passwords_are_described_by_the_settings(make_app):
+    document = make_app(PASSWORD_MIN_LENGTH=12).test_client().get("/api/openapi.json").json
+
+    assert document["components"]["schemas"]["NewUser"]["properties"]["password"]["minLength"] == 12
+
+
+@pytest.mark.parametrize(
+    ("name", "security"),
+    [
+        ("users.login", []),
+        ("users.create", []),
+        ("todos.find", [{"header": []}, {"bearer": []}, {"query": []}]),
+        ("users.find", [{"header": ["admin"]}, {"bearer": ["admin"]}, {"query": ["admin"]}]),
+        ("users.logout", [{}, {"header": []}, {"bearer": []}, {"query": []}]),
+    ],
+)
+def test_operations_tell_which_token_they_need(document, name, security):
+    assert named(document, name)["security"] == security
+
+
+def test_security_follows_the_settings(make_app):
+    app = make_app(TOKEN_IN_QUERY=False, TOKEN_MIDDLEWARE={"cookies": ["session"]})
+    document = app.test_client().get("/api/openapi.json").json
+
+    schemes = document["components"]["securitySchemes"]
+    assert list(schemes) == ["header", "bearer", "cookie"]
+    assert schemes["cookie"]["name"] == "session"
+    assert named(document, "todos.find")["security"] == [{name: []} for name in schemes]
+
+
+def test_security_follows_the_rules(make_app):
+    rules = [{"principalId": "$everyone", "permission": "ALLOW"}]
+    document = make_app(ACLS={"todos": rules}).test_client().get("/api/openapi.json").json
+
+    assert named(document, "todos.find")["security"] == []
+    assert "401" not in named(document, "todos.find")["responses"]
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, None), (403, "403"), (404, "404")])
+def test_the_refusal_of_a_known_caller_has_the_status_of_the_settings(make_app, status, code):
+    document = make_app(ACL_ERROR_STATUS=status).test_client().get("/api/openapi.json").json
+
+    found = named(document, "users.count")["responses"].keys() & {"403", "404"}
+    assert found == ({code} if code else set())
+
+
+def test_errors_are_listed_with_their_codes(document):
+    login = named(document, "users.login")
+
+    assert codes(document, login, "401") == ["LOGIN_FAILED"]
+    assert "USERNAME_EMAIL_REQUIRED" in codes(document, login, "400")
+    assert codes(document, named(document, "todos.create"), "422") == ["VALIDATION_ERROR"]
+    assert "403" not in named(document, "todos.find")["responses"]
+
+
+def test_filters_are_described_and_start_empty(document):
+    parameter = named(document, "todos.find")["parameters"][0]
+
+    assert parameter["name"] == "filter"
+    assert not {"example", "examples", "default"} & (parameter.keys() | parameter["schema"].keys())
+    assert parameter["schema"]["contentSchema"] == {"$ref": "#/components/schemas/TodoFilter"}
+    where = document["components"]["schemas"]["TodoWhere"]["properties"]
+    assert "ilike" in where["title"]["anyOf"][2]["properties"]
+    assert "ilike" not in where["id"]["anyOf"][2]["properties"]
+
+
+def test_the_document_is_built_once_and_revalidated_by_its_etag(app, client):
+    first = client.get("/api/openapi.json")
+    again = client.get("/api/openapi.json", headers={"If-None-Match": first.headers["ETag"]})
+
+    assert again.status_code == 304
+    assert app.extensions["openapi"].cache_info().misses == 1
+
+
+def test_the_server_is_the_base_path_wherever_a_proxy_has_put_it(make_app):
+    app = make_app(REST_API_ROOT="/v1/rest", TRUSTED_PROXIES=1)
+    headers = {"X-Forwarded-Prefix": "/door"}
+
+    document = app.test_client().get("/v1/rest/openapi.json", headers=headers).json
+
+    assert document["servers"] == [{"url": "/door/v1/rest"}]
+
+
+def test_endpoints_of_other_modules_are_described_by_them_or_by_their_route(app):
+    @app.get("/api/weather/<city>", endpoint="weather.forecast")
+    def forecast(city):
+        """Tell tomorrow's weather."""
+
+    @app.get("/api/weather", endpoint="weather.cities")
+    def cities():
+        """List the cities."""
+
+    answer = {"type": "object", "properties": {"sky": {"type": "string"}}}
+    describe(app, lambda app: {"weather.forecast": Operation(answer=answer)})
+    document = app.test_client().get("/api/openapi.json").json
+
+    validate(document)
+    described = named(document, "weather.forecast")
+    assert described["summary"] == "Tell tomorrow's weather"
+    assert [each["name"] for each in described["parameters"]] == ["city"]
+    assert described["responses"]["200"]["content"]["application/json"]["schema"] == answer
+    assert named(document, "weather.cities")["summary"] == "List the cities"
