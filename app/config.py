@@ -113,6 +113,8 @@ class SettingsSchema(Schema):
     TRUSTED_PROXIES = fields.Integer(strict=True, load_default=0, validate=validate.Range(min=0))
     # Larger request bodies are refused with 413.
     MAX_BODY_BYTES = fields.Integer(strict=True, load_default=102400, validate=positive)
+    # False: no page at /explorer. The OpenAPI document, which is for tools, stays.
+    EXPLORER_ENABLED = fields.Boolean(load_default=True)
     # The database; the environment calls it DATABASE_URL. A relative path is in instance/.
     SQLALCHEMY_DATABASE_URI = fields.String(load_default="sqlite:///ostiary.sqlite")
     # Passed to SQLAlchemy's create_engine, such as {"pool_size": 10}.

@@ -14,6 +14,7 @@ from app.config import ConfigurationError
 from app.datasources import cli as datasources_cli
 from app.datasources import sources
 from app.datasources.endpoints import serve_public
+from app.explorer import views as explorer
 from app.extensions import db
 from app.ops import headers
 from app.rest import openapi
@@ -55,6 +56,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.register_blueprint(pages.bp)
     openapi.init_app(app)
     openapi.describe(app, operations.describe)
+    explorer.init_app(app)
 
     app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]
     if proxies := app.config["TRUSTED_PROXIES"]:

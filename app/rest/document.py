@@ -62,13 +62,16 @@ def build(app: Flask, script_root: str) -> Json:
 
 def _paths(app: Flask, shapes: Shapes, shared: dict[str, Json]) -> dict[str, Json]:
     """Return each path with its operations by verb; `shared` receives common responses."""
-    described: dict[str, Operation] = {}
-    for describer in (describe_collections, *app.extensions.get("describers", ())):
+    common = describe_collections(app)
+    described = dict(common)
+    for describer in app.extensions.get("describers", ()):
         described |= describer(app)
     root = app.config["REST_API_ROOT"]
     paths: dict[str, Json] = defaultdict(dict)
     names: set[str] = set()
-    for rule in app.url_map.iter_rules():
+    # What only one model has comes before what all have.
+    rules = sorted(app.url_map.iter_rules(), key=lambda rule: rule.endpoint in common)
+    for rule in rules:
         if rule.rule.startswith(f"{root}/"):
             path = ARGUMENT.sub(r"{\1}", rule.rule.removeprefix(root))
             for verb in VERBS:
@@ -123,7 +126,7 @@ class Call:
         summary, _, more = text.partition("\n")
         sentences = (more.strip(), self._access.sentence())
         return {
-            "summary": summary.rstrip("."),
+            "summary": summary.rstrip(".").replace("`", ""),
             "description": "\n\n".join(filter(None, sentences)),
         }
 

@@ -120,22 +120,16 @@ def _one_shape(text: str, resource: Resource) -> Json:
 
 
 def _parameters(query: str, resource: Resource) -> Iterator[Json]:
-    """Yield the structured parameter.
-
-    Its schema is that of text, as which it is written, so that explorers leave it empty.
-    """
+    """Yield the structured parameter; without an example, so that it starts empty."""
     if query:
         name = query.strip("!")
+        shape = f"{model_name(resource)}{name.capitalize()}"
         yield {
             "name": name,
             "in": "query",
             "required": query.endswith("!"),
-            "description": f"As JSON, or in brackets: `{name}[...]=...`.",
-            "schema": {
-                "type": "string",
-                "contentMediaType": "application/json",
-                "contentSchema": ref(f"{model_name(resource)}{name.capitalize()}"),
-            },
+            "description": f"JSON of the schema `{shape}`, or in brackets: `{name}[...]=...`.",
+            "content": {"application/json": {"schema": ref(shape)}},
         }
 
 

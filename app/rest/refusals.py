@@ -5,7 +5,13 @@ from itertools import groupby
 from typing import Any
 
 from flask import Flask
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, UnsupportedMediaType
+from werkzeug.exceptions import (
+    HTTPException,
+    InternalServerError,
+    RequestEntityTooLarge,
+    ServiceUnavailable,
+    UnsupportedMediaType,
+)
 
 from app import errors
 from app.access.rules import MethodRules
@@ -15,6 +21,8 @@ from .shapes import Json, ref
 
 # A user whom no rule names.
 SOMEBODY = 0
+# Those of the service itself, which anything may meet; their bodies have no code.
+FAILURES = (InternalServerError(), ServiceUnavailable())
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 
 
@@ -126,16 +134,12 @@ def body_errors() -> list[HTTPException]:
 
 
 def responses(refused: Iterable[HTTPException], shared: dict[str, Json]) -> dict[str, Json]:
-    """Return the responses of these errors by status, and the one of the service's own failure.
+    """Return the responses of these errors, and of the service's own failures, by status.
 
     Most operations have most of them in common: those go to `shared`, and are referred to.
     """
-    ranked = sorted(refused, key=_status)
+    ranked = sorted([*refused, *FAILURES], key=_status)
     found = {str(status): _response(list(each)) for status, each in groupby(ranked, _status)}
-    found["5XX"] = {
-        "description": "The service failed, and says no more than that.",
-        "content": {"application/json": {"schema": ref("Error")}},
-    }
     return {status: _share(status, response, shared) for status, response in found.items()}
 
 
@@ -157,13 +161,15 @@ def _response(refused: list[HTTPException]) -> Json:
     meanings: dict[str, str] = {}
     for error in refused:
         shown = errors.render(error).get_json()
-        code = shown["error"]["code"]
+        code = shown["error"].get("code", shown["error"]["name"])
         bodies.setdefault(code, {"value": shown})
         ours = hasattr(error, "error_code")
         text = (type(error).__doc__ or "").partition("\n")[0] if ours else shown["message"]
         meanings.setdefault(code, f"`{code}`: {text}")
-    codes = {"properties": {"code": {"enum": list(bodies)}}, "required": ["code"]}
-    schema = {"allOf": [ref("Error"), {"properties": {"error": codes}}]}
+    schema = ref("Error")
+    if all("code" in each["value"]["error"] for each in bodies.values()):
+        codes = {"properties": {"code": {"enum": list(bodies)}}, "required": ["code"]}
+        schema = {"allOf": [schema, {"properties": {"error": codes}}]}
     return {
         "description": "  \n".join(meanings.values()),
         "content": {"application/json": {"schema": schema, "examples": bodies}},

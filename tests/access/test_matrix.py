@@ -39,6 +39,7 @@ ONE_USER = {"where": f'{{"id": {OTHER}}}'}
 
 # Endpoint: verb, path below the base path, query, body, and what each caller gets.
 ROUTES = [
+    ("openapi.document", "GET", "/openapi.json", {}, None, OPEN),
     ("todos.create", "POST", "/todos", {}, NEW_TODO, LOGGED_IN),
     ("todos.find", "GET", "/todos", {}, None, LOGGED_IN),
     ("todos.findOne", "GET", "/todos/findOne", {}, None, OWN_ROW),

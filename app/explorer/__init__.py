@@ -1,0 +1,1 @@
+"""The explorer: a page to browse the API and try it."""

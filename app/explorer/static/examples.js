@@ -1,0 +1,56 @@
+// Fit the document's examples to who is logged in, so that they work as they stand.
+
+const EXAMPLE_EMAIL = "newcomer@example.com";
+
+/** Return the document with fresh addresses for new users, and ids that exist. */
+export function fit(original, session, newest) {
+  const document = structuredClone(original);
+  // An address can be registered only once.
+  const fresh = EXAMPLE_EMAIL.replace("@", `-${Date.now().toString(36)}@`);
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    const isOwn = session && /(Partial|Replacement)$/.test(name);
+    replaceEmail(schema.examples, isOwn ? session.email : fresh);
+  }
+  startEmpty(document.paths);
+  const ids = session ? { "/users": session.userId, ...newest } : newest;
+  for (const [collection, id] of Object.entries(ids)) {
+    setId(document.paths, `${collection}/{id}`, id);
+  }
+  return document;
+}
+
+/** Return the path of the collection in which a call has just created a row, and the row's id. */
+export function readId(original, response) {
+  const root = new URL(original.servers[0].url, location.href).pathname;
+  const path = new URL(response.url, location.href).pathname.slice(root.length);
+  const isNew = response.status === 200 && response.body?.id && `${path}/{id}` in original.paths;
+  return isNew && path !== "/users" ? { path, id: response.body.id } : null;
+}
+
+/** Show structured parameters as text: Swagger UI would fill in an object with everything. */
+function startEmpty(paths) {
+  for (const operation of Object.values(paths).flatMap(Object.values)) {
+    for (const parameter of operation.parameters.filter((each) => each.content)) {
+      delete parameter.content;
+      parameter.schema = { type: "string" };
+    }
+  }
+}
+
+function replaceEmail(examples, email) {
+  for (const example of examples ?? []) {
+    if (example?.email === EXAMPLE_EMAIL) {
+      example.email = email;
+    }
+  }
+}
+
+function setId(paths, prefix, id) {
+  for (const [path, operations] of Object.entries(paths)) {
+    if (path === prefix || path.startsWith(`${prefix}/`)) {
+      for (const operation of Object.values(operations)) {
+        operation.parameters.find((each) => each.name === "id").example = id;
+      }
+    }
+  }
+}

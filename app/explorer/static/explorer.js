@@ -1,0 +1,68 @@
+// The explorer: Swagger UI on the service's own document, with the session's token on every call.
+
+import { fit, readId } from "./examples.js";
+import { session, watchSession, noticeAnswer } from "./session.js";
+
+const page = document.body.dataset;
+const original = await (await fetch(page.document)).json();
+// The newest row of each collection, by its path: what examples speak of.
+const newest = {};
+
+const ui = SwaggerUIBundle({
+  domNode: document.getElementById("swagger-ui"),
+  spec: fit(original, session(), newest),
+  presets: [SwaggerUIBundle.presets.apis],
+  layout: "BaseLayout",
+  deepLinking: true,
+  displayOperationId: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
+  // The badge would ask another host.
+  validatorUrl: null,
+  requestInterceptor: present,
+  responseInterceptor: notice,
+});
+
+/** Send the session's token, unless Swagger UI's own dialog has set another. */
+function present(request) {
+  const current = session();
+  const own = new URL(request.url, location.href);
+  if (current && own.origin === location.origin && !request.headers.Authorization) {
+    request.headers.Authorization = current.token;
+  }
+  return request;
+}
+
+/** Let the examples speak of what has just been made. */
+function notice(response) {
+  noticeAnswer(response);
+  const created = readId(original, response);
+  if (created) {
+    newest[created.path] = created.id;
+    refit();
+  }
+  return response;
+}
+
+/** Let the page follow the session: the examples, and the locks that show what is open. */
+function follow() {
+  refit();
+  const current = session();
+  if (current) {
+    ui.preauthorizeApiKey("header", current.token);
+  } else {
+    ui.authActions.logout(["header"]);
+  }
+}
+
+function refit() {
+  ui.specActions.updateJsonSpec(fit(original, session(), newest));
+}
+
+watchSession(follow);
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const dress = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", dress);
+dress();

@@ -1,0 +1,94 @@
+// The login box. The token is held by this page's memory alone, and is gone with the page.
+
+const page = document.body.dataset;
+const element = (id) => document.getElementById(id);
+const JSON_TYPE = { "Content-Type": "application/json" };
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+let current = null;
+let changed = () => {};
+
+/** Return the session: token, email, userId and when it expires; null when logged out. */
+export function session() {
+  return current;
+}
+
+/** Call back whenever somebody has logged in or out. */
+export function watchSession(callback) {
+  changed = callback;
+}
+
+/** Take note when a call that was tried out has ended the session, or has made a user. */
+export function noticeAnswer(response) {
+  const path = new URL(response.url, location.href).pathname;
+  if (path === page.logout && response.status === 204) {
+    end();
+  }
+  if (`${path}/login` === page.login && response.status === 200 && response.body?.email) {
+    element("email").value = response.body.email;
+  }
+}
+
+async function logIn(event) {
+  event.preventDefault();
+  const email = element("email").value;
+  const body = JSON.stringify({ email, password: element("password").value });
+  const request = { method: "POST", headers: JSON_TYPE, body, credentials: "omit" };
+  const response = await fetch(page.login, request);
+  const answer = await response.json();
+  if (!response.ok) {
+    element("problem").textContent = answer.message;
+    return;
+  }
+  element("password").value = "";
+  const expires = Date.now() + answer.ttl * 1000;
+  current = { token: answer.id, userId: answer.userId, email, expires };
+  show();
+}
+
+async function logOut() {
+  const headers = { Authorization: current.token };
+  await fetch(page.logout, { method: "POST", headers, credentials: "omit" });
+  end();
+}
+
+function end(reason = "") {
+  current = null;
+  show(reason);
+}
+
+function show(problem = "") {
+  element("login").hidden = Boolean(current);
+  element("session").hidden = !current;
+  element("who").textContent = current?.email ?? "";
+  element("problem").textContent = problem;
+  tick();
+  changed();
+}
+
+function tick() {
+  if (!current) {
+    return;
+  }
+  const seconds = Math.ceil((current.expires - Date.now()) / 1000);
+  if (seconds <= 0) {
+    end("The access token has expired: log in again.");
+  } else {
+    element("left").textContent = inWords(seconds);
+  }
+}
+
+/** Write a duration with its two largest units: `13 d 23 h`. */
+function inWords(seconds) {
+  const first = UNITS.findIndex(([, size]) => seconds >= size);
+  return UNITS.slice(first, first + 2)
+    .map(([name, size], place) => {
+      const whole = place ? seconds % UNITS[first][1] : seconds;
+      return `${Math.floor(whole / size)} ${name}`;
+    })
+    .join(" ");
+}
+
+element("login").addEventListener("submit", logIn);
+element("logout").addEventListener("click", logOut);
+setInterval(tick, 1000);
