@@ -64,13 +64,19 @@ def truncate(url: str) -> None:
     engine.dispose()
 
 
+@pytest.fixture
+def sqlite_url(sqlite_template, tmp_path):
+    """An empty SQLite database."""
+    path = tmp_path / "ostiary.sqlite"
+    shutil.copy(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request, tmp_path):
+def database_url(request):
     """An empty database, once SQLite and once PostgreSQL."""
     if request.param == "sqlite":
-        path = tmp_path / "ostiary.sqlite"
-        shutil.copy(request.getfixturevalue("sqlite_template"), path)
-        yield f"sqlite:///{path}"
+        yield request.getfixturevalue("sqlite_url")
     else:
         url = request.getfixturevalue("postgres_url")
         yield url

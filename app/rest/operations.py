@@ -32,7 +32,7 @@ METHODS = {
     "find": Facts(None, "[{}WithRelations]", "filter"),
     "patchOrCreate": Facts("{}Upsert", "{}", missing=True, rule="create"),
     "replaceOrCreate": Facts("{}Upsert", "{}", missing=True, rule="create"),
-    "upsertWithWhere": Facts("New{} | {}Partial", "{}", "where!", missing=True, rule="create"),
+    "upsertWithWhere": Facts("{}Partial | New{}", "{}", "where!", missing=True, rule="create"),
     "findOne": Facts(None, "{}WithRelations", "filter", missing=True),
     "count": Facts(None, "Count", "where"),
     "updateAll": Facts("{}Partial", "Count", "where!"),

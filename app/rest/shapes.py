@@ -163,14 +163,13 @@ def body(whole: Json, partial: bool = False) -> Json:
         for name, shape in whole["properties"].items()
         if not shape.get("readOnly")
     }
+    required = [] if partial else whole.get("required", [])
+    told = [name for name, shape in properties.items() if "examples" in shape or name in required]
     shape = {
         **_without(whole, "required"),
         "properties": properties,
-        "examples": [
-            {name: each["examples"][0] for name, each in properties.items() if "examples" in each}
-        ],
+        "examples": [{name: _sample(properties[name]) for name in told}],
     }
-    required = [] if partial else whole.get("required", [])
     return {**shape, "required": required} if required else shape
 
 

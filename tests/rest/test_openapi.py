@@ -6,20 +6,16 @@ import pytest
 from openapi_spec_validator import validate
 
 from app.rest.openapi import Operation, describe
+from app.rest.shapes import body
 
 VERBS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
 PRIVATE = ("password_hash", "passwordHash", "digest", "argon2", "expires_at", "has_roles")
 
 
 @pytest.fixture
-def database_url(tmp_path):
-    """One empty database is enough: the document is the same on every other."""
-    return f"sqlite:///{tmp_path}/empty.sqlite"
-
-
-@pytest.fixture(autouse=True)
-def no_secret_leaks():
-    """Nothing here handles a secret."""
+def database_url(sqlite_url):
+    """One database is enough: the document is the same on every other."""
+    return sqlite_url
 
 
 @pytest.fixture
@@ -98,6 +94,19 @@ def test_fields_are_described_by_what_they_accept(document):
     assert schema["properties"]["desc"]["type"] == ["string", "null"]
     assert schema["properties"]["isComplete"] == {"type": "boolean", "default": False}
     assert "id" not in schema["properties"]
+
+
+def test_examples_of_bodies_have_what_is_required_and_what_has_an_example():
+    properties = {
+        "text": {"type": "string"},
+        "stars": {"type": "integer"},
+        "colour": {"type": "string", "examples": ["green"]},
+        "id": {"type": "integer", "readOnly": True},
+    }
+
+    shape = body({"properties": properties, "required": ["text"]})
+
+    assert shape["examples"] == [{"text": "text", "colour": "green"}]
 
 
 def test_answers_mark_what_only_the_service_sets(document):

@@ -1,0 +1,82 @@
+"""The explorer in a headless Chromium that notes whatever goes wrong."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Explorer:
+    """The explorer in a browser: what a person does there, and what they would never notice."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self.foreign: list[str] = []
+        self.failed: list[str] = []
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("requestfailed", lambda request: self.failed.append(request.url))
+        page.on("request", lambda request: self._note_foreign(request.url, url))
+        page.goto(f"{url}/explorer")
+        page.locator(".opblock").first.wait_for()
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.errors.append(message.text)
+
+    def _note_foreign(self, wanted: str, url: str) -> None:
+        if not wanted.startswith((f"{url}/", "data:")):
+            self.foreign.append(wanted)
+
+    def log_in(self, email: str, password: str) -> None:
+        """Fill in the login box and send it."""
+        self.page.fill("#email", email)
+        self.page.fill("#password", password)
+        self.page.click("#login button")
+
+    def open(self, name: str) -> Locator:
+        """Unfold an operation."""
+        label = self.page.locator(f'.opblock-summary-operation-id:text-is("{name}")')
+        block = self.page.locator(".opblock", has=label)
+        if block.locator(".opblock-body").count() == 0:
+            block.locator(".opblock-summary-control").click()
+        block.locator(".execute").wait_for()
+        return block
+
+    def execute(self, name: str) -> tuple[int, str]:
+        """Execute an operation as it stands; return the status and the body that are shown."""
+        block = self.open(name)
+        with self.page.expect_response("**/api/**") as answer:
+            block.locator(".execute").click()
+        shown = block.locator(".live-responses-table .response")
+        shown.locator(f'.response-col_status:has-text("{answer.value.status}")').wait_for()
+        body = shown.locator("pre")
+        return answer.value.status, body.first.inner_text() if body.count() else ""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start the browser; without it, skip the test here and fail it in continuous integration."""
+    if not Path(CHROMIUM).exists():
+        message = f"{CHROMIUM} is not on this machine"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
