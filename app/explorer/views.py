@@ -10,9 +10,8 @@ from flask.typing import ResponseReturnValue
 SWAGGER_UI = Path(flask_swagger_ui.__file__).with_name("dist")
 FILES = {"swagger-ui-bundle.js", "swagger-ui.css"}
 
-# Nothing from elsewhere, nothing inline. Swagger UI's style sheet has its icons as data: URLs, and
-# saves downloads from blob: URLs. Forms are sent by script alone, so that no password can end up
-# in an address.
+# Nothing from elsewhere, nothing inline; Swagger UI needs no more than its icons as data: URLs.
+# Forms are sent by script alone, so that no password can end up in an address.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"

@@ -5,9 +5,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.metadata import version
+from typing import cast
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
@@ -47,7 +49,7 @@ def build(app: Flask, script_root: str) -> Json:
     resources = app.extensions["resources"].values()
     for resource in resources:
         spec.tag({"name": resource.name, "description": resource.model.__doc__})
-    shapes, shared = Shapes(plugin, app), dict[str, Json]()
+    shapes, shared = Shapes(cast("OpenAPIConverter", plugin.converter), app), dict[str, Json]()
     for path, operations in _paths(app, shapes, shared).items():
         spec.path(path=path, operations=operations)
     for name, response in sorted(shared.items()):

@@ -49,7 +49,11 @@ def where_shape(resource: Resource) -> Json:
     return {
         "type": "object",
         "properties": {
-            **{name: _condition(column) for name, column in resource.properties.items()},
+            **{
+                name: _condition(column)
+                for name, column in resource.properties.items()
+                if column.type.python_type in COERCIONS
+            },
             "and": several,
             "or": several,
         },
@@ -68,8 +72,6 @@ def _inclusion(relations: list[str]) -> Json:
 def _condition(column: Column) -> Json:
     """Return the schema of what a property is compared with: a value, or operators and values."""
     kind = column.type.python_type
-    if kind not in COERCIONS:
-        return {"type": "null"}
     value = TYPES.get(kind, TIME)
     operators = {
         word: _operand(word, value) for word in OPERATORS if kind is str or word not in LIKE

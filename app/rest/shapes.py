@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import marshmallow
-from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.common import make_schema_key
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
 from .filter_shapes import filter_shape, where_shape
@@ -68,10 +68,8 @@ COMMON: dict[str, Json] = {
 class Shapes:
     """The document's schemas, each under its name; one of marshmallow's serves one direction."""
 
-    def __init__(self, plugin: MarshmallowPlugin, app: Flask) -> None:
-        if plugin.converter is None:
-            raise ValueError("the plugin belongs to no document yet")
-        self._converter = plugin.converter
+    def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
+        self._converter = converter
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
             _keywords(app.config)
         )

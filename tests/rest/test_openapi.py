@@ -192,6 +192,16 @@ def test_filters_are_described_and_start_empty(document):
     assert "ilike" not in where["id"]["anyOf"][2]["properties"]
 
 
+def test_the_literal_may_stand_for_the_caller_where_the_settings_say_so(make_app):
+    app = make_app(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
+    document = app.test_client().get("/api/openapi.json").json
+
+    user_id = named(document, "users.findById")["parameters"][0]
+    assert user_id["example"] == "me"
+    assert user_id["schema"]["anyOf"][1] == {"const": "me"}
+    assert named(document, "todos.findById")["parameters"][0]["example"] == 1
+
+
 def test_the_document_is_built_once_and_revalidated_by_its_etag(app, client):
     first = client.get("/api/openapi.json")
     again = client.get("/api/openapi.json", headers={"If-None-Match": first.headers["ETag"]})
