@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import requests
+from playwright.sync_api import expect
 
 from tests.conftest import PASSWORD
 from tests.explorer.browser import Explorer, chromium
@@ -92,6 +93,18 @@ def test_filters_start_empty(page):
     block = page.open("todos.find")
 
     assert block.locator("input[placeholder=filter]").input_value() == ""
+
+
+def test_locks_are_open_until_somebody_logs_in(page):
+    closed = page.page.locator('.opblock [aria-label="authorization button locked"]')
+    opened = page.page.locator('.opblock [aria-label="authorization button unlocked"]')
+    expect(closed).to_have_count(0)
+    count = opened.count()
+
+    page.log_in(EMAIL, PASSWORD)
+
+    expect(opened).to_have_count(0)
+    expect(closed).to_have_count(count)
 
 
 def test_logging_out_by_the_operation_ends_the_session_of_the_page(page):

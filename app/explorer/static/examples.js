@@ -11,7 +11,11 @@ export function fit(original, session, newest) {
     const isOwn = session && /(Partial|Replacement)$/.test(name);
     replaceEmail(schema.examples, isOwn ? session.email : fresh);
   }
-  startEmpty(document.paths);
+  for (const operation of Object.values(document.paths).flatMap(Object.values)) {
+    startEmpty(operation);
+    // Swagger UI shows a lock as closed where no token is one of the ways.
+    operation.security = operation.security.filter((each) => Object.keys(each).length);
+  }
   const ids = session ? { "/users": session.userId, ...newest } : newest;
   for (const [collection, id] of Object.entries(ids)) {
     setId(document.paths, `${collection}/{id}`, id);
@@ -28,12 +32,10 @@ export function readId(original, response) {
 }
 
 /** Show structured parameters as text: Swagger UI would fill in an object with everything. */
-function startEmpty(paths) {
-  for (const operation of Object.values(paths).flatMap(Object.values)) {
-    for (const parameter of operation.parameters.filter((each) => each.content)) {
-      delete parameter.content;
-      parameter.schema = { type: "string" };
-    }
+function startEmpty(operation) {
+  for (const parameter of operation.parameters.filter((each) => each.content)) {
+    delete parameter.content;
+    parameter.schema = { type: "string" };
   }
 }
 
