@@ -12,6 +12,7 @@ from app import config, errors, extensions, mail
 from app.access.policy import check_acls
 from app.config import ConfigurationError
 from app.datasources import cli as datasources_cli
+from app.datasources import operations as datasources_operations
 from app.datasources import sources
 from app.datasources.endpoints import serve_public
 from app.explorer import views as explorer
@@ -56,6 +57,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.register_blueprint(pages.bp)
     openapi.init_app(app)
     openapi.describe(app, operations.describe)
+    openapi.describe(app, datasources_operations.describe)
     explorer.init_app(app)
 
     app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]

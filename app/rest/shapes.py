@@ -43,9 +43,14 @@ COMMON: dict[str, Json] = {
             "message": {"type": "string"},
             "details": {
                 "type": "object",
-                "description": "What is wrong with each property, in words and by code.",
-                "properties": {"messages": PROBLEMS, "codes": PROBLEMS},
-                "required": ["messages", "codes"],
+                "description": "What is wrong with each property, in words and by code; or the "
+                "status that a remote service answered.",
+                "properties": {
+                    "messages": PROBLEMS,
+                    "codes": PROBLEMS,
+                    "statusCode": {"type": "integer"},
+                },
+                "additionalProperties": False,
             },
         },
         "required": ["statusCode", "name", "message"],

@@ -1,0 +1,85 @@
+"""What the endpoints of public data sources take and give, for the OpenAPI document."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+
+from app import connector
+from app.connector import Variable
+from app.errors import RemoteError, RemoteTimeout, ValidationError
+from app.rest.openapi import Operation
+
+from .sources import data_sources
+
+# The JSON schema of each type of a variable; those of the rest say nothing.
+TYPES = {"string", "number", "integer", "boolean", "object", "array"}
+# The parts of a request that parameters stand in, under OpenAPI's names.
+PLACES = {"query": "query", "header": "header"}
+
+
+def describe(app: Flask) -> dict[str, Operation]:
+    """Describe every function of every public data source."""
+    return {
+        f"{source.name}.{name}": _operation(operation)
+        for source in data_sources(app).values()
+        if source.public
+        for name, operation in source.operations.items()
+    }
+
+
+def _operation(operation: connector.Operation) -> Operation:
+    by_source: dict[str, dict[str, Variable]] = {}
+    for each in operation.accepts:
+        variables = by_source.setdefault(each["http"]["source"], {})
+        variables[each["arg"]] = operation.variables[each["arg"]]
+    return Operation(
+        body=_body({**by_source.get("body", {}), **by_source.get("form", {})}),
+        # What the remote service answers is not known here.
+        answer={},
+        parameters=tuple(
+            _parameter(name, variable, place)
+            for source, place in PLACES.items()
+            for name, variable in by_source.get(source, {}).items()
+        ),
+        arguments={name: _schema(variable) for name, variable in by_source.get("path", {}).items()},
+        errors=(
+            ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
+            RemoteError(404),
+            RemoteTimeout(),
+        ),
+    )
+
+
+def _body(variables: Mapping[str, Variable]) -> dict[str, Any] | None:
+    if not variables:
+        return None
+    return {
+        "type": "object",
+        "properties": {name: _schema(variable) for name, variable in variables.items()},
+        "required": [name for name, variable in variables.items() if _is_needed(variable)],
+    }
+
+
+def _parameter(name: str, variable: Variable, place: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": place,
+        "required": _is_needed(variable),
+        "schema": _schema(variable),
+        **({"description": variable.doc} if variable.doc else {}),
+    }
+
+
+def _schema(variable: Variable) -> dict[str, Any]:
+    """Return a variable's schema; the default of a secret one is nobody's business."""
+    schema: dict[str, Any] = {"type": variable.type} if variable.type in TYPES else {}
+    if variable.enum and not variable.secret:
+        schema["enum"] = list(variable.enum)
+    if variable.default is not None and not variable.secret:
+        schema["default"] = variable.default
+    return schema
+
+
+def _is_needed(variable: Variable) -> bool:
+    return variable.required and variable.default is None
