@@ -8,7 +8,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -51,6 +52,7 @@ class Plan:
     seconds: int
     rounds: int
     many: int
+    by_wrk: bool = False
 
 
 FULL, QUICK = Plan(seconds=2, rounds=9, many=1_000_000), Plan(seconds=1, rounds=3, many=100_000)
@@ -64,8 +66,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter, with fewer rows")
     parser.add_argument("--database", choices=["sqlite", "postgresql"], help="only this one")
+    parser.add_argument("--wrk", action="store_true", help="let wrk make the load")
     options = parser.parse_args()
-    plan = QUICK if options.quick else FULL
+    if options.wrk and not load.WRK:
+        parser.error("wrk is not on this machine")
+    plan = replace(QUICK if options.quick else FULL, by_wrk=options.wrk)
     _introduce(plan)
     if options.database != "postgresql":
         with _folder() as folder:
@@ -82,7 +87,7 @@ def _introduce(plan: Plan) -> None:
     names = "flask", "sqlalchemy", "flask-sqlalchemy", "marshmallow", "gunicorn", "psycopg"
     print(f"Python {platform.python_version()},", ", ".join(f"{x} {version(x)}" for x in names))
     print(
-        f"{os.cpu_count()} cores; load by {'wrk' if load.WRK else 'a Python loop (no wrk here)'},"
+        f"{os.cpu_count()} cores; load by {'wrk' if plan.by_wrk else 'a Python loop'},"
         f" {load.CONNECTIONS} connections; {plan.rounds} pairs of {plan.seconds} s a line"
     )
     print(
@@ -141,11 +146,10 @@ def _compare(
     plan: Plan,
 ) -> None:
     """Measure two sides in turn, after a moment to warm up, and print the medians."""
+    rate = partial(load.rate, seconds=plan.seconds, by_wrk=plan.by_wrk)
     for side in base, ours:
-        load.rate(*side, 1)
-    pairs = [
-        (load.rate(*base, plan.seconds), load.rate(*ours, plan.seconds)) for _ in range(plan.rounds)
-    ]
+        load.rate(*side, 1, plan.by_wrk)
+    pairs = [(rate(*base), rate(*ours)) for _ in range(plan.rounds)]
     ratios = sorted(each / floor for floor, each in pairs)
     rates = [median(side) for side in zip(*pairs, strict=True)]
     spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
