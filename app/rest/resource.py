@@ -128,13 +128,13 @@ class Resource:
 
     def find(self, conditions: Conditions, wanted: Filter) -> Sequence[Any]:
         """Return the rows that a filter wants, and one beyond its limit if there are more."""
-        statement = select(*self.columns).where(*conditions, *wanted.conditions)
+        statement = self._all_rows.where(*conditions, *wanted.conditions)
         ordered = statement.order_by(*wanted.order).limit(wanted.limit + 1).offset(wanted.skip)
         return db.session.execute(ordered).all()
 
     def get(self, row_id: int, conditions: Conditions) -> Any:
         """Return one row; raise ModelNotFound."""
-        statement = select(*self.columns).where(self.key == row_id, *conditions)
+        statement = self._all_rows.where(self.key == row_id, *conditions)
         return self.found(row_id, db.session.execute(statement).first())
 
     def read(self, row_id: int, grant: Grant) -> Any:
@@ -148,9 +148,13 @@ class Resource:
         return self.found(row_id, db.session.execute(self._own_row, values).first())
 
     @cached_property
+    def _all_rows(self) -> Select[Any]:
+        return select(*self.columns)
+
+    @cached_property
     def _own_row(self) -> Select[Any]:
         belongs: Any = self.owner_column == bindparam("caller")
-        return select(*self.columns).where(self.key == bindparam("row"), belongs)
+        return self._all_rows.where(self.key == bindparam("row"), belongs)
 
     def count(self, conditions: Conditions) -> int:
         """Return how many rows fulfil the conditions."""
