@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, make_msgid
@@ -31,13 +32,24 @@ LONGEST_QUEUE = 1000
 Deliver = Callable[[EmailMessage], None]
 
 
+@dataclass(order=True)
+class Letter:
+    """A message that waits: until when, for how long it is of use, how long if it fails again."""
+
+    due: float
+    number: int
+    deadline: float = field(compare=False)
+    pause: float = field(compare=False)
+    message: EmailMessage = field(compare=False)
+
+
 class Outbox:
     """Delivers messages on one background thread, trying again until each one's deadline."""
 
     def __init__(self, app: Flask, deliver: Deliver) -> None:
         self._log = app.logger
         self._deliver = deliver
-        self._waiting: list[tuple[float, int, float, float, EmailMessage]] = []
+        self._waiting: list[Letter] = []
         self._order = count()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -45,12 +57,13 @@ class Outbox:
 
     def put(self, message: EmailMessage, lifetime: float) -> None:
         """Queue a message that is worth delivering for `lifetime` seconds; returns at once."""
-        deadline = time.monotonic() + lifetime
+        start = time.monotonic()
+        letter = Letter(start, next(self._order), start + lifetime, FIRST_PAUSE, message)
         with self._changed:
             if len(self._waiting) >= LONGEST_QUEUE:
                 self._log.error("mail dropped: %d are waiting already", LONGEST_QUEUE)
                 return
-            self._push(time.monotonic(), deadline, FIRST_PAUSE, message)
+            self._push(letter)
             self._start()
 
     def close(self) -> None:
@@ -64,8 +77,8 @@ class Outbox:
         if self._waiting:
             self._log.error("mail lost at shutdown: %d undelivered", len(self._waiting))
 
-    def _push(self, due: float, deadline: float, pause: float, message: EmailMessage) -> None:
-        heapq.heappush(self._waiting, (due, next(self._order), deadline, pause, message))
+    def _push(self, letter: Letter) -> None:
+        heapq.heappush(self._waiting, letter)
         self._changed.notify()
 
     def _start(self) -> None:
@@ -76,22 +89,19 @@ class Outbox:
             atexit.register(self.close)
 
     def _run(self) -> None:
-        while (item := self._next()) is not None:
-            _, _, deadline, pause, message = item
-            if deadline <= time.monotonic():
+        while (letter := self._next()) is not None:
+            if letter.deadline <= time.monotonic():
                 self._log.error("mail given up: it waited for longer than it is of use")
-                continue
-            error = self._attempt(message)
-            if error is not None:
-                self._put_back(error, deadline, pause, message)
+            elif (error := self._attempt(letter.message)) is not None:
+                self._put_back(letter, error)
 
-    def _next(self) -> tuple[float, int, float, float, EmailMessage] | None:
+    def _next(self) -> Letter | None:
         """Wait for the next message that is due; None when closing and nothing is left."""
         with self._changed:
             while True:
                 if self._closing:
                     return heapq.heappop(self._waiting) if self._waiting else None
-                pause = self._waiting[0][0] - time.monotonic() if self._waiting else None
+                pause = self._waiting[0].due - time.monotonic() if self._waiting else None
                 if pause is not None and pause <= 0:
                     return heapq.heappop(self._waiting)
                 self._changed.wait(pause)
@@ -103,18 +113,17 @@ class Outbox:
             return error
         return None
 
-    def _put_back(
-        self, error: Exception, deadline: float, pause: float, message: EmailMessage
-    ) -> None:
-        due = time.monotonic() + pause
+    def _put_back(self, letter: Letter, error: Exception) -> None:
+        """Let a message wait for its next try, unless there can be none."""
+        due = time.monotonic() + letter.pause
         # The error's text may quote the message, and with it the token.
         what = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}".strip()
-        if _is_permanent(error) or self._closing or due >= deadline:
+        if _is_permanent(error) or self._closing or due >= letter.deadline:
             self._log.error("mail given up: %s", what)
             return
-        self._log.warning("mail delayed by %.0f s: %s", pause, what)
+        self._log.warning("mail delayed by %.0f s: %s", letter.pause, what)
         with self._changed:
-            self._push(due, deadline, min(pause * 2, LONGEST_PAUSE), message)
+            self._push(replace(letter, due=due, pause=min(letter.pause * 2, LONGEST_PAUSE)))
 
 
 def init_app(app: Flask) -> None:

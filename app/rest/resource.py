@@ -129,8 +129,8 @@ class Resource:
     def find(self, conditions: Conditions, wanted: Filter) -> Sequence[Any]:
         """Return the rows that a filter wants, and one beyond its limit if there are more."""
         statement = self._all_rows.where(*conditions, *wanted.conditions)
-        ordered = statement.order_by(*wanted.order).limit(wanted.limit + 1).offset(wanted.skip)
-        return db.session.execute(ordered).all()
+        page = statement.order_by(*wanted.order).limit(wanted.limit + 1)
+        return db.session.execute(page.offset(wanted.skip) if wanted.skip else page).all()
 
     def get(self, row_id: int, conditions: Conditions) -> Any:
         """Return one row; raise ModelNotFound."""

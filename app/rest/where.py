@@ -64,17 +64,22 @@ def _count_items(value: Any) -> int:
 def _all_of(where: Any, properties: Properties) -> ColumnElement[bool]:
     if not isinstance(where, dict):
         raise InvalidFilter("where must be an object.")
-    return and_(true(), *(_one(name, value, properties) for name, value in where.items()))
+    return _both([_one(name, value, properties) for name, value in where.items()])
+
+
+def _both(conditions: list[ColumnElement[bool]]) -> ColumnElement[bool]:
+    """Return the condition that all are true; one alone needs no word more."""
+    return conditions[0] if len(conditions) == 1 else and_(true(), *conditions)
 
 
 def _one(name: str, value: Any, properties: Properties) -> ColumnElement[bool]:
     if name in ("and", "or"):
         clauses = [_all_of(each, properties) for each in as_list(value, name)]
-        return and_(true(), *clauses) if name == "and" else or_(false(), *clauses)
+        return _both(clauses) if name == "and" else or_(false(), *clauses)
     column = find_property(name, properties)
     if not isinstance(value, dict):
         value = {"eq": value}
-    return and_(true(), *(_apply(name, column, *each) for each in value.items()))
+    return _both([_apply(name, column, *each) for each in value.items()])
 
 
 def _apply(name: str, column: Column, word: str, value: Any) -> ColumnElement[bool]:

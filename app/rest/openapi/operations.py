@@ -7,10 +7,10 @@ from flask import Flask
 from werkzeug.exceptions import Conflict, HTTPException
 
 from app.errors import InvalidFilter, ModelNotFound, TooDeep, ValidationError
+from app.rest.relations import RelationEndpoints, relation_endpoints
+from app.rest.resource import Resource
 
-from .openapi import Operation
-from .relations import RelationEndpoints, relation_endpoints
-from .resource import Resource
+from . import Operation
 from .shapes import Json, id_shape, model_name, ref
 
 

@@ -69,5 +69,5 @@ def document() -> ResponseReturnValue:
 
 def _write(app: Flask, script_root: str) -> str:
     # apispec is loaded by the first process and request that needs it, and by no other.
-    build = import_module("app.rest.document").build
+    build = import_module("app.rest.openapi.document").build
     return app.json.dumps(build(app, script_root))

@@ -14,7 +14,7 @@ from flask import Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 
-from .openapi import Operation
+from . import Operation
 from .operations import describe_collections
 from .refusals import Access, body_errors, responses, security_schemes
 from .shapes import Json, Shapes

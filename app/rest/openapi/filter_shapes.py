@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .filters import KEYS, MAX_LIMIT, MAX_SKIP
-from .resource import Resource
-from .where import COERCIONS, MAX_ITEMS, OPERATORS, Column
+from app.rest.filters import KEYS, MAX_LIMIT, MAX_SKIP
+from app.rest.resource import Resource
+from app.rest.where import COERCIONS, MAX_ITEMS, OPERATORS, Column
 
 Json = dict[str, Any]
 

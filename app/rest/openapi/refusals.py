@@ -16,7 +16,7 @@ from werkzeug.exceptions import (
 from app import errors
 from app.access.rules import MethodRules
 
-from .openapi import Operation
+from . import Operation
 from .shapes import Json, ref
 
 # A user whom no rule names.

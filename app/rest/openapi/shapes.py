@@ -8,8 +8,9 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
+from app.rest.resource import Resource
+
 from .filter_shapes import filter_shape, where_shape
-from .resource import Resource
 
 Json = dict[str, Any]
 
