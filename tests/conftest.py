@@ -3,6 +3,8 @@
 import logging
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
 from flask_migrate import upgrade
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from werkzeug.test import TestResponse
 
 from app.extensions import db
@@ -21,6 +23,8 @@ from tests.postgres import postgres_server
 PASSWORD = "correct horse battery"
 # The cheapest that Argon2 allows; the production figures have a test of their own.
 CHEAP_HASH = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+# Engines that outlive a test, by their database's URL.
+SHARED: dict[str, Engine] = {}
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
 
 
@@ -43,7 +47,9 @@ def postgres_url(tmp_path_factory):
     """A migrated PostgreSQL database of this test process."""
     with postgres_server() as url:
         migrate(url, tmp_path_factory.mktemp("postgres"))
+        SHARED[url] = create_engine(url)
         yield url
+        SHARED.pop(url).dispose()
 
 
 def migrate(url: str, folder) -> None:
@@ -53,15 +59,26 @@ def migrate(url: str, folder) -> None:
         db.engine.dispose()
 
 
-def truncate(url: str) -> None:
+@contextmanager
+def connected(url: str) -> Iterator[Connection]:
+    """Look at a database beside the app: by one connection for all of a session's PostgreSQL."""
+    if url in SHARED:
+        with SHARED[url].begin() as connection:
+            yield connection
+        return
     engine = create_engine(url)
     with engine.begin() as connection:
-        names = connection.scalars(
-            text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-        )
-        tables = ", ".join(f'"{name}"' for name in names if name != "alembic_version")
-        connection.execute(text(f"TRUNCATE {tables} RESTART IDENTITY CASCADE"))
+        yield connection
     engine.dispose()
+
+
+def empty(url: str) -> None:
+    """Delete every row, and number the next ones from 1; for few rows faster than TRUNCATE."""
+    with connected(url) as connection:
+        for table in reversed(db.metadata.sorted_tables):
+            connection.execute(table.delete())
+            if "id" in table.c:
+                connection.execute(text(f"ALTER SEQUENCE {table.name}_id_seq RESTART"))
 
 
 @pytest.fixture
@@ -80,7 +97,7 @@ def database_url(request):
     else:
         url = request.getfixturevalue("postgres_url")
         yield url
-        truncate(url)
+        empty(url)
 
 
 @pytest.fixture
@@ -189,14 +206,12 @@ def reset_events(app, secrets):
 
 def dump(url: str) -> str:
     """Return every value of every table as text."""
-    engine = create_engine(url)
-    with engine.connect() as connection:
+    with connected(url) as connection:
         rows = [
             str(tuple(row))
             for table in db.metadata.sorted_tables
             for row in connection.execute(table.select())
         ]
-    engine.dispose()
     return "\n".join(rows)
 
 
