@@ -38,7 +38,8 @@ format: .venv/.installed-dev ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install ## measure the REST layer against a bare floor (QUICK=1: a minute or two)
+bench: install ## measure against bare floors; takes some minutes (QUICK=1: a minute or two)
+	$(BIN)/python benchmarks/connector.py
 	$(BIN)/python -m benchmarks.rest $(if $(QUICK),--quick)
 
 clean: ## remove .venv and every cache; instance/ stays

@@ -35,6 +35,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.logger.setLevel(logging.INFO)
     app.url_map.strict_slashes = False
+    # Else doubled slashes are redirected, and the address repeats a token in the query.
+    app.url_map.merge_slashes = False
 
     config.configure(app, overrides)
     _connect_database(app)

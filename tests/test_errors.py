@@ -230,3 +230,11 @@ def test_only_configured_proxies_say_who_calls(make_app, proxies, address):
     )
 
     assert response.text == address
+
+
+def test_doubled_slashes_are_404_and_no_address_repeats_the_token(client):
+    response = client.get("/api//todos?access_token=secret")
+
+    assert response.status_code == 404
+    assert "Location" not in response.headers
+    assert "secret" not in response.text

@@ -33,7 +33,7 @@ def answer_page(resource: Resource, rows: Sequence[Any], wanted: Filter) -> Resp
 
 def render(resource: Resource, rows: Sequence[Any], wanted: Filter | None = None) -> list[Object]:
     """Return the rows as a filter wants to see them."""
-    objects = [resource.shape.dump_row(row) for row in rows]
+    objects = [resource.dump(row) for row in rows]
     if wanted is None:
         return objects
     if wanted.fields is not None:

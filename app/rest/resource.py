@@ -1,5 +1,6 @@
 """A model with its schema and rules: what the endpoints of a collection are made of."""
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +25,7 @@ from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
 from app.extensions import db
 
-from .fields import Schema
+from .fields import AS_STORED, Field, Schema
 from .filters import Filter
 from .ids import row_id
 from .where import Column
@@ -112,6 +113,28 @@ class Resource:
         """The columns that answers are made of, and no others."""
         return list(self.properties.values())
 
+    @cached_property
+    def _row(self) -> type[Any]:
+        """What a row of the columns is where it does not come from a query of ours."""
+        return namedtuple("Row", [column.key for column in self.columns])
+
+    @cached_property
+    def _converted(self) -> list[tuple[str, Field]]:
+        """The fields whose JSON is something else than what their column holds."""
+        fields = {shape.data_key or name: shape for name, shape in self.shape.dump_fields.items()}
+        return [
+            (name, shape)
+            for name, shape in fields.items()
+            if name not in self.properties or type(shape)._serialize not in AS_STORED
+        ]
+
+    def dump(self, row: Any) -> Values:
+        """Return the JSON object of a row; like the schema's `dump`, in a fraction of the time."""
+        dumped = dict(zip(self.properties, row, strict=False))
+        for name, shape in self._converted:
+            dumped[name] = shape._serialize(dumped.get(name), name, row)
+        return dumped
+
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for this resource; raise InvalidFilter."""
         return Filter.parse(raw, self.properties, self.key)
@@ -197,7 +220,7 @@ class Resource:
         }
         if read_only.isdisjoint(body):
             return body
-        current = self.shape.dump(self.get(row_id, scope))
+        current = self.dump(self.get(row_id, scope))
         return {
             name: value
             for name, value in body.items()
@@ -206,7 +229,7 @@ class Resource:
 
     def _insert(self, items: Sequence[Values]) -> Sequence[Any]:
         if self.insert_with:
-            return self.insert_with(items)
+            return self._rows(self.insert_with(items))
         # Only the ORM heeds that rows may differ in what they set; for one it takes twice as long.
         target = self.model if len(items) > 1 else self.key.table
         statement = insert(target).returning(*self.columns, sort_by_parameter_order=True)
@@ -217,11 +240,15 @@ class Resource:
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
         if self.update_with:
-            return self.update_with(conditions, values)
+            return self._rows(self.update_with(conditions, values))
         statement = update(self.key.table).where(*conditions).values(values)
         rows = db.session.execute(statement.returning(*self.columns)).all()
         db.session.commit()
         return rows
+
+    def _rows(self, entities: Iterable[Any]) -> list[Any]:
+        names = self._row._fields
+        return [self._row(*(getattr(each, name) for name in names)) for each in entities]
 
     def delete(self, conditions: Conditions) -> int:
         """Delete the rows that fulfil the conditions; return how many those were."""
