@@ -47,7 +47,8 @@ def postgres_url(tmp_path_factory):
     """A migrated PostgreSQL database of this test process."""
     with postgres_server() as url:
         migrate(url, tmp_path_factory.mktemp("postgres"))
-        SHARED[url] = create_engine(url)
+        # Asked whether it lives before each use: a test ends all connections.
+        SHARED[url] = create_engine(url, pool_pre_ping=True)
         yield url
         SHARED.pop(url).dispose()
 
