@@ -119,6 +119,10 @@ class SettingsSchema(Schema):
     SQLALCHEMY_DATABASE_URI = fields.String(load_default="sqlite:///ostiary.sqlite")
     # Passed to SQLAlchemy's create_engine, such as {"pool_size": 10}.
     SQLALCHEMY_ENGINE_OPTIONS = fields.Dict(keys=fields.String(), load_default=dict)
+    # Seconds that one database statement may take.
+    STATEMENT_TIMEOUT = fields.Float(
+        load_default=5.0, validate=validate.Range(min=0, min_inclusive=False)
+    )
 
 
 def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:

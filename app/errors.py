@@ -1,6 +1,7 @@
 """Our HTTP errors, and the one handler that gives every error the same JSON shape."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import marshmallow
@@ -10,6 +11,16 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 Problems = dict[str, list[str]]
+# Characters of a request that an error repeats.
+MAX_QUOTED = 100
+# Problems that one error names.
+MAX_PROBLEMS = 50
+
+
+def quote(value: object) -> str:
+    """Return what a client sent as an error repeats it: cut off where it is long."""
+    text = str(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
 
 
 class LoginFailed(exceptions.Unauthorized):
@@ -109,7 +120,7 @@ class ModelNotFound(exceptions.NotFound):
     error_code = "MODEL_NOT_FOUND"
 
     def __init__(self, model: str, row_id: object) -> None:
-        super().__init__(f'Unknown "{model}" id "{row_id}".')
+        super().__init__(f'Unknown "{model}" id "{quote(row_id)}".')
 
 
 class MalformedBody(exceptions.BadRequest):
@@ -128,6 +139,13 @@ class TooDeep(exceptions.BadRequest):
     """A body or a filter nests deeper than any that is meant."""
 
     error_code = "QUERY_TOO_DEEP"
+
+
+class DatabaseTimeout(exceptions.ServiceUnavailable):
+    """The database took longer for a statement than STATEMENT_TIMEOUT allows."""
+
+    error_code = "DATABASE_TIMEOUT"
+    description = "The database did not answer in time."
 
 
 class RemoteError(exceptions.BadGateway):
@@ -151,12 +169,13 @@ class RemoteTimeout(exceptions.GatewayTimeout):
 
 
 class ValidationError(exceptions.UnprocessableEntity):
-    """Fields of the body are wrong; `messages` says for each field what is."""
+    """Fields of the body are wrong; `messages` says for each field what is, for the first 50."""
 
     error_code = "VALIDATION_ERROR"
     error_name = "ValidationError"
 
     def __init__(self, messages: Problems) -> None:
+        messages = {quote(field): texts for field, texts in islice(messages.items(), MAX_PROBLEMS)}
         sentences = [f"`{field}` {text}" for field, texts in messages.items() for text in texts]
         super().__init__(f"The request is not valid: {'; '.join(sentences)}.")
         self.details = {
@@ -225,7 +244,7 @@ def _message(error: HTTPException, status: int) -> str:
     if status >= 500 and not hasattr(error, "error_code"):
         return error.name
     if error is request.routing_exception and status == 404:
-        return f"There is no method to handle {request.method} {request.path}"
+        return f"There is no method to handle {request.method} {quote(request.path)}"
     return error.description or error.name
 
 
@@ -258,5 +277,8 @@ def _refuse_value(error: DataError) -> Response:
 
 
 def _report_database(error: OperationalError) -> Response:
+    if getattr(error.orig, "sqlite_errorname", None) == "SQLITE_INTERRUPT":
+        current_app.logger.error("a database statement took longer than STATEMENT_TIMEOUT")
+        return render(DatabaseTimeout())
     current_app.logger.error("the database failed: %s", type(error.orig).__name__)
     return render(exceptions.ServiceUnavailable())

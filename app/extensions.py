@@ -1,14 +1,16 @@
 """The database: session, base class, column types, time. Imports nothing of ours."""
 
+import math
 import sqlite3
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask
+from flask import Flask, has_request_context
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import BigInteger, DateTime, Dialect, Integer, MetaData, event
+from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Engine, Integer, MetaData, event
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
@@ -67,12 +69,38 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+# SQLite's instructions between two looks at the clock; a thousand rows of a list are about 10,000.
+STEPS_BETWEEN_CHECKS = 10_000
+
+
 def init_app(app: Flask) -> None:
     """Connect the app to its database and its migrations."""
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():
         event.listen(db.engine, "connect", _prepare_sqlite)
+        if db.engine.dialect.name == "sqlite":
+            _limit_statements(db.engine, app.config["STATEMENT_TIMEOUT"])
+
+
+def _limit_statements(engine: Engine, seconds: float) -> None:
+    """Interrupt each statement of a request that takes SQLite longer.
+
+    Migrations and commands, which no client waits for, may take as long as they need.
+    """
+
+    @event.listens_for(engine, "connect")
+    def watch(connection: sqlite3.Connection, record: Any) -> None:
+        info = record.info
+        info["deadline"] = math.inf
+        connection.set_progress_handler(
+            lambda: time.monotonic() > info["deadline"], STEPS_BETWEEN_CHECKS
+        )
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def start(connection: Connection, *_: Any) -> None:
+        deadline = time.monotonic() + seconds if has_request_context() else math.inf
+        connection.info["deadline"] = deadline
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
