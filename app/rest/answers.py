@@ -1,8 +1,8 @@
 """Turn rows into JSON objects: the properties that were asked for, and included relations."""
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,20 +11,22 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import func, select
 
 from app.access.policy import authorize
-from app.errors import InvalidFilter
 from app.extensions import db
 
 from .filters import Filter
-from .resource import Relation, Resource, resource_named
+from .includes import Include, parse_includes
+from .pages import Budget, Page, text_size
+from .resource import Resource
 
 Object = dict[str, Any]
 
 
-def answer_page(resource: Resource, rows: Sequence[Any], wanted: Filter) -> ResponseReturnValue:
+def answer_page(resource: Resource, page: Page, wanted: Filter) -> ResponseReturnValue:
     """Answer with a list, and with a link to the next one when rows are left."""
-    response = jsonify(render(resource, rows[: wanted.limit], wanted))
-    if len(rows) > wanted.limit:
-        query = urlencode({"filter": json.dumps(wanted.next_page(), separators=(",", ":"))})
+    response = jsonify(render(resource, page.rows, wanted))
+    if page.more:
+        following = wanted.next_page(len(page.rows))
+        query = urlencode({"filter": json.dumps(following, separators=(",", ":"))})
         # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
         path = f"{request.script_root}{request.path}"
         response.headers["Link"] = f'<{path}?{query}>; rel="next"'
@@ -32,14 +34,26 @@ def answer_page(resource: Resource, rows: Sequence[Any], wanted: Filter) -> Resp
 
 
 def render(resource: Resource, rows: Sequence[Any], wanted: Filter | None = None) -> list[Object]:
-    """Return the rows as a filter wants to see them."""
-    objects = [resource.dump(row) for row in rows]
+    """Return the rows as a filter wants to see them; raise InvalidFilter for bad includes."""
     if wanted is None:
-        return objects
+        return [resource.dump(row) for row in rows]
+    includes = parse_includes(resource, wanted)
+    return _render(resource, rows, wanted, includes, Budget())
+
+
+def _render(
+    resource: Resource,
+    rows: Sequence[Any],
+    wanted: Filter,
+    includes: Sequence[Include],
+    budget: Budget,
+) -> list[Object]:
+    objects = [resource.dump(row) for row in rows]
     if wanted.fields is not None:
         objects = [_keep(each, wanted.fields) for each in objects]
-    for name, scope in wanted.include.items():
-        _include(resource, name, scope, rows, objects)
+    for include in includes:
+        add = _add_many if include.relation.many else _add_one
+        add(include, rows, objects, budget)
     return objects
 
 
@@ -47,56 +61,72 @@ def _keep(whole: Object, fields: set[str]) -> Object:
     return {name: value for name, value in whole.items() if name in fields}
 
 
-def _include(
-    resource: Resource,
-    name: str,
-    scope: Mapping[str, Any],
-    rows: Sequence[Any],
-    objects: list[Object],
-) -> None:
-    """Put a relation's rows into the objects, as far as the caller may read the target."""
-    relation = resource.relations.get(name)
-    if relation is None:
-        known = ", ".join(resource.relations) or "none"
-        raise InvalidFilter(f"There is no relation {name!r}; there are {known}.")
-    target = resource_named(relation.target)
-    wanted = target.parse(scope)
-    if relation.many:
-        found = _many(target, relation, wanted, [row.id for row in rows])
-        for row, each in zip(rows, objects, strict=True):
-            each[name] = found.get(row.id, [])
-    else:
-        ones = _ones(target, wanted, {getattr(row, relation.foreign_key) for row in rows})
-        for row, each in zip(rows, objects, strict=True):
-            if one := ones.get(getattr(row, relation.foreign_key)):
-                each[name] = one
+def _add_many(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
+    """Put lists of related objects into the objects, as far as the caller may read them."""
+    found = _many(include, [row.id for row in rows], budget)
+    for row, each in zip(rows, objects, strict=True):
+        each[include.name] = found.get(row.id, [])
 
 
-def _many(
-    target: Resource, relation: Relation, wanted: Filter, ids: list[int]
-) -> dict[int, list[Object]]:
+def _add_one(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
+    """Put one related object into each of the objects, as far as the caller may read it."""
+    ids = [getattr(row, include.relation.foreign_key) for row in rows]
+    ones = _ones(include, set(ids), budget)
+    for id, times in Counter(ids).items():
+        if id in ones:
+            budget.spend(include.place, *_weigh(ones[id]), times=times - 1)
+    for id, each in zip(ids, objects, strict=True):
+        if id in ones:
+            each[include.name] = ones[id]
+
+
+def _weigh(whole: Object) -> tuple[int, int]:
+    """Return how many objects an object is with what it includes, and their bytes of text."""
+    count, text = 1, text_size(list(whole.values()))
+    for value in whole.values():
+        inner = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+        for more, more_text in map(_weigh, inner):
+            count, text = count + more, text + more_text
+    return count, text
+
+
+def _many(include: Include, ids: list[int], budget: Budget) -> dict[int, list[Object]]:
     """Return the related objects of each id, in one query; limit and skip hold for each."""
-    parent = target.all_columns[relation.foreign_key]
+    target, wanted = include.target, include.wanted
+    parent = target.all_columns[include.relation.foreign_key]
     scope = authorize(target.name, "find").scope(target.owner_column)
     place = func.row_number().over(partition_by=parent, order_by=wanted.order).label("place_")
     numbered = (
-        select(*target.columns, parent.label("parent_"), place)
+        select(target.key.label("id_"), parent.label("parent_"), place)
         .where(parent.in_(ids), *scope, *wanted.conditions)
         .subquery()
     )
     page = numbered.c.place_.between(wanted.skip + 1, wanted.skip + wanted.limit)
-    rows = db.session.execute(select(numbered).where(page).order_by(numbered.c.place_)).all()
+    statement = (
+        select(*target.columns_for(wanted), numbered.c.parent_)
+        .join(numbered, numbered.c.id_ == target.key)
+        .where(page)
+        .order_by(numbered.c.place_)
+        .limit(budget.objects + 1)
+    )
+    rows = budget.read(include.place, db.session.execute(statement))
     grouped = defaultdict(list)
-    for row, each in zip(rows, render(target, rows, wanted), strict=True):
+    objects = _render(target, rows, wanted, include.inner, budget)
+    for row, each in zip(rows, objects, strict=True):
         grouped[row.parent_].append(each)
     return grouped
 
 
-def _ones(target: Resource, wanted: Filter, ids: set[Any]) -> dict[int, Object]:
+def _ones(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object]:
     """Return the object of each id that the caller may read."""
+    target, wanted = include.target, include.wanted
     scope = authorize(target.name, "findById").scope(target.owner_column)
     chosen = target.key.in_([each for each in ids if each is not None])
-    statement = select(*target.columns).where(chosen, *scope, *wanted.conditions)
-    rows = db.session.execute(statement).all()
-    objects = zip(rows, render(target, rows, wanted), strict=True)
+    statement = (
+        select(*target.columns_for(wanted))
+        .where(chosen, *scope, *wanted.conditions)
+        .limit(budget.objects + 1)
+    )
+    rows = budget.read(include.place, db.session.execute(statement))
+    objects = zip(rows, _render(target, rows, wanted, include.inner, budget), strict=True)
     return {row.id: each for row, each in objects}

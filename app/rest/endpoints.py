@@ -45,7 +45,7 @@ class Endpoints:
         """Show the first row that a filter wants."""
         scope = self._scope("findOne")
         wanted = self.resource.parse({**(read_parameter("filter") or {}), "limit": 1})
-        rows = self.resource.find(scope, wanted)
+        rows = self.resource.find(scope, wanted).rows
         self.resource.found("undefined", rows[0] if rows else None)
         return self._one(rows[0], wanted)
 
@@ -96,10 +96,10 @@ class Endpoints:
         """Change the one row that a `where` wants; create one when there is none."""
         scope = [*self._scope("upsertWithWhere"), *self._required_where()]
         body = read_body()
-        rows = self.resource.find(scope, self.resource.parse({"limit": 1}))
+        rows, more = self.resource.find(scope, self.resource.parse({"limit": 1}))
         if not rows:
             return self._create(body)
-        if len(rows) > 1:
+        if more:
             raise Conflict("Several rows fulfil the where; upsertWithWhere changes only one.")
         return self._one(self.resource.change(rows[0].id, scope, body, partial=True))
 
@@ -109,7 +109,7 @@ class Endpoints:
         values = self.resource.shape.load(read_body(), partial=True)
         if not values:
             return jsonify({"count": self.resource.count(conditions)})
-        return jsonify({"count": len(self.resource.update(conditions, values))})
+        return jsonify({"count": self.resource.update_all(conditions, values)})
 
     def _authorize(self, method: str) -> Grant:
         return authorize(self.resource.name, method)

@@ -1,20 +1,25 @@
 """LoopBack's filter: which rows, which of their properties, in which order, how many."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from sqlalchemy import ColumnElement
 
-from app.errors import InvalidFilter
+from app.errors import InvalidFilter, quote
 
+from .bounds import check_size
 from .parameters import as_list
-from .where import Column, Properties, find_property, text_order, translate
+from .where import Column, Properties, find_property, is_text, text_order, translate
 
 # Rows in one answer, by default and at most.
 MAX_LIMIT = 1000
+# Properties to order by.
+MAX_ORDER = 20
 # Rows that can be skipped: what an SQL INTEGER holds.
 MAX_SKIP = 2**31 - 1
+DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
 KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
 
 
@@ -39,9 +44,10 @@ class Filter:
         The rows come in order of `key` when nothing else decides.
         """
         raw = raw or {}
+        check_size(raw)
         if unknown := raw.keys() - KEYS:
             raise InvalidFilter(
-                f"A filter has no {min(unknown)!r}; it has {', '.join(sorted(KEYS))}."
+                f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
             )
         where = raw.get("where")
         return cls(
@@ -54,43 +60,61 @@ class Filter:
             raw=raw,
         )
 
-    def next_page(self) -> dict[str, Any]:
-        """Return the filter for the rows after this page."""
+    def leaves_out(self, name: str, column: Column) -> bool:
+        """Tell whether a property is text that nobody asked for; ids are for includes."""
+        return self.fields is not None and name not in self.fields and is_text(column)
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether the client said how many rows it wants."""
+        return bool(self.raw.get("limit"))
+
+    def next_page(self, count: int) -> dict[str, Any]:
+        """Return the filter for the rows after these."""
         rest = {name: value for name, value in self.raw.items() if name != "offset"}
-        return {**rest, "limit": self.limit, "skip": self.skip + self.limit}
+        return {**rest, "skip": self.skip + count}
 
 
 def _order(given: Any, properties: Properties) -> list[ColumnElement[Any]]:
     if not given:
         return []
     terms = [given] if isinstance(given, str) else as_list(given, "order")
-    return [_order_term(term, properties) for term in terms]
+    if len(terms) > MAX_ORDER:
+        raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
+    # Of a property that is named again, the first place decides.
+    ordered: dict[Column, ColumnElement[Any]] = {}
+    for term in terms:
+        column, directed = _order_term(term, properties)
+        ordered.setdefault(column, directed)
+    return list(ordered.values())
 
 
-def _order_term(term: Any, properties: Properties) -> ColumnElement[Any]:
-    words = term.split() if isinstance(term, str) else []
+def _order_term(term: Any, properties: Properties) -> tuple[Column, ColumnElement[Any]]:
+    words = term.split(maxsplit=2) if isinstance(term, str) else []
     if len(words) not in (1, 2):
-        raise InvalidFilter(f"The order {term!r} must be a property, with ASC or DESC after it.")
+        raise InvalidFilter(
+            f"The order '{quote(term)}' must be a property, with ASC or DESC after it."
+        )
     column = find_property(words[0], properties)
     direction = words[1].upper() if len(words) == 2 else "ASC"
     if direction not in ("ASC", "DESC"):
-        raise InvalidFilter(f'The order "{term}" has invalid direction')
+        raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
     ordered = text_order(column)
     directed = ordered.asc() if direction == "ASC" else ordered.desc()
     if not column.nullable:
         # Said of such a column, where nulls come keeps PostgreSQL from using an index.
-        return directed
+        return column, directed
     # Nothing comes before everything, on every database.
-    return directed.nulls_first() if direction == "ASC" else directed.nulls_last()
+    return column, directed.nulls_first() if direction == "ASC" else directed.nulls_last()
 
 
 def _whole_number(name: str, given: Any) -> int:
     """Return a limit or skip, 0 when it is absent; a larger limit than the largest is that."""
     if given is None:
         return 0
-    number = int(given) if isinstance(given, str) and given.isascii() and given.isdigit() else given
+    number = int(given) if isinstance(given, str) and DIGITS.fullmatch(given) else given
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_SKIP:
-        raise InvalidFilter(f'The {name} parameter "{given}" is not valid')
+        raise InvalidFilter(f'The {name} parameter "{quote(given)}" is not valid')
     return min(number, MAX_LIMIT) if name == "limit" else number
 
 
@@ -105,7 +129,7 @@ def _fields(given: Any, properties: Properties) -> set[str] | None:
     for name, keep in given.items():
         find_property(name, properties)
         if keep not in (True, False, "true", "false"):
-            raise InvalidFilter(f"fields.{name} must be true or false.")
+            raise InvalidFilter(f"fields.{quote(name)} must be true or false.")
     kept = {name for name, keep in given.items() if keep in (True, "true")}
     return kept or properties.keys() - given.keys()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import request
 
-from app.errors import InvalidFilter, TooDeep
+from app.errors import InvalidFilter, TooDeep, quote
 
 from .body import check_text, parse_json
 
@@ -34,7 +34,7 @@ def read_parameter(name: str) -> dict[str, Any] | None:
 
 def as_list(value: Any, where: str) -> list[Any]:
     """Return a list that may have come in brackets as `{"0": ..., "1": ...}`."""
-    if isinstance(value, dict) and list(value) == [str(index) for index in range(len(value))]:
+    if value and isinstance(value, dict) and list(value) == [*map(str, range(len(value)))]:
         value = list(value.values())
     if not isinstance(value, list):
         raise InvalidFilter(f"{where} must be a list.")
@@ -59,11 +59,11 @@ def _read_brackets(name: str) -> dict[str, Any] | None:
 def _bracket_paths(name: str) -> Iterator[tuple[list[str], Any]]:
     for key, values in request.args.lists():
         if key.startswith(f"{name}["):
-            path = BRACKETS.findall(key)
-            if len(path) > MAX_DEPTH + 1:
+            if key.count("[") > MAX_DEPTH + 1:
                 raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
+            path = BRACKETS.findall(key)
             if f"{name}{''.join(f'[{step}]' for step in path)}" != key:
-                raise InvalidFilter(f"{key} has brackets that do not match.")
+                raise InvalidFilter(f"{quote(key)} has brackets that do not match.")
             is_list = len(values) > 1 or path[-1] == ""
             yield [step for step in path if step], values if is_list else values[0]
 
@@ -74,9 +74,9 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     for step in path[:-1]:
         tree = tree.setdefault(step, {})
         if not isinstance(tree, dict):
-            raise InvalidFilter(f"{step} is given a value and something inside it.")
+            raise InvalidFilter(f"{quote(step)} is given a value and something inside it.")
     if path[-1] in tree:
-        raise InvalidFilter(f"{path[-1]} is given twice.")
+        raise InvalidFilter(f"{quote(path[-1])} is given twice.")
     tree[path[-1]] = value
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
+    null,
     select,
     update,
 )
@@ -28,6 +29,7 @@ from app.extensions import db
 from .fields import AS_STORED, Field, Schema
 from .filters import Filter
 from .ids import row_id
+from .pages import Page, read_page
 from .where import Column
 
 Conditions = Iterable[ColumnElement[bool]]
@@ -149,11 +151,20 @@ class Resource:
             raise refusal(self.name, text)
         return row_id(self.singular, text), grant
 
-    def find(self, conditions: Conditions, wanted: Filter) -> Sequence[Any]:
-        """Return the rows that a filter wants, and one beyond its limit if there are more."""
-        statement = self._all_rows.where(*conditions, *wanted.conditions)
+    def find(self, conditions: Conditions, wanted: Filter) -> Page:
+        """Return the rows that a filter wants; raise InvalidFilter for more than an answer has."""
+        every = self._all_rows if wanted.fields is None else select(*self.columns_for(wanted))
+        statement = every.where(*conditions, *wanted.conditions)
         page = statement.order_by(*wanted.order).limit(wanted.limit + 1)
-        return db.session.execute(page.offset(wanted.skip) if wanted.skip else page).all()
+        result = db.session.execute(page.offset(wanted.skip) if wanted.skip else page)
+        return read_page(result, wanted)
+
+    def columns_for(self, wanted: Filter) -> list[ColumnElement[Any]]:
+        """Return the columns of answers, without the text that a filter does not want."""
+        return [
+            null().label(column.key) if wanted.leaves_out(name, column) else column
+            for name, column in self.properties.items()
+        ]
 
     def get(self, row_id: int, conditions: Conditions) -> Any:
         """Return one row; raise ModelNotFound."""
@@ -245,6 +256,15 @@ class Resource:
         rows = db.session.execute(statement.returning(*self.columns)).all()
         db.session.commit()
         return rows
+
+    def update_all(self, conditions: Conditions, values: Values) -> int:
+        """Change every row that fulfils the conditions; return how many those were."""
+        if self.update_with:
+            return len(self.update_with(conditions, values))
+        statement = update(self.key.table).where(*conditions).values(values)
+        result: Any = db.session.execute(statement)
+        db.session.commit()
+        return int(result.rowcount)
 
     def _rows(self, entities: Iterable[Any]) -> list[Any]:
         names = self._row._fields

@@ -14,34 +14,35 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import ColumnElement, String, and_, collate, false, func, literal, or_, true
 
-from app.errors import InvalidFilter
+from app.errors import InvalidFilter, quote
 from app.extensions import db
 
 from .parameters import as_list
+from .patterns import ESCAPE, complete, matches_on_sqlite
 
 Column = sqlalchemy.Column[Any]
 Properties = Mapping[str, Column]
 # Makes a condition of the place (for errors), the column and the operand.
 Operator = Callable[[str, Column, Any], ColumnElement[bool]]
 
-# Items that the lists of one filter may have together.
-MAX_ITEMS = 1000
 # What the database holds: a 64-bit signed integer.
 INTEGERS = range(-(2**63), 2**63)
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
-ESCAPE = "\\"
 
 
 def translate(where: Any, properties: Properties) -> ColumnElement[bool]:
     """Return the condition of a `where`; raise InvalidFilter naming what does not fit."""
-    if _count_items(where) > MAX_ITEMS:
-        raise InvalidFilter(f"where has more than {MAX_ITEMS} list items.")
     return _all_of(where, properties)
+
+
+def is_text(column: Column) -> bool:
+    """Tell whether a column holds text."""
+    return isinstance(column.type, String)
 
 
 def text_order(column: Column) -> ColumnElement[Any]:
     """Return a column that sorts and compares by code point, which SQLite does by itself."""
-    if isinstance(column.type, String) and db.engine.dialect.name != "sqlite":
+    if is_text(column) and db.engine.dialect.name != "sqlite":
         return collate(column, "C")
     return column.expression
 
@@ -49,16 +50,10 @@ def text_order(column: Column) -> ColumnElement[Any]:
 def find_property(name: str, properties: Properties) -> Column:
     """Return the column of a property; raise InvalidFilter."""
     if name not in properties:
-        raise InvalidFilter(f"There is no property {name!r}; there are {', '.join(properties)}.")
+        raise InvalidFilter(
+            f"There is no property '{quote(name)}'; there are {', '.join(properties)}."
+        )
     return properties[name]
-
-
-def _count_items(value: Any) -> int:
-    if isinstance(value, dict):
-        return sum(_count_items(each) for each in value.values())
-    if isinstance(value, list):
-        return len(value) + sum(_count_items(each) for each in value)
-    return 0
 
 
 def _all_of(where: Any, properties: Properties) -> ColumnElement[bool]:
@@ -85,7 +80,7 @@ def _one(name: str, value: Any, properties: Properties) -> ColumnElement[bool]:
 def _apply(name: str, column: Column, word: str, value: Any) -> ColumnElement[bool]:
     if word not in OPERATORS:
         known = ", ".join(OPERATORS)
-        raise InvalidFilter(f"{name} has no operator {word!r}; there are {known}.")
+        raise InvalidFilter(f"{name} has no operator '{quote(word)}'; there are {known}.")
     return OPERATORS[word](f"{name}.{word}", column, value)
 
 
@@ -128,17 +123,19 @@ def _none_of(place: str, column: Column, value: Any) -> ColumnElement[bool]:
 
 
 def _like(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    pattern = _pattern(place, column, value)
-    if db.engine.dialect.name == "sqlite":
-        # SQLite's LIKE ignores case, its GLOB does not.
-        return column.bool_op("GLOB")(_as_glob(pattern))
-    return column.like(pattern, escape=ESCAPE)
+    return _matches(column, _pattern(place, column, value))
 
 
 def _ilike(place: str, column: Column, value: Any) -> ColumnElement[bool]:
     pattern = _pattern(place, column, value).encode()
     folded = re.sub(rb"[A-Z]+", lambda match: match[0].lower(), pattern).decode()
-    return func.lower(text_order(column)).like(folded, escape=ESCAPE)
+    return _matches(func.lower(text_order(column)), folded)
+
+
+def _matches(text: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
+    if db.engine.dialect.name == "sqlite":
+        return matches_on_sqlite(text, pattern)
+    return text.like(pattern, escape=ESCAPE)
 
 
 def _not(like: Operator) -> Operator:
@@ -186,18 +183,10 @@ def _present(place: str, column: Column, value: Any) -> ColumnElement[Any]:
 
 
 def _pattern(place: str, column: Column, value: Any) -> str:
-    """Return a pattern of `%`, `_` and backslash as escape; one at the end stands for itself."""
+    """Return the pattern that a text column is compared with; raise InvalidFilter."""
     if column.type.python_type is not str or not isinstance(value, str):
         raise InvalidFilter(f"{place} must compare text with a text.")
-    trailing = len(value) - len(value.rstrip(ESCAPE))
-    return value + ESCAPE if trailing % 2 else value
-
-
-def _as_glob(pattern: str) -> str:
-    """Rewrite a LIKE pattern for GLOB."""
-    pieces = re.findall(r"\\.|[^\\]", pattern, re.DOTALL)
-    wild = {"%": "*", "_": "?"}
-    return "".join(wild.get(piece) or re.sub(r"([*?[])", r"[\1]", piece[-1]) for piece in pieces)
+    return complete(value)
 
 
 def _as_integer(value: Any) -> int:

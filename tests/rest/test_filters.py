@@ -190,7 +190,7 @@ def test_an_admin_includes_the_todos_of_every_user(api, runner, token):
     for title in ("a", "b", "c"):
         api("POST", "/todos", {"title": title}, token=other)
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
-    scope = {"order": "title DESC", "limit": 2, "fields": ["title"], "include": "owner"}
+    scope = {"order": "title DESC", "limit": 2, "fields": ["title"]}
     query = {"filter": json.dumps({"include": {"relation": "todos", "scope": scope}})}
 
     response = api("GET", "/users", token=token, query_string=query)
@@ -198,7 +198,6 @@ def test_an_admin_includes_the_todos_of_every_user(api, runner, token):
     ada, bob = response.json
     assert ada["todos"] == []
     assert [each["title"] for each in bob["todos"]] == ["c", "b"]
-    assert bob["todos"][0]["owner"]["email"] == "bob@example.com"
     assert PASSWORD not in response.text
     assert "password" not in response.text
 

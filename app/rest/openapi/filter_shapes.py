@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from app.rest.filters import KEYS, MAX_LIMIT, MAX_SKIP
+from app.rest.bounds import MAX_ITEMS
+from app.rest.filters import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
+from app.rest.patterns import LIKE, MAX_PATTERN
 from app.rest.resource import Resource
-from app.rest.where import COERCIONS, MAX_ITEMS, OPERATORS, Column
+from app.rest.where import COERCIONS, OPERATORS, Column
 
 Json = dict[str, Any]
 
@@ -17,7 +19,6 @@ TYPES: dict[type, Json] = {
 TIME = {"type": "string", "format": "date-time"}
 TEXT = {"type": "string"}
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
-LIKE = ("like", "nlike", "ilike", "nilike")
 
 
 def filter_shape(resource: Resource) -> Json:
@@ -33,7 +34,7 @@ def filter_shape(resource: Resource) -> Json:
         },
         "include": {"type": "array", "items": _inclusion(list(resource.relations))},
         "order": {
-            "anyOf": [TEXT, {"type": "array", "items": TEXT}],
+            "anyOf": [TEXT, {"type": "array", "items": TEXT, "maxItems": MAX_ORDER}],
             "description": "A property, with ASC or DESC after it, or several.",
         },
         "limit": {**WHOLE_NUMBER, "description": f"At most {MAX_LIMIT}, which is the default."},
@@ -90,4 +91,4 @@ def _operand(word: str, value: Json) -> Json:
         return {"type": "array", "items": value, "minItems": 2, "maxItems": 2}
     if word in ("inq", "nin"):
         return {"type": "array", "items": value, "maxItems": MAX_ITEMS}
-    return value
+    return {**value, "maxLength": MAX_PATTERN} if word in LIKE else value

@@ -1,0 +1,70 @@
+"""How large a filter may be, checked before anything in it is translated."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.errors import InvalidFilter, quote
+
+from .patterns import LIKE, check_pattern, searched
+
+# Items that the lists of one filter may have together.
+MAX_ITEMS = 1000
+# Properties and operators of one filter: SQLite takes expressions of up to 1000 levels.
+MAX_CONDITIONS = 400
+# Patterns of one filter.
+MAX_PATTERNS = 5
+# Characters of one filter's patterns that are compared at every character of a text: a thousand
+# texts of 10,000 characters cost SQLite up to 30 ms for each.
+MAX_SEARCHED = 20
+
+
+def check_size(raw: Mapping[str, Any]) -> None:
+    """Raise InvalidFilter for a filter whose conditions are too many, those of includes counted."""
+    conditions = [raw.get("where"), raw.get("include")]
+    names, items = _count(conditions)
+    if items - len(conditions) > MAX_ITEMS:
+        raise InvalidFilter(f"The filter has more than {MAX_ITEMS} list items.")
+    if names > MAX_CONDITIONS:
+        raise InvalidFilter(f"The filter has more than {MAX_CONDITIONS} properties and operators.")
+    _check_patterns(conditions)
+
+
+def _count(value: Any) -> tuple[int, int]:
+    """Return how many names the objects have, an empty one counting as one, and the list items."""
+    if isinstance(value, list):
+        names, items, inner = 0, len(value), value
+    elif isinstance(value, dict) and "0" in value:
+        names, items, inner = 0, len(value), list(value.values())
+    elif isinstance(value, dict):
+        names, items, inner = max(len(value), 1), 0, list(value.values())
+    else:
+        return 0, 0
+    counts = [(names, items), *map(_count, inner)]
+    return sum(each[0] for each in counts), sum(each[1] for each in counts)
+
+
+def _check_patterns(conditions: list[Any]) -> None:
+    searching = 0
+    for number, (place, pattern) in enumerate(_patterns(conditions, "where"), 1):
+        if number > MAX_PATTERNS:
+            raise InvalidFilter(f"{place}: a filter has at most {MAX_PATTERNS} patterns.")
+        check_pattern(place, pattern)
+        searching += searched(pattern)
+        if searching > MAX_SEARCHED:
+            raise InvalidFilter(
+                f"{place}: patterns that are more than text with % before or after it may have "
+                f"{MAX_SEARCHED} characters after their first %, all together."
+            )
+
+
+def _patterns(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield every pattern with its place, such as `title.like`."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _patterns(each, name)
+    elif isinstance(value, dict):
+        for word, inner in value.items():
+            if word in LIKE and isinstance(inner, str):
+                yield quote(f"{name}.{word}"), inner
+            else:
+                yield from _patterns(inner, word)

@@ -1,0 +1,318 @@
+"""What one request may cost: filters, includes, answers and errors are bounded."""
+
+import pytest
+from marshmallow import fields
+from sqlalchemy import ForeignKey, event, insert, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from app.errors import InvalidFilter
+from app.extensions import db
+from app.rest.fields import Schema
+from app.rest.filters import Filter
+from app.rest.includes import parse_includes
+from app.rest.resource import Relation, Resource
+from app.todos.models import Todo
+from app.users.models import User
+from tests.answers import refusal
+from tests.rest.conftest import store
+
+
+@pytest.fixture
+def database_url(sqlite_url):
+    """SQLite alone: what is bounded does not reach the database."""
+    return sqlite_url
+
+
+@pytest.fixture
+def admin(runner, token):
+    runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
+    return token
+
+
+def todos(count, desc=None, owner_id=1):
+    return [{"title": "a" * 250, "desc": desc, "owner_id": owner_id} for _ in range(count)]
+
+
+def refused(response, named):
+    """Tell whether the filter was refused by a sentence that names this."""
+    assert response.json["error"]["code"] == "INVALID_FILTER"
+    assert named in response.json["message"]
+    return response.status_code == 400
+
+
+BACKWARD = [
+    ("/todos", {"owner": "todos"}, "include.owner.todos"),
+    ("/users", {"todos": "owner"}, "include.todos.owner"),
+    ("/users/1", {"todos": {"owner": "todos"}}, "include.todos.owner"),
+    ("/todos/findOne", {"relation": "owner", "scope": {"include": ["todos"]}}, "include.owner"),
+]
+
+
+def test_an_include_leads_to_no_relation_twice(app, find, admin):
+    store(app, todos(3))
+    statements = watch(app)
+
+    for path, include, place in BACKWARD:
+        statements.clear()
+
+        assert refused(find({"include": include}, path), place)
+        # The token, the roles and the rows: nothing is included.
+        assert len(statements) <= 3
+
+
+def watch(app):
+    """Return the list that every statement is put into from now on."""
+    seen = []
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", lambda *call: seen.append(call[2]))
+    return seen
+
+
+class Base(DeclarativeBase):
+    """Tables that only these tests know."""
+
+
+class Step(Base):
+    """A row that belongs to others in many ways."""
+
+    __tablename__ = "steps"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+for key in "abcdefghijkl":
+    setattr(Step, key, mapped_column(ForeignKey("steps.id")))
+
+
+class StepSchema(Schema):
+    """A step on the wire."""
+
+    id = fields.Integer()
+
+
+@pytest.fixture
+def steps(app):
+    relations = {key: Relation("steps", foreign_key=key, many=False) for key in "abcdefghijkl"}
+    resource = Resource("steps", "step", Step, StepSchema, lambda settings: [], relations=relations)
+    app.extensions["resources"]["steps"] = resource
+
+    def parse(include):
+        with app.app_context():
+            return parse_includes(resource, Filter(include=include))
+
+    return parse
+
+
+def test_includes_are_three_relations_deep(steps):
+    three = steps({"a": {"include": {"b": "c"}}})
+
+    assert [each.place for each in three[0].inner[0].inner] == ["include.a.b.c"]
+    with pytest.raises(InvalidFilter, match=r"include\.a\.b\.c\.d: .* at most 3 deep"):
+        steps({"a": {"include": {"b": {"c": "d"}}}})
+
+
+def test_a_filter_includes_ten_relations(steps):
+    assert len(steps({key: {} for key in "abcdefghij"})) == 10
+    with pytest.raises(InvalidFilter, match="at most 10 relations"):
+        steps({"a": {"include": list("bcdef")}, "b": {"include": list("cdefg")}})
+
+
+def test_an_answer_includes_ten_thousand_objects(app, find, admin):
+    with app.app_context():
+        people = [{"email": f"{n}@example.com", "password_hash": "!"} for n in range(2, 13)]
+        db.session.execute(insert(User), people)
+        db.session.commit()
+    store(app, [row for owner in range(2, 13) for row in todos(1000, owner_id=owner)])
+    scope = {"fields": ["id"], "limit": 900}
+
+    assert refused(find({"include": "todos"}, "/users"), "include.todos: an answer includes at")
+    most = find({"include": {"relation": "todos", "scope": scope}, "limit": 11}, "/users").json
+    assert sum(len(user["todos"]) for user in most) == 9000
+
+
+def test_the_database_is_asked_for_no_more_objects_than_an_answer_has(app, find, admin):
+    limits = []
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", lambda *call: limits.append(call[3]))
+
+    find({"include": "todos"}, "/users")
+
+    assert 10_001 in limits[-1]
+
+
+def test_an_object_that_is_included_often_counts_as_often(app, find, token):
+    with app.app_context():
+        db.session.get(User, 1).username = "é" * 255
+        db.session.get(User, 1).realm = "é" * 255
+        db.session.commit()
+    store(app, todos(1000))
+
+    assert refused(find({"include": "owner"}), "include.owner: an answer includes at most")
+    assert find({"include": {"relation": "owner", "scope": {"fields": ["id"]}}}).status_code == 200
+
+
+def test_a_page_ends_where_its_text_fills_an_answer(app, api, find, token):
+    store(app, todos(500, "x" * 10_000))
+
+    response = find()
+    seen = [each["id"] for each in response.json]
+    while link := response.headers.get("Link"):
+        response = api("GET", link.removeprefix("</api").partition(">")[0], token=token)
+        seen += [each["id"] for each in response.json]
+        assert len(response.data) < 2_200_000
+
+    assert seen == list(range(1, 501))
+
+
+def test_a_page_with_a_limit_is_whole_or_refused(app, find, token):
+    store(app, todos(500, "x" * 10_000))
+
+    assert refused(find({"limit": 500}), "limit")
+    assert len(find({"limit": 190}).json) == 190
+    assert len(find({"limit": 500, "fields": ["id", "title"]}).json) == 500
+
+
+LONG = "%" + "x" * 100
+WIDE = {"or": [{"id": {"gt": number}} for number in range(250)]}
+
+
+TOO_LARGE = [
+    ({"where": {"desc": {"ilike": LONG}}}, "desc.ilike must not have more than 100"),
+    ({"where": {"or": [{"desc": {"nlike": LONG}}]}}, "desc.nlike must not have more than 100"),
+    ({"where": {"and": [{"title": {"like": "a"}}] * 6}}, "title.like: a filter has at most 5"),
+    ({"where": {"desc": {"like": "a%" + "_b" * 11}}}, "desc.like: patterns"),
+    ({"where": {"desc": {"like": "%a_%" * 3, "nlike": "%b_%" * 4}}}, "desc.nlike: patterns"),
+    (
+        {"include": {"relation": "owner", "scope": {"where": {"email": {"like": LONG}}}}},
+        "email.like",
+    ),
+    ({"where": WIDE}, "400 properties"),
+    ({"where": {"or": [{}] * 401}}, "400 properties"),
+    ({"where": {"or": {}}}, "or must be a list"),
+    ({"where": {"and": {}}}, "and must be a list"),
+    ({"where": {"id": {"inq": {}}}}, "id.inq must be a list"),
+    ({"order": ["id"] * 21}, "20"),
+    ({"limit": "9" * 5000}, "limit"),
+    ({"skip": "9" * 5000}, "skip"),
+    ({"include": ["owner"] * 1001}, "1000"),
+]
+
+
+def test_a_filter_that_is_too_large_is_named(find):
+    for wanted, named in TOO_LARGE:
+        assert refused(find(wanted), named)
+
+
+def test_the_largest_filters_are_answered(find, rows):
+    for where in (
+        {"or": [{"id": number} for number in range(399)]},
+        {"or": [{}] * 399},
+        {"id": {"inq": list(range(1000))}},
+        {"id": {"nin": list(range(1000))}},
+        {"title": {"like": "%" + "x" * 98 + "%", "nlike": "%a_b%c%d%e%f%g%h%i%j"}},
+    ):
+        assert find({"where": where}).status_code == 200
+
+
+def test_or_of_nothing_is_fulfilled_by_nothing(find, rows):
+    assert find({"where": {"or": []}}).json == []
+
+
+def test_a_property_that_is_ordered_by_twice_is_compared_once(app, find, rows):
+    statements = watch(app)
+
+    find({"order": ["title DESC", "title", "title DESC"]})
+
+    assert statements[-1].count("title DESC") == 1
+    assert "title ASC" not in statements[-1]
+
+
+def test_brackets_are_counted_before_they_are_matched(api, token):
+    response = api("GET", f"/todos?filter{'[' * 16_000}", token=token)
+
+    assert refusal(response) == (400, "QUERY_TOO_DEEP")
+
+
+LONG_TEXTS = [
+    {"x" * 50_000: 1},
+    {"where": {"x" * 50_000: 1}},
+    {"where": {"x" * 50_000: {"like": LONG}}},
+    {"where": {"id": {"x" * 50_000: 1}}},
+    {"order": "x" * 50_000},
+    {"order": "id " + "x" * 50_000},
+    {"order": [["x"] * 20_000]},
+    {"limit": "x" * 50_000},
+    {"limit": ["x"] * 20_000},
+    {"fields": ["x" * 50_000]},
+    {"fields": {"x" * 50_000: 1}},
+    {"include": "x" * 50_000},
+]
+
+
+def test_an_error_repeats_little_of_a_filter(find):
+    for wanted in LONG_TEXTS:
+        response = find(wanted)
+
+        assert refusal(response) == (400, "INVALID_FILTER")
+        assert len(response.data) < 1000
+
+
+def test_an_error_repeats_little_of_a_path(api, token):
+    for path in ("/todos/" + "9" * 16_000, "/todos/" + "x" * 16_000, "/nowhere/" + "x" * 16_000):
+        assert len(api("GET", path, token=token).data) < 1000
+    brackets = api("GET", f"/todos?filter[where][{'x' * 16_000}]=1&filter[where]=2", token=token)
+    assert len(brackets.data) < 1000
+
+
+MANY_PROBLEMS = [
+    [{}] * 1000,
+    [7] * 1000,
+    [{"title": "a", "k" * 50: 0}] * 1000,
+    {f"k{number}": 0 for number in range(8000)},
+    {"k" * 90_000: 0},
+]
+
+
+def test_an_error_names_fifty_problems(api, token):
+    for body in MANY_PROBLEMS:
+        response = api("POST", "/todos", body, token=token)
+
+        assert refusal(response) == (422, "VALIDATION_ERROR")
+        assert len(response.json["error"]["details"]["messages"]) <= 50
+        assert len(response.data) < 20_000
+
+
+def test_a_bulk_update_reads_no_rows(app, api, token, rows):
+    statements = watch(app)
+
+    response = api("POST", "/todos/update?where={}", {"desc": "x"}, token=token)
+
+    assert response.json == {"count": len(rows)}
+    assert "RETURNING" not in statements[-1]
+
+
+@pytest.fixture
+def impatient(make_app):
+    """An app whose statements are interrupted when SQLite looks at the clock for the first time."""
+    return make_app(STATEMENT_TIMEOUT=1e-9)
+
+
+def test_a_statement_that_takes_too_long_is_interrupted(impatient, api, token):
+    store(impatient, todos(5000))
+    client = impatient.test_client()
+    headers = {"Authorization": token}
+
+    counted = client.get('/api/todos/count?where={"title":"x"}', headers=headers)
+    updated = client.post("/api/todos/update?where={}", headers=headers, json={"desc": "x"})
+
+    for response in (counted, updated):
+        assert response.status_code == 503
+        assert response.json["error"]["code"] == "DATABASE_TIMEOUT"
+    assert client.get("/api/todos/1", headers=headers).json["desc"] is None
+
+
+def test_what_no_client_waits_for_takes_its_time(impatient, token):
+    store(impatient, todos(5000))
+
+    with impatient.app_context():
+        assert len(db.session.scalars(select(Todo.title).where(Todo.desc.is_(None))).all()) == 5000
