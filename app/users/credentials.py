@@ -9,7 +9,7 @@ from flask import current_app
 
 from app import errors
 
-from .schemas import normal_email
+from .names import normal_email
 
 # A number as text, which forms send: JSON's (RFC 8259 section 6), with spaces around.
 NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)

@@ -4,37 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import marshmallow
-from email_validator import (
-    SPECIAL_USE_DOMAIN_NAMES,
-    EmailNotValidError,
-    EmailSyntaxError,
-    validate_email,
-)
+from email_validator import EmailNotValidError
 from marshmallow import fields
 from marshmallow.exceptions import ValidationError
 
 from app.rest.fields import Schema, Text, Timestamp, not_blank
 
-# The library's way of accepting names like .local and localhost, which networks do use.
-SPECIAL_USE_DOMAIN_NAMES.clear()
+from .names import normal_email
 
 # Whom the document's examples register and log in.
 EXAMPLE_EMAIL: dict[str, Any] = {"format": "email", "examples": ["newcomer@example.com"]}
 EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 nobody's
 # A number, which marshmallow cannot know of what a function returns.
 SECONDS = {"type": "number", "examples": [1209600]}
-
-
-def normal_email(address: str, case_sensitive: bool) -> str:
-    """Return the form in which an address is stored and compared; ValueError if it is none.
-
-    Addresses inside a network, like `ada@localhost`, are good ones; nothing is looked up in DNS.
-    """
-    found = validate_email(address, check_deliverability=False, globally_deliverable=False)
-    if "=?" in found.local_part:
-        # Mail headers would decode it (RFC 2047), and the mail go to another address.
-        raise EmailSyntaxError("An encoded word is not an address.")
-    return found.normalized if case_sensitive else found.normalized.lower()
 
 
 def _check_email(address: str) -> None:

@@ -17,8 +17,8 @@ from app.signals import emit, reset_password_request
 
 from . import credentials as meaning
 from .models import HANDLE, RESET_SCOPE, AccessToken, User, new_token, token_digest
+from .names import normal_email
 from .passwords import check_password, hash_password, needs_rehash, verify_password
-from .schemas import normal_email
 
 # Rows that one statement of a purge removes, so that it never locks for long.
 PURGE_BATCH = 1000
