@@ -57,11 +57,11 @@ def stored_email(address: str) -> str:
 
 
 def lookup_email(address: str) -> str:
-    """Return the form in which an address would be stored; what is none matches nobody."""
+    """Return the form in which an address would be stored; empty, as nobody's is, if it is none."""
     try:
         return stored_email(address)
     except errors.ValidationError:
-        return address
+        return ""
 
 
 def _split_realm(realm: object, name: object) -> tuple[Any, Any]:

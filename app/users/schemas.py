@@ -10,7 +10,7 @@ from marshmallow.exceptions import ValidationError
 
 from app.rest.fields import Schema, Text, Timestamp, not_blank
 
-from .names import normal_email
+from .names import LONGEST_EMAIL, normal_email
 
 # Whom the document's examples register and log in.
 EXAMPLE_EMAIL: dict[str, Any] = {"format": "email", "examples": ["newcomer@example.com"]}
@@ -52,7 +52,7 @@ class UserSchema(Schema):
     """A user, as its owner sees and changes it; the realm is chosen at registration for good."""
 
     id = fields.Integer(dump_only=True)
-    email = Text(320, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
+    email = Text(LONGEST_EMAIL, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
     username = Text(255, allow_none=True, load_default=None, validate=not_blank)
     realm = fields.Function(
         lambda user: user.realm or None, dump_only=True, metadata={"type": ["string", "null"]}
