@@ -14,6 +14,8 @@ from marshmallow import Schema, ValidationError, fields, validate
 
 ENVIRONMENT_PREFIX = "APP_"
 
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
 positive = validate.Range(min=1)
 # Seconds; a hundred years is as long as anything lives.
 lifetime = validate.Range(min=1, max=100 * 31556926)
@@ -37,14 +39,25 @@ def _check_mail_url(value: str) -> None:
         raise ValidationError("must look like smtp://user:password@host:587?starttls=1")
 
 
-def _check_public_url(value: str) -> None:
-    if not _is_address(value, "http", "https") or value.endswith("/"):
-        raise ValidationError("must be an http or https address without a trailing slash")
-
-
 def _check_sender(value: str) -> None:
     if not value.isprintable() or "@" not in parseaddr(value)[1]:
         raise ValidationError("must look like Ostiary <no-reply@example.com>")
+
+
+class PublicUrl(fields.String):
+    """An address as browsers write it: host in small letters, no default port (RFC 6454 4)."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+        url: str = super()._deserialize(value, *args, **kwargs)
+        if not _is_address(url, "http", "https") or url.endswith("/") or not url.isascii():
+            raise ValidationError(
+                "must be an http or https address without a trailing slash,"
+                " an international name in its ASCII form (xn--...)"
+            )
+        parts = urlsplit(url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+        return parts._replace(netloc=f"{host}{port}").geturl()
 
 
 class TokenMiddlewareSchema(Schema):
@@ -72,7 +85,7 @@ class SettingsSchema(Schema):
     # Base path of the REST API.
     REST_API_ROOT = fields.String(load_default="/api", validate=validate.Regexp(r"(/[\w.~-]+)+$"))
     # What links in mails start with; never taken from a request.
-    PUBLIC_URL = fields.String(load_default="http://127.0.0.1:3000", validate=_check_public_url)
+    PUBLIC_URL = PublicUrl(load_default="http://127.0.0.1:3000")
     # Lifetimes in seconds: of a token when login asks for none, at most, and of a reset token.
     TOKEN_TTL = fields.Integer(strict=True, load_default=1209600, validate=lifetime)
     TOKEN_MAX_TTL = fields.Integer(strict=True, load_default=31556926, validate=lifetime)

@@ -90,6 +90,7 @@ def test_the_token_middleware_fills_in_what_is_not_said(create):
         ({"PUBLIC_URL": "example.com"}, ["PUBLIC_URL", "http"]),
         ({"PUBLIC_URL": "https://example.com/"}, ["PUBLIC_URL", "trailing slash"]),
         ({"PUBLIC_URL": "http://[::1"}, ["PUBLIC_URL"]),
+        ({"PUBLIC_URL": "https://bücher.example"}, ["PUBLIC_URL", "xn--"]),
         ({"REALM_REQUIRED": "maybe"}, ["REALM_REQUIRED"]),
         ({"REALM_DELIMITER": ""}, ["REALM_DELIMITER"]),
         ({"ACL_ERROR_STATUS": 418}, ["ACL_ERROR_STATUS"]),

@@ -81,6 +81,13 @@ def session_token() -> Any:
     return token if token is not None and token.scope is None else None
 
 
+def require_session() -> Any:
+    """Return the request's access token; raise 401 unless it is one that a login gave."""
+    if (token := session_token()) is None:
+        raise g.token_error or AuthorizationRequired()
+    return token
+
+
 def require_scope(scope: str) -> Any:
     """Return the request's access token; raise 401 unless it has this scope."""
     if g.access_token is None or g.access_token.scope != scope:

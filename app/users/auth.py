@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy import bindparam, exists, inspect, select
 
-from app.access.policy import session_token
+from app.access.policy import require_session
 from app.access.roles import RoleMapping
-from app.errors import AccessDenied, AuthorizationRequired, InvalidToken
+from app.errors import AccessDenied, InvalidToken
 from app.extensions import db, now
 
 from .models import AccessToken, token_digest
@@ -58,7 +58,7 @@ def set_cookie(response: Response, token: str, ttl: float) -> None:
 
     Not when another site's page made it log in: that would log it in as somebody else.
     """
-    if (name := _cookie_name()) and request.headers.get("Sec-Fetch-Site") != "cross-site":
+    if (name := _cookie_name()) and _comes_from_own_site() is not False:
         response.set_cookie(name, token, max_age=int(ttl), **_cookie_flags())
 
 
@@ -135,16 +135,22 @@ def _live(candidates: list[str]) -> Any:
 
 
 def _refuse_cross_site() -> None:
-    """Protect cookies by Fetch Metadata, and by Origin where there is none (OWASP CSRF)."""
+    """Raise AccessDenied for a change that no page of this site asked for."""
     if request.method in SAFE_METHODS and request.endpoint not in UNSAFE_ENDPOINTS:
         return
-    site = request.headers.get("Sec-Fetch-Site")
-    if site is None:
-        same = request.headers.get("Origin") == _own_origin()
-    else:
-        same = site in {"same-origin", "none"}
-    if not same:
+    if not _comes_from_own_site():
         raise AccessDenied("A request with a cookie must come from this site.")
+
+
+def _comes_from_own_site() -> bool | None:
+    """Tell whether a page of this site sent the request; None if it was no browser.
+
+    By Fetch Metadata, and by Origin where there is none (OWASP CSRF Prevention Cheat Sheet).
+    """
+    if (site := request.headers.get("Sec-Fetch-Site")) is not None:
+        return site in {"same-origin", "none"}
+    origin = request.headers.get("Origin")
+    return None if origin is None else origin == _own_origin()
 
 
 def _own_origin() -> str:
@@ -158,10 +164,7 @@ def _put_current_user() -> None:
     literal = middleware.get("currentUserLiteral")
     arguments = request.view_args or {}
     if literal and request.blueprint == "users" and arguments.get("id") == literal:
-        token = session_token()
-        if token is None:
-            raise g.token_error or AuthorizationRequired()
-        arguments["id"] = str(token.user_id)
+        arguments["id"] = str(require_session().user_id)
 
 
 def _cookie_name() -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 from flask import current_app, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from app.access.policy import authorize, require_scope, session_token
+from app.access.policy import authorize, require_scope, require_session, session_token
 from app.errors import AccessTokenRequired, TooDeep
 from app.rest.body import parse_json, read_body
 from app.rest.endpoints import collection
@@ -72,7 +72,7 @@ def reset_password() -> ResponseReturnValue:
 def change_password() -> ResponseReturnValue:
     """Set a new password with the old one; the user's other sessions end."""
     authorize(users.name, "changePassword")
-    token = session_token()
+    token = require_session()
     data = ChangePasswordSchema().load(read_body())
     service.change_password(token.user_id, keep=token.digest, **data)
     return NO_CONTENT
@@ -82,7 +82,7 @@ def change_password() -> ResponseReturnValue:
 def sessions(id: str) -> ResponseReturnValue:
     """List a user's sessions."""
     user_id = users.reach("__get__accessTokens", id)[0]
-    dump, mine = SessionSchema().dump, session_token().digest
+    dump, mine = SessionSchema().dump, require_session().digest
     tokens = service.list_sessions(user_id)
     return jsonify([{**dump(each), "current": each.digest == mine} for each in tokens])
 

@@ -42,7 +42,7 @@ def test_login_sets_a_cookie(api):
 
 
 def test_the_cookie_is_secure_when_the_service_is(make_app, secrets):
-    app = make_app(TOKEN_MIDDLEWARE={}, PUBLIC_URL="https://todo.example.com")
+    app = make_app(TOKEN_MIDDLEWARE={}, PUBLIC_URL="HTTPS://todo.example.com")
     api = Api(app.test_client(), secrets)
     api.register()
 
@@ -79,16 +79,6 @@ def test_logout_clears_the_cookie(browser, token):
     assert browser("GET", "/users/1", token=token).status_code == 401
 
 
-def test_login_by_another_sites_page_sets_no_cookie(api):
-    api.register()
-    credentials = {"email": "ada@example.com", "password": PASSWORD}
-
-    response = api("POST", "/users/login", credentials, headers={"Sec-Fetch-Site": "cross-site"})
-
-    api.secrets.append(response.json["id"])
-    assert "Set-Cookie" not in response.headers
-
-
 ORIGINS = [
     ({"Sec-Fetch-Site": "same-origin"}, True),
     ({"Sec-Fetch-Site": "none"}, True),
@@ -110,6 +100,33 @@ def test_only_this_site_may_change_things_by_cookie(browser, headers, allowed):
     response = browser("POST", "/todos", {"title": "x"}, headers=headers)
 
     assert response.status_code == (200 if allowed else 403)
+
+
+def test_no_other_site_logs_a_browser_in(api):
+    api.register()
+    credentials = {"email": "ada@example.com", "password": PASSWORD}
+
+    answers = [api("POST", "/users/login", credentials, headers=headers) for headers, _ in ORIGINS]
+
+    api.secrets += [answer.json["id"] for answer in answers]
+    # A client that is no browser says nothing of where it is.
+    expected = [allowed or headers == {} for headers, allowed in ORIGINS]
+    assert ["Set-Cookie" in answer.headers for answer in answers] == expected
+
+
+def test_this_site_is_what_browsers_call_it(make_app, token):
+    urls = {
+        "HTTPS://Todo.Example.com:443": "https://todo.example.com",
+        "http://TODO.example.com:80/base": "http://todo.example.com",
+        "http://[::1]:8080": "http://[::1]:8080",
+    }
+    for url, origin in urls.items():
+        client = make_app(TOKEN_MIDDLEWARE={}, PUBLIC_URL=url).test_client()
+        client.set_cookie("access_token", token)
+
+        response = client.post("/api/todos", json={"title": "x"}, headers={"Origin": origin})
+
+        assert response.status_code == 200, url
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.answers import refusal
+from tests.conftest import PASSWORD, Api
 from tests.rows import expire
 
 
@@ -76,3 +77,17 @@ def test_somebody_elses_handle_is_404(api, token):
 
     assert refusal(response) == (404, "MODEL_NOT_FOUND")
     assert api("GET", "/users/2", token=stranger).status_code == 200
+
+
+def test_rules_for_everyone_make_nobody_a_session(make_app):
+    rules = [{"principalId": "$everyone", "permission": "ALLOW"}]
+    api = Api(make_app(ACLS={"users": rules}).test_client(), [])
+    api.register()
+    passwords = {"oldPassword": PASSWORD, "newPassword": "another long one"}
+
+    answers = [
+        api("GET", "/users/1/accessTokens"),
+        api("POST", "/users/change-password", passwords),
+    ]
+
+    assert [refusal(answer) for answer in answers] == [(401, "AUTHORIZATION_REQUIRED")] * 2
