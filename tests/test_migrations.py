@@ -1,5 +1,6 @@
 """The migrations, on both databases."""
 
+import click
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -95,3 +96,36 @@ def test_the_migrated_database_keeps_rows_over_a_second_run(empty):
 
     with db.engine.connect() as connection:
         assert connection.scalar(text("SELECT count(*) FROM users")) == 1
+
+
+def add_user(name):
+    insert = text(
+        "INSERT INTO users (realm, email, username, password_hash, email_verified, created)"
+        " VALUES ('', :email, :name, '!', FALSE, '2026-01-02 03:04:05')"
+    )
+    with db.engine.begin() as connection:
+        connection.execute(insert, {"email": f"{name}@example.com", "name": name})
+
+
+def test_usernames_of_before_are_compared_in_their_folded_form(empty):
+    upgrade(revision="0001")
+    add_user("\uff21da")
+
+    upgrade()
+
+    with db.engine.connect() as connection:
+        row = connection.execute(text("SELECT username, username_key FROM users")).one()
+    assert tuple(row) == ("\uff21da", "ada")
+
+
+def test_usernames_that_would_be_the_same_stop_the_migration(empty):
+    upgrade(revision="0001")
+    add_user("Ada")
+    add_user("ada")
+
+    with pytest.raises(click.ClickException, match="Users 1, 2 have usernames that are the same"):
+        upgrade()
+
+    assert version() == "0001"
+    assert "username_key" not in {each["name"] for each in inspect(db.engine).get_columns("users")}
+    downgrade(revision="base")

@@ -9,7 +9,7 @@ from flask import current_app
 
 from app import errors
 
-from .names import normal_email
+from .names import normal_email, normal_username, username_key
 
 # A number as text, which forms send: JSON's (RFC 8259 section 6), with spaces around.
 NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)
@@ -18,7 +18,7 @@ ABSENT = (None, "", 0)
 
 
 def identity(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the realm, and the name and value of the field that identifies the user.
+    """Return the realm, and the name and value of the column that identifies the user.
 
     `email` beats `username`; "realm:name" beats `realm` when REALM_DELIMITER is set. Raises
     RealmRequired first of all, then an error for each field that is not text.
@@ -31,7 +31,9 @@ def identity(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
         raise errors.UsernameOrEmailRequired()
     if not isinstance(value, str):
         raise errors.InvalidEmail() if name == "email" else errors.InvalidUsername()
-    return realm or "", name, lookup_email(value) if name == "email" else value
+    if name == "email":
+        return realm or "", "email", lookup_email(value)
+    return realm or "", "username_key", username_key(value)
 
 
 def ttl(asked: object) -> float:
@@ -54,6 +56,16 @@ def stored_email(address: str) -> str:
         return normal_email(address, current_app.config["EMAIL_CASE_SENSITIVE"])
     except EmailNotValidError:
         raise errors.ValidationError({"email": ["is not an email address"]}) from None
+
+
+def stored_username(name: str | None) -> dict[str, str | None]:
+    """Return the columns that hold a username; raise ValidationError if it is none."""
+    if name is None:
+        return {"username": None, "username_key": None}
+    try:
+        return {"username": normal_username(name), "username_key": username_key(name)}
+    except ValueError as error:
+        raise errors.ValidationError({"username": [str(error)]}) from None
 
 
 def lookup_email(address: str) -> str:

@@ -39,7 +39,7 @@ class User(Model):
     __tablename__ = "users"
     __table_args__ = (
         Index("uq_users_realm_email", "realm", "email", unique=True),
-        Index("uq_users_realm_username", "realm", "username", unique=True),
+        Index("uq_users_realm_username_key", "realm", "username_key", unique=True),
         # The id of a deleted user is never given to another.
         {"sqlite_autoincrement": True},
     )
@@ -49,6 +49,8 @@ class User(Model):
     realm: Mapped[str] = mapped_column(String(255), default="", info={"null": ""})
     email: Mapped[str] = mapped_column(String(320))
     username: Mapped[str | None] = mapped_column(String(255))
+    # The username in the form in which names are compared.
+    username_key: Mapped[str | None] = mapped_column(String(255))
     password_hash: Mapped[str] = mapped_column(String(255))
     email_verified: Mapped[bool] = mapped_column(default=False)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)

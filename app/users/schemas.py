@@ -10,7 +10,7 @@ from marshmallow.exceptions import ValidationError
 
 from app.rest.fields import Schema, Text, Timestamp, not_blank
 
-from .names import LONGEST_EMAIL, normal_email
+from .names import LONGEST_EMAIL, LONGEST_USERNAME, normal_email, normal_username
 
 # Whom the document's examples register and log in.
 EXAMPLE_EMAIL: dict[str, Any] = {"format": "email", "examples": ["newcomer@example.com"]}
@@ -24,6 +24,19 @@ def _check_email(address: str) -> None:
         normal_email(address, case_sensitive=True)
     except EmailNotValidError:
         raise ValidationError("is not an email address") from None
+
+
+class Username(Text):
+    """A username in the form in which it is stored."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(LONGEST_USERNAME, **kwargs)
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+        try:
+            return normal_username(super()._deserialize(value, *args, **kwargs))
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
 
 
 class Password(fields.String):
@@ -53,7 +66,7 @@ class UserSchema(Schema):
 
     id = fields.Integer(dump_only=True)
     email = Text(LONGEST_EMAIL, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
-    username = Text(255, allow_none=True, load_default=None, validate=not_blank)
+    username = Username(allow_none=True, load_default=None, validate=not_blank)
     realm = fields.Function(
         lambda user: user.realm or None, dump_only=True, metadata={"type": ["string", "null"]}
     )

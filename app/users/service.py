@@ -48,14 +48,14 @@ def create_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
     users = [_new_user(**each) for each in items]
     try:
         for user in users:
-            _refuse_taken(user.realm, user.email, user.username)
+            _refuse_taken(user.realm, user.email, user.username_key)
             db.session.add(user)
         db.session.commit()
     except IntegrityError:
         # Somebody was faster; the look above says who has the name now.
         db.session.rollback()
         for user in users:
-            _refuse_taken(user.realm, user.email, user.username)
+            _refuse_taken(user.realm, user.email, user.username_key)
         raise
     return users
 
@@ -94,6 +94,8 @@ def update_users(
         values["email_verified"] = and_(User.email == email, User.email_verified)
         moved = _lock(*chosen, User.email != email)
         _delete_tokens(moved, keep)
+    if "username" in values:
+        values |= meaning.stored_username(values["username"])
     changed = update(User).where(*chosen).values(values).returning(User)
     try:
         users = db.session.scalars(changed, execution_options={"populate_existing": True}).all()
@@ -101,7 +103,7 @@ def update_users(
     except IntegrityError:
         db.session.rollback()
         for user in db.session.scalars(select(User).where(*chosen)).all():
-            _refuse_taken(user.realm, values.get("email"), values.get("username"), but=user.id)
+            _refuse_taken(user.realm, values.get("email"), values.get("username_key"), user.id)
         raise
     return users
 
@@ -282,8 +284,9 @@ def _new_user(
     if current_app.config["REALM_REQUIRED"] and not realm:
         raise errors.ValidationError({"realm": ["can't be blank"]})
     email, realm = meaning.stored_email(email), realm or ""
+    names = meaning.stored_username(username)
     check_password(password, email, username)
-    return User(email=email, username=username, realm=realm, password_hash=hash_password(password))
+    return User(email=email, realm=realm, password_hash=hash_password(password), **names)
 
 
 def _issue(user_id: int, ttl: float, scope: str | None) -> IssuedToken:
@@ -348,18 +351,19 @@ def _delete_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
 
 
 def _refuse_taken(
-    realm: str, email: str | None, username: str | None, but: int | None = None
+    realm: str, email: str | None, username_key: str | None, but: int | None = None
 ) -> None:
     """Raise ValidationError naming what another user of the realm already has."""
-    others = select(User.email, User.username).where(
+    others = select(User.email, User.username_key).where(
         User.realm == realm,
-        (User.email == email) | (User.username == username),
+        (User.email == email) | (User.username_key == username_key),
         User.id != (but or 0),
     )
     rows = db.session.execute(others).all()
     found = {
         "email": any(row.email == email for row in rows),
-        "username": username is not None and any(row.username == username for row in rows),
+        "username": username_key is not None
+        and any(row.username_key == username_key for row in rows),
     }
     if taken := {name: ["already exists"] for name, is_taken in found.items() if is_taken}:
         raise errors.ValidationError(taken)
