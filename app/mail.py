@@ -1,4 +1,4 @@
-"""Mails the link for a password reset: listens to the event, renders, delivers outside requests."""
+"""Mails what users must know: listens to events, renders and delivers outside requests."""
 
 import atexit
 import heapq
@@ -16,20 +16,28 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlencode, urlsplit
 
+from email_validator import EmailNotValidError, validate_email
 from flask import Flask, render_template
 
 from app.config import ConfigurationError
-from app.signals import reset_password_request
+from app.signals import email_changed, reset_password_request
 
 # Seconds: for one conversation with the server, between tries (doubling), and at shutdown.
 SERVER_TIMEOUT = 10.0
 FIRST_PAUSE = 1.0
+# Seconds that every message waits, so that no work for it slows down the answer to the request
+# that caused it: the time of an answer must not tell who gets a mail.
+HEAD_START = 0.1
 LONGEST_PAUSE = 60.0
 DRAIN_TIMEOUT = 15.0
 # Mails that wait at most; a server that is down for long must not fill the memory.
 LONGEST_QUEUE = 1000
 
+# Seconds for which a notice that asks for nothing is worth delivering.
+NOTICE_LIFETIME = 86400.0
+
 Deliver = Callable[[EmailMessage], None]
+Compose = Callable[[], EmailMessage]
 
 
 @dataclass(order=True)
@@ -40,7 +48,7 @@ class Letter:
     number: int
     deadline: float = field(compare=False)
     pause: float = field(compare=False)
-    message: EmailMessage = field(compare=False)
+    compose: Compose = field(compare=False)
 
 
 class Outbox:
@@ -55,10 +63,11 @@ class Outbox:
         self._thread: threading.Thread | None = None
         self._closing = False
 
-    def put(self, message: EmailMessage, lifetime: float) -> None:
+    def put(self, compose: Compose, lifetime: float) -> None:
         """Queue a message that is worth delivering for `lifetime` seconds; returns at once."""
         start = time.monotonic()
-        letter = Letter(start, next(self._order), start + lifetime, FIRST_PAUSE, message)
+        due, number = start + HEAD_START, next(self._order)
+        letter = Letter(due, number, start + lifetime, FIRST_PAUSE, compose)
         with self._changed:
             if len(self._waiting) >= LONGEST_QUEUE:
                 self._log.error("mail dropped: %d are waiting already", LONGEST_QUEUE)
@@ -92,7 +101,7 @@ class Outbox:
         while (letter := self._next()) is not None:
             if letter.deadline <= time.monotonic():
                 self._log.error("mail given up: it waited for longer than it is of use")
-            elif (error := self._attempt(letter.message)) is not None:
+            elif (error := self._attempt(letter.compose)) is not None:
                 self._put_back(letter, error)
 
     def _next(self) -> Letter | None:
@@ -106,9 +115,9 @@ class Outbox:
                     return heapq.heappop(self._waiting)
                 self._changed.wait(pause)
 
-    def _attempt(self, message: EmailMessage) -> Exception | None:
+    def _attempt(self, compose: Compose) -> Exception | None:
         try:
-            self._deliver(message)
+            self._deliver(compose())
         except Exception as error:
             return error
         return None
@@ -127,11 +136,12 @@ class Outbox:
 
 
 def init_app(app: Flask) -> None:
-    """Listen for this app's password resets; raise ConfigurationError for an unusable folder."""
+    """Listen for what this app mails; raise ConfigurationError for an unusable folder."""
     url = app.config["MAIL_URL"]
     deliver = _smtp_delivery(urlsplit(url)) if url else _file_delivery(app)
     app.extensions["outbox"] = Outbox(app, deliver)
     reset_password_request.connect(send_reset_link, sender=app)
+    email_changed.connect(send_email_changed, sender=app)
 
 
 def send_reset_link(app: Flask, info: dict[str, Any]) -> None:
@@ -142,22 +152,51 @@ def send_reset_link(app: Flask, info: dict[str, Any]) -> None:
         "link": f"{app.config['PUBLIC_URL']}/reset-password?{query}",
         "minutes": max(1, round(token.ttl / 60)),
     }
+    _queue(app, "reset_password", info["email"], context, token.ttl)
+
+
+def send_email_changed(app: Flask, info: dict[str, Any]) -> None:
+    """Queue the mail that tells an old address that it is one no more."""
+    _queue(app, "email_changed", info["oldEmail"], {}, NOTICE_LIFETIME)
+
+
+def _queue(app: Flask, kind: str, address: str, context: dict[str, Any], lifetime: float) -> None:
+    """Queue a message of one kind; it is rendered when it is delivered, outside the request."""
+
+    def compose() -> EmailMessage:
+        with app.app_context():
+            return _compose(app, kind, address, context)
+
+    app.extensions["outbox"].put(compose, lifetime)
+
+
+def _compose(app: Flask, kind: str, address: str, context: dict[str, Any]) -> EmailMessage:
+    """Render the templates of a kind of mail."""
     message = EmailMessage(policy=SMTP)
     message["From"] = app.config["MAIL_FROM"]
-    message["To"] = info["email"]
-    message["Subject"] = render_template("mail/reset_password/subject.txt").strip()
+    message["To"] = _with_ascii_domain(address)
+    message["Subject"] = render_template(f"mail/{kind}/subject.txt").strip()
     message["Date"] = formatdate()
     message["Message-ID"] = make_msgid(domain=urlsplit(app.config["PUBLIC_URL"]).hostname)
-    # Unwrapped, so that the link stays in one piece for every reader.
-    message.set_content(render_template("mail/reset_password/body.txt", **context), cte="8bit")
+    # Unwrapped, so that a link stays in one piece for every reader.
+    message.set_content(render_template(f"mail/{kind}/body.txt", **context), cte="8bit")
     message.add_alternative(
-        render_template("mail/reset_password/body.html", **context), subtype="html", cte="8bit"
+        render_template(f"mail/{kind}/body.html", **context), subtype="html", cte="8bit"
     )
-    app.extensions["outbox"].put(message, token.ttl)
+    return message
+
+
+def _with_ascii_domain(address: str) -> str:
+    """Return an address with its domain as DNS has it (RFC 5891), which every server takes."""
+    found = validate_email(address, check_deliverability=False, globally_deliverable=False)
+    return f"{found.local_part}@{found.ascii_domain}"
 
 
 def _is_permanent(error: Exception) -> bool:
     """Tell a refusal that asks not to be repeated (RFC 5321 4.2.1) from a passing one."""
+    # Raised for an address beyond ASCII by a server without SMTPUTF8 (RFC 6531).
+    if isinstance(error, smtplib.SMTPNotSupportedError | EmailNotValidError):
+        return True
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return all(code >= 500 for code, _ in error.recipients.values())
     refusals = (smtplib.SMTPSenderRefused, smtplib.SMTPDataError)

@@ -9,6 +9,10 @@ from flask import Flask
 # info = {"accessToken": the temporary token, with its `id`, "email": str, "user": the user}.
 reset_password_request = signal("resetPasswordRequest")
 
+# Sent when the email of a user was changed, after commit. The sender is the app; the payload is
+# info = {"oldEmail": str, "user": the user as it now is}.
+email_changed = signal("emailChanged")
+
 
 def emit(event: NamedSignal, app: Flask, **payload: Any) -> None:
     """Send an event to every receiver; one that raises is logged and stops nobody.

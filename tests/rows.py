@@ -18,6 +18,14 @@ def expire(app: Flask, token: str, ago: float = 1) -> None:
         db.session.commit()
 
 
+def make_old(app: Flask, token: str, seconds: float = 301) -> None:
+    """Make a token's login one of so many seconds ago."""
+    row = update(AccessToken).where(AccessToken.digest == sha256(token.encode()).hexdigest())
+    with app.app_context():
+        db.session.execute(row.values(created=now() - timedelta(seconds=seconds)))
+        db.session.commit()
+
+
 def count(app: Flask, model: type[Model]) -> int:
     with app.app_context():
         return db.session.scalar(select(func.count()).select_from(model))

@@ -363,3 +363,56 @@ def pauses(caplog, number):
     """Return the pauses of the first tries, from what is logged with them."""
     delays = [record.args[0] for record in caplog.records if "delayed" in record.msg]
     return delays[:number] if len(delays) >= number else None
+
+
+def test_the_old_address_is_told_of_a_new_one(mailing):
+    api = mailing()
+    token = api.login("ada@example.com")["id"]
+
+    api("PATCH", "/users/1", {"email": "eve@example.com"}, token=token)
+
+    [path] = written(api)
+    message = parse(path.read_bytes())
+    assert message["To"] == "ada@example.com"
+    assert message["Subject"] == "The email address of your account was changed"
+    for kind in ("plain", "html"):
+        content = message.get_body([kind]).get_content()
+        assert "another email address" in content
+        assert "eve@example.com" not in content
+
+
+def test_an_international_domain_is_written_as_dns_has_it(mailing):
+    port = free_port()
+    with smtp_server(port, Postbox(), enable_SMTPUTF8=False) as postbox:
+        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+        api.register("ada@straße.example")
+        request_reset(api, "ada@straße.example")
+        envelope = postbox.wait()
+
+    assert envelope.rcpt_tos == ["ada@xn--strae-oqa.example"]
+    assert parse(envelope.content)["To"] == "ada@xn--strae-oqa.example"
+
+
+def test_a_server_that_cannot_take_an_address_is_asked_once(mailing, caplog):
+    port = free_port()
+    with smtp_server(port, Postbox(), enable_SMTPUTF8=False):
+        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+        api.register("jörg@example.com")
+        request_reset(api, "jörg@example.com")
+        eventually(lambda: "mail given up: SMTPNotSupportedError" in caplog.text)
+
+    assert "mail delayed" not in caplog.text
+
+
+def test_nothing_is_rendered_before_the_answer(mailing, monkeypatch):
+    rendered = []
+    compose = mail._compose
+    monkeypatch.setattr(mail, "HEAD_START", 3600.0)
+    monkeypatch.setattr(mail, "_compose", lambda *given: rendered.append(1) or compose(*given))
+    api = mailing()
+
+    request_reset(api)
+    before = list(rendered)
+
+    assert len(written(api)) == 1
+    assert (before, rendered) == ([], [1])

@@ -1,5 +1,7 @@
 """Hash and verify passwords, and say which ones are good enough."""
 
+import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
@@ -13,13 +15,19 @@ from app.errors import ValidationError
 
 # bcrypt reads no further; longer passwords were never set with it.
 BCRYPT_LONGEST = 72
+BCRYPT = ("$2a$", "$2b$", "$2y$")
+# Method and cost, which together say how long a verification takes.
+SCHEME = re.compile(
+    r"\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$|\$2[aby]\$\d\d\$|(?:scrypt|pbkdf2):[^$]+\$"
+)
 
 
 def init_app(app: Flask) -> None:
     """Prepare the hasher, and a hash that fits no password for users who do not exist."""
     hasher = PasswordHasher(**app.config["PASSWORD_HASH"])
     app.extensions["password_hasher"] = hasher
-    app.extensions["password_decoy"] = hasher.hash("nobody's password")
+    decoy = hasher.hash("nobody's password")
+    app.extensions["password_decoy"] = {scheme_of(decoy): decoy}
 
 
 def hash_password(password: str) -> str:
@@ -28,15 +36,41 @@ def hash_password(password: str) -> str:
     return hasher.hash(_as_bytes(password))
 
 
-def verify_password(stored: str | None, password: object) -> bool:
-    """Compare a password with a stored hash, with the same work when there is none of either.
+def verify_password(stored: str, password: str) -> bool:
+    """Compare a password with a stored hash of Argon2, bcrypt or Werkzeug."""
+    attempt = _as_bytes(password)
+    try:
+        if stored.startswith("$argon2"):
+            hasher: PasswordHasher = current_app.extensions["password_hasher"]
+            return hasher.verify(stored, attempt)
+        if stored.startswith(BCRYPT):
+            # Cut off for bcrypt, which refuses more, so that a long password costs the same.
+            matches = bcrypt.checkpw(attempt[:BCRYPT_LONGEST], stored.encode())
+            return matches and len(attempt) <= BCRYPT_LONGEST
+        return check_password_hash(stored, password)
+    except (VerificationError, InvalidHashError, ValueError):
+        return False
 
-    Understands Argon2, bcrypt and Werkzeug's hashes.
+
+def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]) -> bool:
+    """Compare a password with a user's hash, with the same work whoever the user is, if anybody.
+
+    That is one verification for each scheme in `decoys`, which maps schemes to a hash of theirs;
+    the user's own hash takes the place of the one of its scheme.
     """
-    real = stored is not None and isinstance(password, str)
     attempt = password if isinstance(password, str) else ""
-    matches = _matches(stored or current_app.extensions["password_decoy"], attempt)
-    return matches and real
+    own = scheme_of(stored or "")
+    hashes = {**current_app.extensions["password_decoy"], **decoys}
+    if stored is not None and own is not None:
+        hashes[own] = stored
+    matches = {scheme: verify_password(each, attempt) for scheme, each in hashes.items()}
+    return stored is not None and isinstance(password, str) and matches.get(own, False)
+
+
+def scheme_of(stored: str) -> str | None:
+    """Return the method and the cost that a hash begins with; None if it is no known hash."""
+    found = SCHEME.match(stored)
+    return found[0] if found else None
 
 
 def needs_rehash(stored: str) -> bool:
@@ -80,19 +114,6 @@ def _common_passwords() -> frozenset[str]:
     """Read the list when it is first needed: it is large, and most processes never need it."""
     lists = import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS
     return frozenset(lists["passwords"])
-
-
-def _matches(stored: str, password: str) -> bool:
-    attempt = _as_bytes(password)
-    try:
-        if stored.startswith("$argon2"):
-            hasher: PasswordHasher = current_app.extensions["password_hasher"]
-            return hasher.verify(stored, attempt)
-        if stored.startswith(("$2a$", "$2b$", "$2y$")):
-            return len(attempt) <= BCRYPT_LONGEST and bcrypt.checkpw(attempt, stored.encode())
-        return check_password_hash(stored, password)
-    except (VerificationError, InvalidHashError, ValueError):
-        return False
 
 
 def _as_bytes(password: str) -> bytes:

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flask import g
 from sqlalchemy import ColumnElement
 
+from app.access.policy import require_session, session_token
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, EXECUTE, OWNER, READ, WRITE, Rule, allow
+from app.errors import ValidationError
 from app.rest.resource import Relation, Resource
 
 from . import service
@@ -47,9 +48,18 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
 
 
 def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Sequence[User]:
-    """Change users; the caller's own session outlives a change of email."""
-    token = g.access_token
-    return service.update_users(conditions, values, keep=token.digest if token else None)
+    """Change users; a new email takes the caller's password, and the caller's session outlives it.
+
+    Raises what `service.update_users` and `service.confirm_caller` do.
+    """
+    chosen, token = list(conditions), session_token()
+    password = values.pop("password", None)
+    confirmed = "email" in values and service.changes_email(chosen, values["email"])
+    if confirmed:
+        service.confirm_caller(require_session().digest, password)
+    elif password is not None:
+        raise ValidationError({"password": ["is taken with a new email only"]})
+    return service.update_users(chosen, values, token.digest if token else None, confirmed)
 
 
 users = Resource(

@@ -48,9 +48,15 @@ class Password(fields.String):
         "invalid": "must be a string",
     }
 
-    def __init__(self, example: str = EXAMPLE_PASSWORD, is_new: bool = True, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        example: str = EXAMPLE_PASSWORD,
+        is_new: bool = True,
+        required: bool = True,
+        **kwargs: Any,
+    ) -> None:
         metadata = {"format": "password", "examples": [example]}
-        super().__init__(required=True, load_only=True, metadata=metadata, **kwargs)
+        super().__init__(required=required, load_only=True, metadata=metadata, **kwargs)
         self.is_new = is_new
 
     def keywords(self, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,6 +78,8 @@ class UserSchema(Schema):
     )
     emailVerified = fields.Boolean(attribute="email_verified", dump_only=True)  # noqa: N815
     created = Timestamp(dump_only=True)
+    # The caller's, which goes with a new email alone.
+    password = Password(is_new=False, required=False)
 
 
 class RegistrationSchema(UserSchema):

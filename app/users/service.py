@@ -2,26 +2,29 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from email_validator import EmailNotValidError
 from flask import Flask, current_app
-from sqlalchemy import ColumnElement, CursorResult, and_, delete, select, update
+from sqlalchemy import ColumnElement, CursorResult, and_, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.dml import Delete, Update
 
 from app import errors
 from app.extensions import db, now
-from app.signals import emit, reset_password_request
+from app.signals import email_changed, emit, reset_password_request
 
 from . import credentials as meaning
 from .models import HANDLE, RESET_SCOPE, AccessToken, User, new_token, token_digest
 from .names import normal_email
-from .passwords import check_password, hash_password, needs_rehash, verify_password
+from .passwords import check_password, hash_password, needs_rehash, verify_login, verify_password
+from .schemes import stored_schemes
 
 # Rows that one statement of a purge removes, so that it never locks for long.
 PURGE_BATCH = 1000
+# Seconds for which a login counts as the password just given.
+RECENT_SESSION = 300
 
 
 @dataclass(frozen=True)
@@ -80,20 +83,54 @@ def list_users() -> list[User]:
     return list(db.session.scalars(select(User).order_by(User.id)))
 
 
+def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:
+    """Tell whether a user that fulfils the conditions has another email."""
+    other = select(User.id).where(*conditions, User.email != meaning.stored_email(email))
+    found = db.session.scalar(other.limit(1)) is not None
+    db.session.commit()
+    return found
+
+
+def confirm_caller(digest: str, password: str | None) -> None:
+    """Make sure that the session with this digest is its user's: by its age or the password.
+
+    A stolen token must not be enough to take an account over. Raises ValidationError for a
+    missing password, InvalidPassword for a wrong one.
+    """
+    session = select(AccessToken.created, User.password_hash).join(User)
+    row = db.session.execute(session.where(AccessToken.digest == digest)).first()
+    db.session.commit()
+    if row is not None and row.created > now() - timedelta(seconds=RECENT_SESSION):
+        return
+    if password is None:
+        raise errors.ValidationError({"password": ["is needed for a new email"]})
+    if row is None or not verify_password(row.password_hash, password):
+        raise errors.InvalidPassword()
+
+
 def update_users(
-    conditions: Iterable[ColumnElement[bool]], changes: Mapping[str, Any], keep: str | None = None
+    conditions: Iterable[ColumnElement[bool]],
+    changes: Mapping[str, Any],
+    keep: str | None = None,
+    confirmed: bool = True,
 ) -> Sequence[User]:
     """Change the users that fulfil the conditions; return them as they now are.
 
-    A new email is not verified, and ends all tokens but the one with digest `keep`. Raises
-    ValidationError for a name that is taken.
+    A new email is not verified, ends all tokens but the one with digest `keep`, and is told to
+    the old one. Unless the caller is `confirmed`, only users that have the email already are
+    changed. Raises ValidationError for a name that is taken.
     """
     chosen, values = list(conditions), dict(changes)
+    moved: dict[int, str] = {}
     if "email" in values:
         email = values["email"] = meaning.stored_email(values["email"])
         values["email_verified"] = and_(User.email == email, User.email_verified)
-        moved = _lock(*chosen, User.email != email)
-        _delete_tokens(moved, keep)
+        if not confirmed:
+            # Part of the statement, since the email may have been changed a moment ago.
+            chosen.append(User.email == email)
+        _lock(*chosen, User.email != email)
+        moved = _old_emails(chosen, email)
+        _delete_tokens(list(moved), keep)
     if "username" in values:
         values |= meaning.stored_username(values["username"])
     changed = update(User).where(*chosen).values(values).returning(User)
@@ -105,6 +142,9 @@ def update_users(
         for user in db.session.scalars(select(User).where(*chosen)).all():
             _refuse_taken(user.realm, values.get("email"), values.get("username_key"), user.id)
         raise
+    for user in users:
+        if user.id in moved:
+            emit(email_changed, _app(), info={"oldEmail": moved[user.id], "user": user})
     return users
 
 
@@ -129,10 +169,11 @@ def login(
         select(User).where(getattr(User, name) == value, User.realm == realm),
         execution_options={"populate_existing": True},
     )
+    schemes = stored_schemes()
     # Nothing is held in the database while the hash is computed.
     db.session.commit()
     password = credentials.get("password")
-    if not verify_password(user.password_hash if user else None, password) or user is None:
+    if not verify_login(user.password_hash if user else None, password, schemes) or user is None:
         raise errors.LoginFailed()
     token = _open_session(user, ttl)
     if needs_rehash(user.password_hash):
@@ -211,16 +252,10 @@ def request_password_reset(email: object, realm: object = None) -> None:
     except EmailNotValidError:
         raise errors.InvalidEmail() from None
     user = find_user(email, realm)
-    if user is None:
-        return
-    token = _issue(user.id, current_app.config["RESET_TOKEN_TTL"], RESET_SCOPE)
-    db.session.commit()
-    app = cast("Flask", current_app._get_current_object())  # type: ignore[attr-defined]
-    emit(
-        reset_password_request,
-        app,
-        info={"accessToken": token, "email": user.email, "user": user},
-    )
+    token = _issue_reset(user)
+    if user is not None and token is not None:
+        info = {"accessToken": token, "email": user.email, "user": user}
+        emit(reset_password_request, _app(), info=info)
 
 
 def check_reset_token(digest: str) -> User:
@@ -296,6 +331,26 @@ def _issue(user_id: int, ttl: float, scope: str | None) -> IssuedToken:
     return IssuedToken(value, row.ttl, row.created, user_id)
 
 
+def _issue_reset(user: User | None) -> IssuedToken | None:
+    """Store a reset token; for nobody, store one of no use and take it back, which costs the same.
+
+    Else the time of the answer tells which addresses are known.
+    """
+    value, ttl = new_token(), current_app.config["RESET_TOKEN_TTL"]
+    anybody = select(func.min(User.id)).scalar_subquery()
+    row = AccessToken.issue(value, user.id if user else anybody, ttl, RESET_SCOPE)
+    db.session.add(row)
+    try:
+        db.session.flush()
+    except IntegrityError:
+        # The user was deleted meanwhile, or there are no users at all.
+        db.session.rollback()
+        return None
+    _run(delete(AccessToken).where(AccessToken.digest == ("" if user else row.digest)))
+    db.session.commit()
+    return IssuedToken(value, ttl, row.created, user.id) if user else None
+
+
 def _open_session(user: User, ttl: float) -> IssuedToken:
     """Store a token for a user whose password was just verified, if it is still that password.
 
@@ -329,6 +384,16 @@ def _replace_hash(user: User, new_hash: str) -> int:
         .values(password_hash=new_hash)
         .execution_options(synchronize_session=False)
     )
+
+
+def _old_emails(chosen: Iterable[ColumnElement[bool]], email: str) -> dict[int, str]:
+    """Return the ids and emails of the chosen users that have another email."""
+    others = select(User.id, User.email).where(*chosen, User.email != email)
+    return {row.id: row.email for row in db.session.execute(others)}
+
+
+def _app() -> Flask:
+    return cast("Flask", current_app._get_current_object())  # type: ignore[attr-defined]
 
 
 def _live_reset() -> tuple[Any, ...]:

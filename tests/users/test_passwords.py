@@ -7,6 +7,7 @@ import pytest
 from argon2 import PasswordHasher, Type, extract_parameters
 from werkzeug.security import generate_password_hash
 
+from app.users import passwords, schemes
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD, Api
 from tests.rows import store_hash, stored_hash
@@ -180,3 +181,71 @@ def test_a_broken_hash_fits_no_password(app, api, broken):
     response = api("POST", "/users/login", {"email": "ada@example.com", "password": PASSWORD})
 
     assert refusal(response) == (401, "LOGIN_FAILED")
+
+
+def imported_hashes():
+    """A hash of each scheme that other services leave behind, and two costs of one of them."""
+    salts = [bcrypt.gensalt(rounds) for rounds in (4, 5)]
+    return {
+        "bcrypt": bcrypt.hashpw(PASSWORD.encode(), salts[0]).decode(),
+        "costlier": bcrypt.hashpw(PASSWORD.encode(), salts[1]).decode(),
+        "scrypt": generate_password_hash(PASSWORD, "scrypt:1024:8:1"),
+        "pbkdf2": generate_password_hash(PASSWORD, "pbkdf2:sha256:1"),
+        "argon2": PasswordHasher(time_cost=2, memory_cost=8, parallelism=1).hash(PASSWORD),
+    }
+
+
+def test_every_failed_login_verifies_once_for_each_stored_scheme(app, api, monkeypatch):
+    api.register("ada@example.com")
+    hashes = imported_hashes()
+    for name, each in hashes.items():
+        api.register(f"{name}@example.com")
+        store_hash(app, each, f"{name}@example.com")
+    work = []
+    verify = passwords.verify_password
+
+    def counted(stored, password):
+        work.append((passwords.scheme_of(stored), len(password)))
+        return verify(stored, password)
+
+    monkeypatch.setattr(passwords, "verify_password", counted)
+    for attempt in ("wrong", "x" * 73, "x" * 50_000):
+        seen = set()
+        for name in ("ada", "nobody", *hashes):
+            work.clear()
+            credentials = {"email": f"{name}@example.com", "password": attempt}
+            assert refusal(api("POST", "/users/login", credentials)) == (401, "LOGIN_FAILED")
+            seen.add(tuple(work))
+        assert len(seen) == 1
+        assert len(work) == len(hashes) + 1
+        assert {length for _, length in work} == {len(attempt)}
+
+
+def test_bcrypt_works_as_hard_for_a_password_that_it_cannot_hold(app, api, monkeypatch):
+    api.register()
+    store_hash(app, imported_hashes()["bcrypt"])
+    lengths = []
+    check = bcrypt.checkpw
+    monkeypatch.setattr(
+        bcrypt, "checkpw", lambda given, stored: lengths.append(len(given)) or check(given, stored)
+    )
+
+    assert login_status(api, "x" * 73) == 401
+    assert lengths == [72]
+
+
+def test_the_stored_schemes_are_looked_up_once_a_minute(app, api, monkeypatch):
+    api.register()
+    found = []
+    find = schemes._find
+    monkeypatch.setattr(schemes, "_find", lambda method: found.append(method) or find(method))
+
+    for _ in range(3):
+        login_status(api, "wrong")
+    assert len(found) == len(schemes.METHODS)
+
+    monkeypatch.setattr(schemes, "LIFETIME", 0)
+    app.extensions.pop("schemes")
+    for _ in range(2):
+        login_status(api, "wrong")
+    assert len(found) == 3 * len(schemes.METHODS)

@@ -1,7 +1,11 @@
 """POST /users/reset and POST /users/reset-password."""
 
-import pytest
+from contextlib import contextmanager
 
+import pytest
+from sqlalchemy import event
+
+from app.extensions import db
 from app.users.models import AccessToken
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
@@ -210,3 +214,45 @@ def login_status(api, password):
     if response.status_code == 200:
         api.secrets.append(response.json["id"])
     return response.status_code
+
+
+def test_known_and_unknown_addresses_make_the_same_work(app, api, token):
+    work = {}
+    for email in ("ada@example.com", "eve@example.com"):
+        work[email] = []
+        with statements(app, work[email]):
+            api("POST", "/users/reset", {"email": email})
+
+    known, unknown = ([text.split()[:2] for text in each] for each in work.values())
+    assert known == unknown
+    assert ["INSERT", "INTO"] in known
+    assert known[-1] == ["COMMIT"]
+    assert count(app, AccessToken) == 2
+
+
+def test_an_address_is_unknown_when_there_is_no_user_at_all(app, api):
+    response = api("POST", "/users/reset", {"email": "eve@example.com"})
+
+    assert (response.status_code, response.json) == (200, {})
+    assert count(app, AccessToken) == 0
+
+
+@contextmanager
+def statements(app, sent):
+    """Note what is sent to the database, commits and rollbacks as well."""
+
+    def note(connection, cursor, statement, *more):
+        sent.append(statement)
+
+    hooks = {
+        "before_cursor_execute": note,
+        "commit": lambda connection: sent.append("COMMIT"),
+        "rollback": lambda connection: sent.append("ROLLBACK"),
+    }
+    with app.app_context():
+        engine = db.engine
+    for name, hook in hooks.items():
+        event.listen(engine, name, hook)
+    yield
+    for name, hook in hooks.items():
+        event.remove(engine, name, hook)
