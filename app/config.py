@@ -39,6 +39,12 @@ def _check_mail_url(value: str) -> None:
         raise ValidationError("must look like smtp://user:password@host:587?starttls=1")
 
 
+def _check_database_url(value: str) -> None:
+    """Refuse an address whose password would be taken for its host, and shown as such."""
+    if not value.startswith("sqlite") and value.count("@") > 1:
+        raise ValidationError("an @ in a user name, password or option must be written %40")
+
+
 def _check_sender(value: str) -> None:
     if not value.isprintable() or "@" not in parseaddr(value)[1]:
         raise ValidationError("must look like Ostiary <no-reply@example.com>")
@@ -129,12 +135,26 @@ class SettingsSchema(Schema):
     # False: no page at /explorer. The OpenAPI document, which is for tools, stays.
     EXPLORER_ENABLED = fields.Boolean(load_default=True)
     # The database; the environment calls it DATABASE_URL. A relative path is in instance/.
-    SQLALCHEMY_DATABASE_URI = fields.String(load_default="sqlite:///ostiary.sqlite")
-    # Passed to SQLAlchemy's create_engine, such as {"pool_size": 10}.
+    SQLALCHEMY_DATABASE_URI = fields.String(
+        load_default="sqlite:///ostiary.sqlite", validate=_check_database_url
+    )
+    # Passed to SQLAlchemy's create_engine, over our defaults, such as {"pool_size": 10}.
     SQLALCHEMY_ENGINE_OPTIONS = fields.Dict(keys=fields.String(), load_default=dict)
     # Seconds that one database statement may take.
     STATEMENT_TIMEOUT = fields.Float(
         load_default=5.0, validate=validate.Range(min=0, min_inclusive=False)
+    )
+    # Seconds in which a request must have come whole, and its answer must have been taken. Requests
+    # are small; Apache's mod_reqtimeout gives a head and a body 20 seconds each.
+    REQUEST_TIMEOUT = fields.Float(
+        load_default=10.0, validate=validate.Range(min=0, min_inclusive=False)
+    )
+    # Requests that one process answers at once, each with a database connection. Set it in the
+    # environment, which calls it THREADS: gunicorn reads it there too.
+    THREADS = fields.Integer(load_default=8, validate=positive)
+    # Calls of public data sources that one process makes at once. None: half of THREADS.
+    DATA_SOURCE_CALLS = fields.Integer(
+        strict=True, load_default=None, allow_none=True, validate=positive
     )
 
 
@@ -184,6 +204,8 @@ def _read_environment(given: Config) -> None:
         raise ConfigurationError(
             "the APP_* environment sets a value and, with __, something inside it"
         ) from error
+    if threads := os.environ.get("THREADS"):
+        given["THREADS"] = threads
     if url := os.environ.get("DATABASE_URL"):
         scheme, separator, rest = url.partition("://")
         if scheme in {"postgres", "postgresql"}:

@@ -6,7 +6,7 @@ from typing import Any
 
 import marshmallow
 from flask import Flask, Response, current_app, jsonify, request
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError, TimeoutError
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
@@ -15,6 +15,11 @@ Problems = dict[str, list[str]]
 MAX_QUOTED = 100
 # Problems that one error names.
 MAX_PROBLEMS = 50
+# Seconds after which somebody who got 503 may ask again.
+RETRY_AFTER = 5
+# A statement that took too long, or waited for a lock too long: PostgreSQL's query_canceled and
+# lock_not_available, and what SQLite calls the same.
+DATABASE_TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
 
 
 def quote(value: object) -> str:
@@ -141,13 +146,6 @@ class TooDeep(exceptions.BadRequest):
     error_code = "QUERY_TOO_DEEP"
 
 
-class DatabaseTimeout(exceptions.ServiceUnavailable):
-    """The database took longer for a statement than STATEMENT_TIMEOUT allows."""
-
-    error_code = "DATABASE_TIMEOUT"
-    description = "The database did not answer in time."
-
-
 class RemoteError(exceptions.BadGateway):
     """A data source's remote service failed; says with which status, and nothing it said."""
 
@@ -166,6 +164,26 @@ class RemoteTimeout(exceptions.GatewayTimeout):
 
     error_code = "REMOTE_TIMEOUT"
     description = "The remote service did not answer in time."
+
+
+class TooManyCalls(exceptions.ServiceUnavailable):
+    """As many calls of data sources as may be are under way."""
+
+    error_code = "TOO_MANY_CALLS"
+    description = "Too many calls of remote services are under way."
+
+    def __init__(self) -> None:
+        super().__init__(retry_after=RETRY_AFTER)
+
+
+class DatabaseTimeout(exceptions.ServiceUnavailable):
+    """The database did not answer in time."""
+
+    error_code = "DATABASE_TIMEOUT"
+    description = "The database did not answer in time."
+
+    def __init__(self) -> None:
+        super().__init__(retry_after=RETRY_AFTER)
 
 
 class ValidationError(exceptions.UnprocessableEntity):
@@ -202,17 +220,30 @@ STATUS_CODES = {413: "PAYLOAD_TOO_LARGE"}
 
 def init_app(app: Flask) -> None:
     """Send every error of the app through the one shape."""
+    app.log_exception = _log_exception  # type: ignore[method-assign]
     app.register_error_handler(HTTPException, render)
     app.register_error_handler(marshmallow.ValidationError, _refuse_fields)
     app.register_error_handler(IntegrityError, _refuse_conflict)
     app.register_error_handler(DataError, _refuse_value)
-    app.register_error_handler(OperationalError, _report_database)
+    app.register_error_handler(SQLAlchemyError, _report_database)
 
 
 def render(error: HTTPException) -> Response:
     """Answer with `{"status", "message", "error": {...}}`, keeping the error's own headers."""
+    response = jsonify(error_body(error, _reason(error)))
+    response.status_code = error.code or 500
+    response.headers.extend(
+        {name: value for name, value in error.get_headers() if name != "Content-Type"}
+    )
+    if response.status_code == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def error_body(error: HTTPException, reason: str | None = None) -> dict[str, Any]:
+    """Return the one shape of errors; the reason is the error's own unless another is given."""
     status = error.code or 500
-    message = _message(error, status)
+    message = reason or _message(error, status)
     inner = {
         "statusCode": status,
         "name": getattr(error, "error_name", error.name.replace(" ", "")),
@@ -221,14 +252,7 @@ def render(error: HTTPException) -> Response:
         "details": getattr(error, "details", None),
     }
     inner = {name: value for name, value in inner.items() if value is not None}
-    response = jsonify({"status": status, "message": message, "error": inner})
-    response.status_code = status
-    response.headers.extend(
-        {name: value for name, value in error.get_headers() if name != "Content-Type"}
-    )
-    if status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
-    return response
+    return {"status": status, "message": message, "error": inner}
 
 
 def _code(error: HTTPException, status: int) -> str | None:
@@ -246,6 +270,13 @@ def _message(error: HTTPException, status: int) -> str:
     if error is request.routing_exception and status == 404:
         return f"There is no method to handle {request.method} {quote(request.path)}"
     return error.description or error.name
+
+
+def _reason(error: HTTPException) -> str | None:
+    """Say which request no route is for."""
+    if error is request.routing_exception and error.code == 404:
+        return f"There is no method to handle {request.method} {quote(request.path)}"
+    return None
 
 
 def fields_error(error: marshmallow.ValidationError) -> ValidationError:
@@ -276,9 +307,22 @@ def _refuse_value(error: DataError) -> Response:
     return render(exceptions.BadRequest("A value is outside of what its column holds."))
 
 
-def _report_database(error: OperationalError) -> Response:
-    if getattr(error.orig, "sqlite_errorname", None) == "SQLITE_INTERRUPT":
-        current_app.logger.error("a database statement took longer than STATEMENT_TIMEOUT")
+def _log_exception(exc_info: Any) -> None:
+    """Log an unexpected error without the request's path, which may quote a token."""
+    current_app.logger.error("failed to answer %s", request.endpoint, exc_info=exc_info)
+
+
+def _report_database(error: SQLAlchemyError) -> Response:
+    """Log the kind of failure alone: its text may quote values."""
+    state = _database_state(error)
+    current_app.logger.error("the database failed: %s %s", type(error).__name__, state or "")
+    if isinstance(error, TimeoutError) or state in DATABASE_TIMEOUTS:
         return render(DatabaseTimeout())
-    current_app.logger.error("the database failed: %s", type(error.orig).__name__)
-    return render(exceptions.ServiceUnavailable())
+    return render(exceptions.ServiceUnavailable(retry_after=RETRY_AFTER))
+
+
+def _database_state(error: SQLAlchemyError) -> str | None:
+    """Return PostgreSQL's SQLSTATE or SQLite's name for what went wrong."""
+    cause = getattr(error, "orig", None)
+    state: str | None = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
+    return state

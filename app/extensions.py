@@ -1,4 +1,4 @@
-"""The database: session, base class, column types, time. Imports nothing of ours."""
+"""The database: session, base class, column types, time."""
 
 import math
 import sqlite3
@@ -13,6 +13,8 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Engine, Integer, MetaData, event
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
+
+from app.engine import engine_options, prepare_engine
 
 
 class Base(DeclarativeBase):
@@ -75,9 +77,11 @@ STEPS_BETWEEN_CHECKS = 10_000
 
 def init_app(app: Flask) -> None:
     """Connect the app to its database and its migrations."""
+    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():
+        prepare_engine(db.engine, app.logger)
         event.listen(db.engine, "connect", _prepare_sqlite)
         if db.engine.dialect.name == "sqlite":
             _limit_statements(db.engine, app.config["STATEMENT_TIMEOUT"])

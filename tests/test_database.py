@@ -1,15 +1,22 @@
 """What the database stores, and what it takes care of by itself."""
 
+import os
+import re
+import socket
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
 
 import pytest
-from sqlalchemy import create_engine, select, text
-from sqlalchemy.exc import IntegrityError, StatementError
+from sqlalchemy import create_engine, make_url, select, text
+from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
+from app.config import ConfigurationError
+from app.engine import POOL_OVERFLOW
 from app.extensions import db, now
+from app.factory import create_app
 from app.todos.models import Todo
 from app.users.models import AccessToken, User
+from tests.conftest import PASSWORD, connected, migrate
 from tests.rows import count
 
 
@@ -148,20 +155,142 @@ def test_no_request_leaves_a_connection_checked_out(app, api, token):
 
 
 def test_a_database_that_fails_is_503_without_detail(app, api, database_url, token, caplog):
-    engine = create_engine(database_url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        if database_url.startswith("sqlite"):
-            connection.execute(text("ALTER TABLE access_tokens RENAME TO gone"))
-        else:
-            end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != "
+    with connected(database_url) as connection:
+        connection.execute(text("ALTER TABLE access_tokens RENAME TO gone"))
+
+    response = api("GET", "/users/1", token=token)
+
+    with connected(database_url) as connection:
+        connection.execute(text("ALTER TABLE gone RENAME TO access_tokens"))
+    assert response.status_code == 503
+    assert response.headers["Retry-After"] == "5"
+    assert set(response.json["error"]) == {"statusCode", "name", "message"}
+    [line] = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+    assert re.fullmatch(r"the database failed: \w+Error (42P01|SQLITE_ERROR)", line)
+    assert api("GET", "/users/1", token=token).status_code == 200
+
+
+def with_options(url, options):
+    changed = make_url(url).update_query_dict({"options": options})
+    return changed.render_as_string(hide_password=False)
+
+
+READ_ONLY = "-c default_transaction_read_only=on"
+only_postgres = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+
+
+@only_postgres
+def test_connections_that_the_server_ended_are_replaced(app, api, token, database_url):
+    end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid != "
+    for _ in range(3):
+        with connected(database_url) as connection:
             connection.execute(text(f"{end} pg_backend_pid() AND datname IS NOT NULL"))
 
-        response = api("GET", "/users/1", token=token)
+        assert api("GET", "/users/1", token=token).status_code == 200
 
-        if database_url.startswith("sqlite"):
-            connection.execute(text("ALTER TABLE gone RENAME TO access_tokens"))
-    engine.dispose()
+
+@only_postgres
+def test_a_read_only_database_is_503_and_logs_no_value(make_app, database_url, caplog):
+    client = make_app(SQLALCHEMY_DATABASE_URI=with_options(database_url, READ_ONLY)).test_client()
+
+    response = client.post("/api/users", json={"email": "bob@example.com", "password": PASSWORD})
+
     assert response.status_code == 503
-    assert set(response.json["error"]) == {"statusCode", "name", "message"}
-    assert "the database failed" in caplog.text
-    assert api("GET", "/users/1", token=token).status_code == 200
+    assert response.headers["Retry-After"] == "5"
+    assert "the database failed: InternalError 25006" in caplog.text
+    assert "bob@example.com" not in caplog.text
+    assert "INSERT" not in caplog.text
+
+
+def test_errors_hide_the_values_of_statements(context):
+    with pytest.raises(DBAPIError) as caught:
+        db.session.execute(text("SELECT * FROM nowhere WHERE x = :x"), {"x": PASSWORD})
+
+    assert PASSWORD not in str(caught.value)
+    db.session.rollback()
+
+
+@only_postgres
+def test_a_locked_table_is_503_within_the_time_out(make_app, api, token, database_url):
+    client = make_app(STATEMENT_TIMEOUT=0.2).test_client()
+    engine = create_engine(database_url)
+    with engine.connect() as connection:
+        connection.execute(text("LOCK TABLE todos IN ACCESS EXCLUSIVE MODE"))
+        response = client.get("/api/todos", headers={"Authorization": token})
+    engine.dispose()
+
+    assert response.status_code == 503
+    assert response.json["error"]["code"] == "DATABASE_TIMEOUT"
+    assert response.headers["Retry-After"] == "5"
+    assert client.get("/api/todos", headers={"Authorization": token}).status_code == 200
+
+
+def test_a_pool_without_a_free_connection_is_503(make_app, token):
+    app = make_app(THREADS=1, STATEMENT_TIMEOUT=0.2)
+    with app.app_context():
+        held = [db.engine.connect() for _ in range(1 + POOL_OVERFLOW)]
+
+    response = app.test_client().get("/api/todos", headers={"Authorization": token})
+    for connection in held:
+        connection.close()
+
+    assert response.status_code == 503
+    assert response.json["error"]["code"] == "DATABASE_TIMEOUT"
+
+
+@only_postgres
+def test_the_address_and_the_settings_beat_our_time_outs(make_app, database_url):
+    url = with_options(database_url, "-c statement_timeout=1234 -c work_mem=5MB")
+    given = {"pool_size": 3, "connect_args": {"application_name": "doors"}}
+    app = make_app(SQLALCHEMY_DATABASE_URI=url, SQLALCHEMY_ENGINE_OPTIONS=given)
+
+    with app.app_context(), db.engine.connect() as connection:
+        found = {
+            name: connection.scalar(text(f"SHOW {name}"))
+            for name in ("statement_timeout", "lock_timeout", "work_mem", "application_name")
+        }
+        size = db.engine.pool.size()
+
+    assert found == {
+        "statement_timeout": "1234ms",
+        "lock_timeout": "5s",
+        "work_mem": "5MB",
+        "application_name": "doors",
+    }
+    assert size == 3
+
+
+def test_a_server_that_does_not_answer_is_left_alone_in_time(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        url = f"postgresql+psycopg://ada@127.0.0.1:{port}/x?connect_timeout=2"
+
+        with pytest.raises(ConfigurationError, match="timeout"):
+            create_app({"SQLALCHEMY_DATABASE_URI": url, "MAIL_FOLDER": str(tmp_path)})
+
+
+def test_a_sqlite_file_is_its_owners_alone(tmp_path):
+    path = tmp_path / "new.sqlite"
+    before = os.umask(0)
+    try:
+        migrate(f"sqlite:///{path}", tmp_path)
+        app = create_app({"SQLALCHEMY_DATABASE_URI": f"sqlite:///{path}"})
+        with app.app_context(), db.engine.begin() as connection:
+            connection.execute(text("DELETE FROM users"))
+            modes = {each.name: each.stat().st_mode & 0o777 for each in tmp_path.glob("new.*")}
+    finally:
+        os.umask(before)
+    with app.app_context():
+        db.engine.dispose()
+
+    assert modes == {"new.sqlite": 0o600, "new.sqlite-wal": 0o600, "new.sqlite-shm": 0o600}
+
+
+def test_a_sqlite_file_that_others_may_read_is_told_of_and_left(sqlite_url, tmp_path, caplog):
+    path = tmp_path / "ostiary.sqlite"
+    path.chmod(0o644)
+
+    create_app({"SQLALCHEMY_DATABASE_URI": sqlite_url, "MAIL_FOLDER": str(tmp_path)})
+
+    assert f"{path} is open to other users (mode 644)" in caplog.text
+    assert path.stat().st_mode & 0o777 == 0o644

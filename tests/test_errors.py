@@ -28,7 +28,7 @@ def failing(app, error, path="/failing"):
     """Let a path of the app fail."""
 
     @app.get(path)
-    def fail():
+    def fail(**_arguments):
         raise error
 
 
@@ -78,6 +78,15 @@ def test_an_unexpected_error_says_nothing_and_is_logged(lenient, caplog, error):
         },
     }
     assert type(error).__name__ in caplog.text
+
+
+def test_an_unexpected_error_is_logged_without_its_path(lenient, caplog):
+    failing(lenient, ValueError, "/failing/<path:rest>")
+
+    lenient.test_client().get("/failing/x%3Faccess_token=planted?access_token=planted")
+
+    assert "failed to answer fail" in caplog.text
+    assert "planted" not in caplog.text
 
 
 def test_an_unexpected_error_has_the_headers_too(lenient):

@@ -129,3 +129,20 @@ def test_usernames_that_would_be_the_same_stop_the_migration(empty):
     assert version() == "0001"
     assert "username_key" not in {each["name"] for each in inspect(db.engine).get_columns("users")}
     downgrade(revision="base")
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_migration_may_take_longer_than_a_request(empty):
+    def dawdle(connection, _cursor, statement, *_):
+        if "CREATE TABLE todos" in statement:
+            connection.connection.cursor().execute("SELECT pg_sleep(0.2)")
+
+    url = empty.config["SQLALCHEMY_DATABASE_URI"]
+    app = create_app({"SQLALCHEMY_DATABASE_URI": url, "STATEMENT_TIMEOUT": 0.1})
+    with app.app_context():
+        db.event.listen(db.engine, "after_cursor_execute", dawdle)
+        upgrade()
+        found = tables()
+        db.engine.dispose()
+
+    assert found >= TABLES

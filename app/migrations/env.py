@@ -3,6 +3,7 @@
 import click
 from alembic import context
 from flask import current_app
+from sqlalchemy import Connection
 
 from app.extensions import db
 
@@ -11,6 +12,7 @@ def run() -> None:
     """Run the migrations, and say where the database stands afterwards."""
     applied: list[str] = []
     with db.engine.connect() as connection:
+        _lift_time_out(connection)
         context.configure(
             connection=connection,
             target_metadata=db.metadata,
@@ -21,6 +23,17 @@ def run() -> None:
             context.run_migrations()
     if applied:
         click.echo(f"Migrated the database to {applied[-1]}.")
+
+
+def _lift_time_out(connection: Connection) -> None:
+    """Let a migration take its time, on a connection of its own; it still waits briefly for locks.
+
+    Otherwise every request would wait behind a migration that waits for a lock.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET statement_timeout = 0")
+        connection.commit()
+        connection.detach()
 
 
 run()
