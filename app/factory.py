@@ -21,6 +21,7 @@ from app.ops import headers
 from app.rest import openapi
 from app.rest.endpoints import collection, serve
 from app.rest.routing import AnyCase
+from app.server import refusals
 from app.todos.resource import todos
 from app.users import auth, cli, operations, pages, passwords, views
 from app.users.resource import users
@@ -44,6 +45,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     # Each registers its own hooks, handlers and commands.
     headers.init_app(app)
     errors.init_app(app)
+    refusals.init_app(app)
     passwords.init_app(app)
     auth.init_app(app)
     mail.init_app(app)

@@ -1,5 +1,7 @@
 """The settings: their layers, and that what cannot work is said at start-up in one sentence."""
 
+import re
+
 import pytest
 
 from app.config import ConfigurationError
@@ -53,6 +55,10 @@ def one_sentence(result):
         ("MAIL_FROM", "Ostiary <no-reply@localhost>"),
         ("TRUSTED_PROXIES", 0),
         ("MAX_BODY_BYTES", 102400),
+        ("STATEMENT_TIMEOUT", 5.0),
+        ("REQUEST_TIMEOUT", 10.0),
+        ("THREADS", 8),
+        ("DATA_SOURCE_CALLS", None),
     ],
 )
 def test_the_defaults_are_the_documented_ones(create, name, value):
@@ -116,6 +122,18 @@ def test_the_token_middleware_fills_in_what_is_not_said(create):
             {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:hush@127.0.0.1:1/x"},
             ["the database cannot be used", "127.0.0.1"],
         ),
+        (
+            {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:p@hush@127.0.0.1:1/x"},
+            ["SQLALCHEMY_DATABASE_URI", "%40"],
+        ),
+        (
+            {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:p@x:hush@127.0.0.1/x"},
+            ["SQLALCHEMY_DATABASE_URI", "%40"],
+        ),
+        ({"MAIL_URL": "smtp://ada:p/hush@127.0.0.1"}, ["MAIL_URL"]),
+        ({"STATEMENT_TIMEOUT": 0}, ["STATEMENT_TIMEOUT"]),
+        ({"THREADS": 0}, ["THREADS"]),
+        ({"DATA_SOURCE_CALLS": 0}, ["DATA_SOURCE_CALLS"]),
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
 )
@@ -233,3 +251,22 @@ def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
     sentence = one_sentence(installation.run("-m", "flask", "users", "list"))
 
     assert "database" in sentence or "flask db upgrade" in sentence
+
+
+def test_the_environment_tells_gunicorn_and_the_app_of_the_threads(installation):
+    assert installation.setting("THREADS", THREADS="3") == "3"
+    assert "threads = 3" in gunicorn_settings(installation, THREADS="3")
+    assert "threads = 8" in gunicorn_settings(installation)
+
+
+def gunicorn_settings(installation, **variables):
+    result = installation.run("-m", "gunicorn", "--print-config", "wsgi:app", **variables)
+    return re.sub(r" +", " ", result.stdout)
+
+
+def test_gunicorn_does_not_speak_tls(installation):
+    result = installation.run("-m", "gunicorn", "--certfile", "wsgi.py", "wsgi:app", PORT="0")
+
+    assert result.returncode != 0
+    assert "a proxy in front does" in result.stderr
+    assert "Traceback" not in result.stderr

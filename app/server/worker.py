@@ -1,0 +1,175 @@
+"""A threaded gunicorn worker whose threads never wait for a client."""
+
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from selectors import EVENT_READ
+from traceback import format_tb
+from typing import Any
+
+from gunicorn.http.errors import ParseException
+from gunicorn.util import write_nonblock
+from gunicorn.workers.gthread import ThreadWorker
+
+from .incoming import IncomingRequest
+from .refusals import raw_response, refusal
+
+# Seconds in which a client may close a connection after the last answer, as gunicorn has it.
+LINGER = 2
+# Bytes that are taken from a connection at a time.
+PIECE = 64 * 1024
+# Bytes of a body that nobody has read and that are skipped to keep a connection.
+SKIPPED = 64 * 1024
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]
+    """Collects a request in the main loop, and only then gives it to one of the threads.
+
+    A half-open request costs a connection, of which a worker has `worker_connections`, instead of
+    a thread.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Connections that were answered for the last time and that the client is to close.
+        self.lingering: deque[Any] = deque()
+
+    @classmethod
+    def check_config(cls, cfg: Any, log: Any) -> None:
+        """Refuse TLS, which the proxy in front speaks: requests must be readable as they come."""
+        if cfg.is_ssl:
+            raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
+        super().check_config(cfg, log)
+
+    @property
+    def _timeout(self) -> float:
+        return float(self.wsgi.config["REQUEST_TIMEOUT"])
+
+    def enqueue_req(self, conn: Any) -> None:
+        """Collect the next request of a connection, of which some may have come already."""
+        conn.init()
+        conn.data_ready = True
+        conn.sock.setblocking(False)
+        conn.timeout = time.monotonic() + self._timeout
+        conn.incoming = IncomingRequest(self.wsgi.config["MAX_BODY_BYTES"])
+        data = conn.parser.unreader.take_buffered() or _receive(conn.sock)
+        if next_step := self._take(conn, data):
+            next_step()
+            return
+        self.pending_conns.append(conn)
+        on_readable = partial(self.on_pending_socket_readable, conn)
+        self.poller.register(conn.sock, EVENT_READ, on_readable)
+
+    def on_pending_socket_readable(self, conn: Any, client: Any) -> None:
+        """Take what has come of a request."""
+        if next_step := self._take(conn, _receive(client)):
+            self.poller.unregister(client)
+            self.pending_conns.remove(conn)
+            next_step()
+
+    def _take(self, conn: Any, data: bytes | None) -> Callable[[], None] | None:
+        """Add to the request; return what is to be done once nothing more is to be waited for."""
+        if data is None:
+            return None
+        try:
+            complete = conn.incoming.add(data)
+        except Exception as error:  # whatever it is: it must not end the worker
+            return partial(self._refuse, conn, error)
+        if complete:
+            return partial(self._answer, conn)
+        if conn.incoming.expects_continue:
+            conn.incoming.expects_continue = False
+            _send(conn.sock, b"HTTP/1.1 100 Continue\r\n\r\n")
+        return None if data else partial(self._close, conn)
+
+    def _refuse(self, conn: Any, error: Exception) -> None:
+        self.handle_error(None, conn.sock, conn.client, error)
+        self._linger(conn)
+
+    def _answer(self, conn: Any) -> None:
+        conn.parser.unreader.unread(bytes(conn.incoming.data))
+        super().enqueue_req(conn)
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        """Answer a request; a client that does not take the answer in time loses it."""
+        # Whoever waits for it was told so while the request was collected.
+        req._expected_100_continue = False
+        conn.sock.settimeout(self._timeout)
+        return super().handle_request(req, conn)
+
+    def _keepalive_after(self, conn: Any, keepalive: Any) -> bool:
+        """Keep the connection when nothing of the request is missing, which nobody waits for."""
+        conn.sock.settimeout(0)
+        try:
+            return bool(keepalive and conn.parser.finish_body(max_bytes=SKIPPED))
+        except BlockingIOError:
+            return False
+
+    def finish_request(self, conn: Any, fs: Any) -> None:
+        """Keep the connection, or let the client close it, without waiting for that."""
+        if not fs.cancelled() and not fs.exception() and fs.result():
+            super().finish_request(conn, fs)
+        else:
+            self._linger(conn)
+
+    def _linger(self, conn: Any) -> None:
+        """Close our side first: closing with data unread would take the answer from the client."""
+        try:
+            conn.sock.setblocking(False)
+            conn.sock.shutdown(socket.SHUT_WR)
+            self.poller.register(conn.sock, EVENT_READ, partial(self._discard, conn))
+        except OSError:
+            self._close(conn)
+            return
+        conn.timeout = time.monotonic() + LINGER
+        self.lingering.append(conn)
+
+    def _discard(self, conn: Any, client: Any) -> None:
+        if _receive(client) == b"":
+            self.poller.unregister(client)
+            self.lingering.remove(conn)
+            self._close(conn)
+
+    def murder_pending(self) -> None:
+        """Close what has waited for too long: requests that are not whole, and lingering ends."""
+        super().murder_pending()
+        now = time.monotonic()
+        while self.lingering and self.lingering[0].timeout <= now:
+            conn = self.lingering.popleft()
+            self.poller.unregister(conn.sock)
+            self._close(conn)
+
+    def _close(self, conn: Any) -> None:
+        self.nr_conns -= 1
+        conn.close()
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
+        """Refuse in our one shape; log the kind of error alone, since its text quotes the request.
+
+        An error of our own is logged with where it happened.
+        """
+        error = refusal(exc)
+        kind = f"{error.code} {type(exc).__name__}"
+        self.log.warning("refused a request of %s: %s", addr[0] if addr else "-", kind)
+        if not isinstance(exc, ParseException):
+            self.log.error("".join(format_tb(exc.__traceback__)))
+        _send(client, raw_response(error))
+
+
+def _send(client: Any, data: bytes) -> None:
+    """Send a few bytes, unless the client is gone or takes nothing."""
+    with suppress(OSError):
+        write_nonblock(client, data)
+
+
+def _receive(client: Any) -> bytes | None:
+    """Return what has come, nothing at the end, or None when that is still open."""
+    try:
+        return bytes(client.recv(PIECE))
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
