@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from threading import BoundedSemaphore
 from typing import Any
 
 from flask import Blueprint, Flask, current_app, jsonify, make_response, request
@@ -19,7 +20,7 @@ from app.connector import (
     Response,
     VariableError,
 )
-from app.errors import RemoteError, RemoteTimeout, ValidationError
+from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.rest.body import read_body
 
 from .sources import data_sources
@@ -30,6 +31,8 @@ SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 
 def serve_public(app: Flask) -> None:
     """Put the functions of every public data source under the base path, with its rules."""
+    limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
+    app.extensions["datasource_calls"] = BoundedSemaphore(limit)
     for source in data_sources(app).values():
         if source.public:
             _check_names(app, source)
@@ -119,7 +122,13 @@ def _check(operation: Operation, values: dict[str, Any]) -> None:
 
 
 def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
-    """Call the remote service; its failures become ours, without what it said."""
+    """Call the remote service; its failures become ours, without what it said.
+
+    Slow services keep only so many threads, whoever calls them; the rest serves everything else.
+    """
+    calls: BoundedSemaphore = current_app.extensions["datasource_calls"]
+    if not calls.acquire(blocking=False):
+        raise TooManyCalls
     try:
         return operation.invoke(values)
     except VariableError as error:
@@ -130,6 +139,8 @@ def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
         current_app.logger.warning("data source %s.%s: %s %s", source, operation.name, kind, status)
         late = isinstance(error, CallTimeoutError)
         raise (RemoteTimeout() if late else RemoteError(status)) from None
+    finally:
+        calls.release()
 
 
 def _answer(result: Any) -> ResponseReturnValue:

@@ -7,7 +7,7 @@ from flask import Flask
 
 from app import connector
 from app.connector import Variable
-from app.errors import RemoteError, RemoteTimeout, ValidationError
+from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.rest.openapi import Operation
 
 from .sources import data_sources
@@ -47,6 +47,7 @@ def _operation(operation: connector.Operation) -> Operation:
             ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
             RemoteError(404),
             RemoteTimeout(),
+            TooManyCalls(),
         ),
     )
 

@@ -212,11 +212,14 @@ def test_the_document_is_built_once_and_revalidated_by_its_etag(app, client):
 
 def test_the_server_is_the_base_path_wherever_a_proxy_has_put_it(make_app):
     app = make_app(REST_API_ROOT="/v1/rest", TRUSTED_PROXIES=1)
-    headers = {"X-Forwarded-Prefix": "/door"}
+    client = app.test_client()
 
-    document = app.test_client().get("/v1/rest/openapi.json", headers=headers).json
+    for prefix in [f"/door{n}" for n in range(9)]:
+        headers = {"X-Forwarded-Prefix": prefix}
+        document = client.get("/v1/rest/openapi.json", headers=headers).json
 
-    assert document["servers"] == [{"url": "/door/v1/rest"}]
+        assert document["servers"] == [{"url": f"{prefix}/v1/rest"}]
+    assert app.extensions["openapi"].cache_info().misses == 1
 
 
 def test_endpoints_of_other_modules_are_described_by_them_or_by_their_route(app):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -44,7 +44,7 @@ bp = Blueprint("openapi", __name__)
 
 def init_app(app: Flask) -> None:
     """Serve the document under the base path; it is built when somebody first asks for it."""
-    app.extensions["openapi"] = lru_cache(maxsize=4)(partial(_write, app))
+    app.extensions["openapi"] = cache(partial(_write, app))
     app.register_blueprint(bp, url_prefix=app.config["REST_API_ROOT"])
 
 
@@ -60,14 +60,17 @@ def describe(app: Flask, describer: Describer) -> None:
 @bp.get("/openapi.json")
 def document() -> ResponseReturnValue:
     """Show this document: OpenAPI 3.1 of every operation under the base path."""
-    text = current_app.extensions["openapi"](request.script_root)
-    response = Response(text, mimetype="application/json")
+    # Where the API is may differ from request to request, and the rest may not.
+    base = request.script_root + current_app.config["REST_API_ROOT"]
+    servers = current_app.json.dumps([{"url": base}])
+    rest = current_app.extensions["openapi"]()
+    response = Response(f'{{"servers": {servers}, {rest[1:]}', mimetype="application/json")
     response.add_etag()
     response.headers["Cache-Control"] = "no-cache"
     return response.make_conditional(request)
 
 
-def _write(app: Flask, script_root: str) -> str:
+def _write(app: Flask) -> str:
     # apispec is loaded by the first process and request that needs it, and by no other.
     build = import_module("app.rest.openapi.document").build
-    return app.json.dumps(build(app, script_root))
+    return app.json.dumps(build(app))

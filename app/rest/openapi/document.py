@@ -35,8 +35,8 @@ Every error has one shape, and its `error.code` is stable.
 """
 
 
-def build(app: Flask, script_root: str) -> Json:
-    """Return the document of an app that is reached under `script_root`; needs a request."""
+def build(app: Flask) -> Json:
+    """Return the document of an app, without the address of its server; needs a request."""
     plugin = MarshmallowPlugin()
     spec = APISpec(
         title="Ostiary",
@@ -44,7 +44,6 @@ def build(app: Flask, script_root: str) -> Json:
         openapi_version="3.1.0",
         plugins=[plugin],
         info={"description": INTRODUCTION},
-        servers=[{"url": script_root + app.config["REST_API_ROOT"]}],
     )
     resources = app.extensions["resources"].values()
     for resource in resources:

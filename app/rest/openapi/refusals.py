@@ -9,6 +9,7 @@ from werkzeug.exceptions import (
     HTTPException,
     InternalServerError,
     RequestEntityTooLarge,
+    RequestURITooLarge,
     ServiceUnavailable,
     UnsupportedMediaType,
 )
@@ -21,8 +22,13 @@ from .shapes import Json, ref
 
 # A user whom no rule names.
 SOMEBODY = 0
-# Those of the service itself, which anything may meet; their bodies have no code.
-FAILURES = (InternalServerError(), ServiceUnavailable())
+# Those that any request may meet.
+FAILURES = (
+    RequestURITooLarge(),
+    InternalServerError(),
+    ServiceUnavailable(),
+    errors.DatabaseTimeout(),
+)
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 
 

@@ -1,0 +1,55 @@
+"""Calls of slow remote services leave threads for everything else."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+
+import pytest
+
+from tests.datasources.conftest import LOCATION
+
+
+@pytest.fixture
+def held(server):
+    """Let the remote service keep calls until `go` is set; two of them meet at the barrier."""
+    arrived, go = Barrier(3), Event()
+
+    def keep(handler):
+        arrived.wait(10)
+        go.wait(10)
+        handler.reply({"results": [{"geometry": {"location": LOCATION}}]})
+
+    server.routes["geocode"] = keep
+    yield arrived, go
+    go.set()
+
+
+def test_more_calls_than_half_of_the_threads_are_503_at_once(make_app, geo, api, token, held):
+    arrived, go = held
+    geo["options"]["timeout"] = 30_000
+    app = make_app(DATA_SOURCES={"geo": geo}, THREADS=4)
+
+    def get(path="/api/geo/geocode?street=x"):
+        return app.test_client().get(path, headers={"Authorization": token})
+
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(get) for _ in range(2)]
+        arrived.wait(10)
+        refused, todos, document = get(), get("/api/todos"), get("/api/openapi.json")
+        go.set()
+        answers = [call.result() for call in calls]
+
+    assert refused.status_code == 503
+    assert refused.json["error"]["code"] == "TOO_MANY_CALLS"
+    assert refused.headers["Retry-After"] == "5"
+    assert todos.status_code == document.status_code == 200
+    assert [answer.json for answer in answers] == [LOCATION, LOCATION]
+
+
+@pytest.mark.parametrize("failing", ["/api/geo/status/500", "/api/geo/slow"])
+def test_a_call_that_fails_makes_room(make_app, geo, token, failing):
+    geo["options"]["timeout"] = 50
+    client = make_app(DATA_SOURCES={"geo": geo}, DATA_SOURCE_CALLS=1).test_client()
+
+    statuses = {client.get(failing, headers={"Authorization": token}).status_code for _ in "abc"}
+
+    assert statuses <= {502, 504}
