@@ -32,14 +32,22 @@ def encode_body(
     if content_type and isinstance(body, dict) and content_type.startswith(_FORM):
         return _form_bytes(body, repeat), None
     if content_type and isinstance(body, str) and "json" not in content_type.lower():
-        return body.encode(), None
+        return encode_text(body), None
     return _json_bytes(body), None if content_type else "application/json"
 
 
 def _form_bytes(form: Any, repeat: bool) -> bytes:
     if isinstance(form, Mapping):
         return encode_query(form, repeat=repeat).encode()
-    return as_text(form, "The form").encode()
+    return encode_text(as_text(form, "The form"))
+
+
+def encode_text(text: str) -> bytes:
+    """Return a text as UTF-8; refuse lone surrogates, which no encoding carries."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise VariableError("A text with lone surrogates cannot be sent") from None
 
 
 def _json_bytes(body: Any) -> bytes:
@@ -86,7 +94,7 @@ def _is_writable(value: Any) -> bool:
 def _parts(form: Any, files: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(form, Mapping):
         for key, value in form.items():
-            yield key, as_text(value, f"Entry {key}")
+            yield key, encode_text(as_text(value, f"Entry {key}"))
     yield from files.items()
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from blinker import Signal
@@ -49,6 +49,7 @@ class Call:
     attempt: int = 0
     elapsed: float = 0.0
     is_ended: bool = False
+    sent: list[Request] = field(default_factory=list)
 
     def end(self, result: Any) -> None:
         """Answer with this result: without a call before it, instead of its outcome after it."""
@@ -141,7 +142,7 @@ class Calls:
     def _attempt(self, call: Call, deadline: float) -> Answer | ConnectorError:
         try:
             answer, sent = self._send_authorised(call, deadline)
-            if answer.status_code == 401 and _forgets_token(call.request, sent):
+            if answer.status_code == 401 and _forgets_token(call.request, sent, deadline):
                 answer, _ = self._send_authorised(call, deadline)
         except (ConnectError, CallTimeoutError) as error:
             return error
@@ -151,6 +152,7 @@ class Calls:
         request = call.request.copy()
         if request.auth is not None:
             request.auth.apply(request, deadline)
+        call.sent.append(request)
         return self.transport.send(request, call.options, deadline), request
 
     def _log(self, call: Call) -> None:
@@ -166,16 +168,17 @@ class Calls:
         )
 
     def _fail(self, call: Call, error: ConnectorError) -> None:
-        describe_failure(error, call.operation, call.request)
+        secrets = [secret for sent in call.sent for secret in sent.all_secrets()]
+        describe_failure(error, call.operation, call.request, secrets)
         self._tell(self.execute_failed, call)
         if call.error is not None:
             raise error
 
 
-def _forgets_token(request: Request, sent: Request) -> bool:
+def _forgets_token(request: Request, sent: Request, deadline: float) -> bool:
     if not isinstance(request.auth, ClientCredentials) or "Authorization" in request.headers:
         return False
-    request.auth.forget(sent)
+    request.auth.forget(sent, deadline)
     return True
 
 

@@ -14,16 +14,18 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from .errors import ResponseTooLargeError
 from .guard import HostPolicy
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the call that is being sent must keep to."""
+    """What the call that is being sent must keep to; `received` is in bytes of one response."""
 
     policy: HostPolicy
     deadline: float
     read: float
+    received: int = 2**63
 
     def next_read(self) -> float:
         """Return how long the next read may take; raise TimeoutError when nothing is left."""
@@ -43,13 +45,18 @@ class _TimedReader(io.RawIOBase):
         self._sock = sock
         self._limits = limits
         self._raw = sock.makefile("rb", buffering=0)
+        self._received = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
         self._sock.settimeout(self._limits.next_read())
-        return self._raw.readinto(buffer)
+        count = self._raw.readinto(buffer)
+        self._received += count or 0
+        if self._received > self._limits.received:
+            raise ResponseTooLargeError("the headers or the framing of the body have no end")
+        return count
 
     def close(self) -> None:
         self._raw.close()

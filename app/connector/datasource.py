@@ -15,7 +15,7 @@ from .assembly import Assembly, Plan
 from .auth import make_auth
 from .calls import Call, Calls
 from .checking import check_settings, option_layers, setting_secrets
-from .environment import fill_from_environment, read_settings
+from .environment import environment_values, fill_from_environment, read_settings
 from .errors import ConfigError, NotSupportedError
 from .guard import HostPolicy
 from .operation import Operation
@@ -31,6 +31,11 @@ from .transport import Answer, Transport
 logger = logging.getLogger("app.connector")
 
 _DEFAULT_SOCKETS = 20
+# The usual `maxResponseBytes` of a public data source, whose answers are repeated to strangers.
+PUBLIC_BYTES = 2 * 1024 * 1024
+# OAuth2 clients whose tokens are kept; credentials may be variables, and beyond this number of
+# them every call fetches a token of its own.
+_KEPT_AUTHS = 1000
 
 
 class DataSource:
@@ -53,9 +58,11 @@ class DataSource:
         assembly = Assembly(self._around, problems, RESERVED)
         for entry in loaded.get("operations", []):
             assembly.add(entry)
-        for place, messages in problems.warnings.items():
+        # A message may quote a setting; those from the environment are secrets.
+        shown = problems.masked(Redactor(environment_values(filled)).text)
+        for place, messages in shown.warnings.items():
             logger.warning("data source %s: %s: %s", name, place, "; ".join(messages))
-        problems.raise_any(name)
+        shown.raise_any(name)
 
         self.name = name
         self.public = loaded.get("public", False)
@@ -144,9 +151,10 @@ class DataSource:
 
     def _surroundings(self, filled: Any, loaded: Mapping[str, Any]) -> Surroundings:
         direct = {key: loaded[key] for key in OPTION_NAMES if key in loaded}
+        usual = {"maxResponseBytes": PUBLIC_BYTES} if loaded.get("public") else {}
         return Surroundings(
             loaded.get("baseURL", loaded.get("restPath", "")),
-            (loaded.get("defaults", {}), direct, loaded.get("options", {})),
+            (usual, loaded.get("defaults", {}), direct, loaded.get("options", {})),
             Redactor(setting_secrets(filled)),
             self._auth_for,
         )
@@ -164,10 +172,11 @@ class DataSource:
     def _auth_for(self, settings: Mapping[str, Any]) -> Auth | None:
         if "oauth2" not in settings:
             return make_auth(settings, self._fetch_token)
-        key = json.dumps(settings, sort_keys=True)
-        if key not in self._auths:
-            self._auths[key] = make_auth(settings, self._fetch_token)
-        return self._auths[key]
+        key = json.dumps(settings, sort_keys=True, default=str)
+        auth = self._auths.get(key) or make_auth(settings, self._fetch_token)
+        if len(self._auths) < _KEPT_AUTHS:
+            auth = self._auths.setdefault(key, auth)
+        return auth
 
     def _fetch_token(self, request: Request, deadline: float) -> Answer:
         request.redactor = self._around.redactor

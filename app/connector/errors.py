@@ -42,6 +42,14 @@ class ConnectorError(Exception):
     operation: str | None = None
     request: str | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Made again without __init__, whose arguments are not those that an exception keeps.
+        return _made_again, (type(self), self.args), self.__dict__
+
+
+def _made_again(kind: type[ConnectorError], args: tuple[Any, ...]) -> ConnectorError:
+    return kind.__new__(kind, *args)
+
 
 class ConfigError(ConnectorError, ValueError):
     """The settings cannot be used; `errors` maps each place to its problems."""

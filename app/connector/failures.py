@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .errors import ConnectorError, HTTPStatusError, ResponseDecodeError, status_error
 from .options import Options
 from .redact import Redactor
@@ -9,8 +11,8 @@ from .request import Request
 from .response import Response, remote_message
 from .retry import read_retry_after
 
-_SCANNED = 10_000
-_SHOWN = 300
+# Characters of the remote's words that an error shows.
+_WORDS = 300
 _MOVED = frozenset({301, 302, 303, 307, 308})
 
 
@@ -26,17 +28,20 @@ def status_failure(response: Response, options: Options) -> HTTPStatusError | No
     return make(f"{message}: {words}" if words else message, response, retry_after)
 
 
-def describe_failure(error: ConnectorError, operation: str, request: Request) -> None:
-    """Put the operation, the request and the redacted reason into the words of an error."""
-    redactor = request.full_redactor()
-    words = _shortened(redactor, str(error))
+def describe_failure(
+    error: ConnectorError, operation: str, request: Request, secrets: Iterable[str]
+) -> None:
+    """Put the operation, the request and the redacted reason into the words of an error.
+
+    `secrets` are those of the request as it was sent, with its credentials.
+    """
+    redactor = request.full_redactor().plus(secrets)
     error.operation = operation
-    error.request = str(request)
-    error.args = (f"{operation}: {error.request}: {words}",)
+    error.request = request.shown(redactor)
+    error.args = (f"{operation}: {error.request}: {_beginning(redactor, str(error))}",)
     if isinstance(error, ResponseDecodeError):
-        error.text = _shortened(redactor, error.text)
+        error.text = _beginning(redactor, error.text)
 
 
-def _shortened(redactor: Redactor, text: str) -> str:
-    # Masked before it is cut, so that no half of a secret is left at the end.
-    return " ".join(redactor.text(text[:_SCANNED]).split())[:_SHOWN]
+def _beginning(redactor: Redactor, text: str) -> str:
+    return " ".join(redactor.beginning(text.lstrip(), _WORDS).split())

@@ -12,6 +12,8 @@ import requests
 
 from .errors import BlockedHostError
 
+# Characters of a host name; RFC 1035, section 2.3.4.
+_LONGEST_HOST = 253
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -21,25 +23,33 @@ class HostPolicy:
     def __init__(self, urls: Iterable[str], allowed: Iterable[str]) -> None:
         self._patterns = tuple(pattern.lower() for pattern in allowed)
         self._is_open = "*" in self._patterns
-        self._named = {address for url in urls if (address := _address(_as_sent(url)))}
-        self._named |= {(host, 443) for host, port in self._named if port == 80}
-        self._prefixes = tuple(_prefix(host, port) for host, port in self._named)
+        named = {address for url in urls if (address := _address(_as_sent(url)))}
+        plain = {(host, port) for scheme, host, port in named if scheme == "http"}
+        # What is named by http may be called by https as well, never the other way round.
+        named |= {("https", host, 443 if port == 80 else port) for host, port in plain}
+        self._named = named
+        self._peers = {(host, port) for _, host, port in named}
+        self._secure = {host for _, host, _ in named} - {host for host, _ in plain}
+        self._prefixes = tuple(_prefix(*address) for address in named)
 
     def check(self, url: str) -> None:
         """Refuse a url that leads to a host that the settings neither name nor allow."""
-        if self._is_open or url.startswith(self._prefixes):
+        if url.startswith(self._prefixes):
             return
         address = _address(url)
-        if address is None or "@" in urlsplit(url).netloc:
+        if address is None or ("@" in urlsplit(url).netloc and not self._is_open):
             raise BlockedHostError("the address is not one a call may go to")
-        host, port = address
-        if address not in self._named and not self._is_allowed(host, port):
-            raise BlockedHostError(f"host {host}:{port} is not one that the settings allow")
+        scheme, host, port = address
+        if scheme == "http" and host in self._secure:
+            raise BlockedHostError(f"host {host} is called by https, as the settings name it")
+        if self._is_open or address in self._named or self._is_allowed(host, port):
+            return
+        raise BlockedHostError(f"host {host}:{port} is not one that the settings allow")
 
     def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
         """Refuse a connection to a private address under a name the settings do not write out."""
         host = host.lower().strip("[]")
-        if self._is_open or (host, port) in self._named or self._is_written_out(host, port):
+        if self._is_open or (host, port) in self._peers or self._is_written_out(host, port):
             return
         peer = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
         mapped = getattr(peer, "ipv4_mapped", None) or peer
@@ -65,15 +75,16 @@ def _as_sent(url: str) -> str:
     return prepared.url or ""
 
 
-def _address(url: str) -> tuple[str, int] | None:
+def _address(url: str) -> tuple[str, str, int] | None:
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS[parts.scheme]
     except (ValueError, KeyError):
         return None
-    return (parts.hostname, port) if parts.hostname else None
+    host = parts.hostname
+    return (parts.scheme, host, port) if host and len(host) <= _LONGEST_HOST else None
 
 
-def _prefix(host: str, port: int) -> str:
+def _prefix(scheme: str, host: str, port: int) -> str:
     name = f"[{host}]" if ":" in host else host
-    return {80: f"http://{name}/", 443: f"https://{name}/"}.get(port, f"http://{name}:{port}/")
+    return f"{scheme}://{name}/" if port == _PORTS[scheme] else f"{scheme}://{name}:{port}/"

@@ -19,10 +19,12 @@ from .functions import (
 )
 from .pagination import Pagination
 from .problems import described, suggest
+from .redact import MASK
 from .request import Request
 from .request_template import RequestTemplate
 from .response import Response
 from .response_path import ResponsePath
+from .values import EnvText
 
 _RETURNS = {"arg": "data", "type": "object", "root": True}
 
@@ -58,12 +60,13 @@ class Operation:
         self._reading = reading
         self._pagination = pagination
         self._calls = calls
+        self.max_bytes = template.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
         open_parameters = [known for known in parameters if known.fixed is None]
         self.parameters = tuple(known.name for known in open_parameters)
         self.variables = template.variables
         self.method = template.method
-        self.url = template.url.text
+        self.url = MASK if isinstance(template.url.text, EnvText) else template.url.text
         self.accepts = make_accepts(open_parameters, self.variables)
         self.http = make_http(name, self.method, self.accepts)
         self.returns = dict(_RETURNS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urljoin
 
 from requests.utils import parse_header_links
 
@@ -13,6 +12,7 @@ from .errors import PaginationError
 from .problems import Problems, described, join
 from .request import Request
 from .response_path import ResponsePath, parse_path
+from .url import joined
 
 _PATH_NEEDED = ("next", "cursor")
 _PARAMS = {"page": "page", "offset": "offset", "cursor": "cursor"}
@@ -54,7 +54,7 @@ class Pagination:
             self._refuse_repeated(following, seen)
             call = send(following.copy())
             count = self._count(call)
-            if self._is_counted and count and call.result == previous:
+            if self._is_counted and count and _is_same(call.result, previous):
                 raise PaginationError(f"{call.operation}: the remote repeats the same page")
             if self._is_counted and not count and position > self._start:
                 return
@@ -87,6 +87,8 @@ class Pagination:
         target = self._path.pick(call.response.body)
         if target in (None, "", False):
             return None
+        if not isinstance(target, str | int | float):
+            raise PaginationError(f"the next page is named by {described(target)}, not by a text")
         return _moved(request, str(target)) if self._kind == "next" else self._at(request, target)
 
     def _goes_on(self, count: int) -> bool:
@@ -117,6 +119,13 @@ class Pagination:
         seen.add(request.full_url)
 
 
+def _is_same(page: Any, previous: Any) -> bool:
+    try:
+        return bool(page == previous)
+    except RecursionError:
+        raise PaginationError("a page is nested too deeply") from None
+
+
 def _link(header: str) -> str:
     for link in parse_header_links(header):
         if link.get("rel") == "next":
@@ -125,4 +134,4 @@ def _link(header: str) -> str:
 
 
 def _moved(request: Request, url: str) -> Request | None:
-    return request.moved(urljoin(request.full_url, url)) if url else None
+    return request.moved(joined(request.full_url, url)) if url else None

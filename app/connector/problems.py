@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 from .errors import ConfigError
@@ -33,6 +33,13 @@ class Problems:
         """Raise one ConfigError with everything noted so far, if there is anything."""
         if self.errors:
             raise ConfigError(self.errors, name)
+
+    def masked(self, mask: Callable[[str], str]) -> Problems:
+        """Return the same problems with every message masked."""
+        masked = Problems()
+        for notes, shown in ((self.errors, masked.errors), (self.warnings, masked.warnings)):
+            shown.update({place: list(map(mask, texts)) for place, texts in notes.items()})
+        return masked
 
     @staticmethod
     def _note(notes: dict[str, list[str]], place: str, message: str) -> None:

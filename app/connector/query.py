@@ -9,33 +9,48 @@ from .errors import VariableError
 from .url import encoded
 from .values import as_plain, as_text
 
+# Characters of all names together: those of nested values repeat the names above them.
+_NAMES = 1_000_000
+
 
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
     """Write entries as a query string; `repeat` repeats the key of a list."""
+    pairs = _Pairs(repeat=repeat)
     try:
-        pairs = [pair for key, value in entries.items() for pair in _pairs(str(key), value, repeat)]
+        for key, value in entries.items():
+            pairs.add(str(key), value)
     except RecursionError:
-        pairs = None
-    if pairs is None:
+        is_finite = False
+    else:
+        is_finite = True
+    if not is_finite:
         raise VariableError("A query or form value is nested too deeply or contains itself")
     return "&".join([f"{encoded(key)}={encoded(text)}" for key, text in pairs])
 
 
-def _pairs(key: str, value: Any, repeat: bool) -> list[tuple[str, str]]:
-    if isinstance(value, str | int):
-        return [(key, as_text(value, key))]
-    value = as_plain(value)
-    if isinstance(value, Mapping):
-        return [
-            pair for name, item in value.items() for pair in _pairs(f"{key}[{name}]", item, repeat)
-        ]
-    if isinstance(value, list | tuple):
-        return [
-            pair
-            for index, item in enumerate(value)
-            for pair in _pairs(key if repeat else f"{key}[{index}]", item, repeat)
-        ]
-    return [(key, as_text(value, f"Entry {key}"))]
+class _Pairs(list[tuple[str, str]]):
+    """The entries of a query or form, as many as their names leave room for."""
+
+    def __init__(self, *, repeat: bool) -> None:
+        super().__init__()
+        self._repeat = repeat
+        self._room = _NAMES
+
+    def add(self, key: str, value: Any) -> None:
+        """Add an entry and what is nested in it; VariableError when there is no room."""
+        self._room -= len(key)
+        if self._room < 0:
+            raise VariableError("A query or form is too large or contains itself")
+        if not isinstance(value, str | int):
+            value = as_plain(value)
+        if isinstance(value, Mapping):
+            for name, item in value.items():
+                self.add(f"{key}[{name}]", item)
+        elif isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                self.add(key if self._repeat else f"{key}[{index}]", item)
+        else:
+            self.append((key, as_text(value, f"Entry {key}")))
 
 
 def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,16 @@ class Record:
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self.__dict__["_values"][name]
+            return self._values[name]
         except KeyError:
             message = f"{self._resource.name} has no field '{name}'"
         raise AttributeError(message)
+
+    def __copy__(self) -> Record:
+        return Record(self._resource, self._values)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Record:
+        return Record(self._resource, copy.deepcopy(self._values, memo))
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._values[name] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 import logging
 import re
@@ -14,11 +15,19 @@ from urllib.parse import quote, quote_plus, unquote
 MASK = "***"
 _SECRET_NAME = re.compile(
     r"authorization|^cookie2?$|^set-cookie$|(^|[-_])key$|api_?key|(?-i:[a-z]Key$)"
-    r"|token|secret|passw|passphrase|^pass$|credential|signature|^sig$",
+    r"|token|secret|bearer|passw|passphrase|^pass$|credential|signature|^sig$",
     re.IGNORECASE,
 )
+_ESCAPE = re.compile("%[0-9A-F]{2}")
+_WORD = re.compile(r"\w")
 _SHORT = 4
 _DEEPEST = 50
+# Characters of a line of urllib3's that are logged.
+_LOGGED = 2000
+# Beyond this number of secrets, or of their characters, a text is masked as a whole: looking for
+# more would cost more than 100 ms.
+MAX_SECRETS = 200
+MAX_CHARACTERS = 20_000
 
 
 def is_secret_name(name: str) -> bool:
@@ -31,9 +40,11 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets = frozenset(secret for secret in secrets if secret)
-        forms = {form for secret in self.secrets for form in _spellings(secret)}
-        by_length = sorted(forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_as_pattern, by_length))) if forms else None
+        self._hides_all = (
+            len(self.secrets) > MAX_SECRETS or sum(map(len, self.secrets)) > MAX_CHARACTERS
+        )
+        known = () if self._hides_all else self.secrets
+        self._forms = {form for secret in known for form in _spellings(secret)}
 
     def plus(self, secrets: Iterable[str]) -> Redactor:
         """Return a redactor that knows more secrets."""
@@ -42,13 +53,32 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Mask the secrets in a text."""
-        return self._pattern.sub(MASK, text) if self._pattern else text
+        return self.beginning(text, len(text))
 
-    def url(self, url: str) -> str:
-        """Mask the secrets in a url, its query also by name."""
-        address, mark, query = url.partition("?")
-        pairs = [_masked_pair(pair) for pair in query.split("&")]
-        return self.text(address + mark + "&".join(pairs))
+    def beginning(self, text: str, length: int) -> str:
+        """Mask the secrets in the first characters of a text, also one that the cut divides."""
+        if self._hides_all:
+            return MASK
+        pieces: list[str] = []
+        at = 0
+        for start, end in sorted(self._spans(text, length)):
+            if start >= at:
+                pieces += [text[at:start], MASK]
+            at = max(at, end)
+        return "".join([*pieces, text[at:length]])
+
+    def _spans(self, text: str, length: int) -> Iterator[tuple[int, int]]:
+        for form in self._forms:
+            start = text.find(form, 0, length + len(form))
+            while 0 <= start < length:
+                end = start + len(form)
+                if len(form) >= _SHORT or _stands_alone(text, start, end):
+                    yield start, end
+                start = text.find(form, start + 1, length + len(form))
+
+    def url(self, url: str, length: int | None = None) -> str:
+        """Mask the secrets in a url, or in its first characters; its query also by name."""
+        return masked_url(self.beginning(url, len(url) if length is None else length))
 
     def structure(self, value: Any, name: str = "", depth: int = 0) -> Any:
         """Return a copy of a structure with its secrets masked."""
@@ -64,24 +94,38 @@ class Redactor:
         return self.text(value) if isinstance(value, str) else value
 
 
+def masked_url(url: str) -> str:
+    """Mask the entries of a url's query whose names say that they are secrets."""
+    address, mark, query = url.partition("?")
+    return address + mark + "&".join(map(_masked_pair, query.split("&")))
+
+
 def _masked_pair(pair: str) -> str:
     key, mark, _ = pair.partition("=")
     return f"{key}={MASK}" if mark and is_secret_name(unquote(key)) else pair
 
 
-def _as_pattern(form: str) -> str:
-    pattern = re.escape(form)
-    return rf"(?<!\w){pattern}(?!\w)" if len(form) < _SHORT else pattern
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    return not any(_WORD.match(side) for side in (text[start - 1 : start], text[end : end + 1]))
 
 
 def _spellings(secret: str) -> Iterator[str]:
     yield secret
-    yield quote(secret, safe="", errors="replace")
-    yield quote(secret, errors="replace")
-    yield quote_plus(secret, errors="replace")
-    yield json.dumps(secret)[1:-1]
-    yield repr(secret)[1:-1]
+    # As the name of a host, which libraries write in lower case.
+    yield secret.lower()
     yield base64.b64encode(secret.encode("utf-8", "replace")).decode()
+    if secret.isascii() and secret.isalnum():
+        return
+    for quoted in (
+        quote(secret, safe="", errors="replace"),
+        quote(secret, errors="replace"),
+        quote_plus(secret, errors="replace"),
+    ):
+        yield quoted
+        yield _ESCAPE.sub(lambda escape: escape[0].lower(), quoted)
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield repr(secret)[1:-1]
 
 
 def named_secrets(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
@@ -94,10 +138,46 @@ def named_secrets(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from named_secrets(item, name, depth + 1)
-    elif name and is_secret_name(name) and isinstance(value, str | bytes) and value:
-        text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-        yield text
-        yield text.rpartition(" ")[2]
+    elif name and is_secret_name(name):
+        yield from credential_parts(scalar_text(value))
+
+
+def leaves(value: Any, depth: int = 0) -> Iterator[str]:
+    """Give the text of every scalar in a structure."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if not isinstance(value, list | tuple):
+        yield scalar_text(value)
+    elif depth <= _DEEPEST:
+        for item in value:
+            yield from leaves(item, depth + 1)
+
+
+def scalar_text(value: Any) -> str:
+    """Return a scalar as it is sent; nothing for what cannot be a secret."""
+    if value is None or isinstance(value, bool):
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    try:
+        return str(value)
+    except ValueError:
+        # Python writes no integer of more than 4,300 digits; it cannot be sent either.
+        return ""
+
+
+def credential_parts(text: str) -> Iterator[str]:
+    """Give a credential and what stands in it: a token behind its scheme, a Basic password."""
+    scheme, _, token = text.rpartition(" ")
+    yield text
+    yield token
+    if scheme.lower() == "basic":
+        try:
+            pair = base64.b64decode(token, validate=True).decode("utf-8", "replace")
+        except (binascii.Error, ValueError):
+            return
+        yield pair
+        yield pair.partition(":")[2]
 
 
 current_redactor: ContextVar[Callable[[], Redactor] | None] = ContextVar(
@@ -112,9 +192,11 @@ class _LogFilter(logging.Filter):
         make_redactor = current_redactor.get()
         if make_redactor is not None:
             redactor = make_redactor()
-            words = re.split(r"(\s+)", record.getMessage())
-            record.msg = "".join(redactor.url(word) for word in words)
+            words = re.split(r"(\s+)", redactor.beginning(record.getMessage(), _LOGGED))
+            record.msg = "".join(map(masked_url, words))
             record.args = ()
+            # A traceback would show what the remote wrote.
+            record.exc_info = record.exc_text = None
         return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -19,6 +19,8 @@ from .values import MISSING, as_text
 
 _ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Characters of a url that an error or a log line shows.
+_SHOWN = 2000
 _HARMLESS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 
 
@@ -27,6 +29,9 @@ class Auth(Protocol):
 
     def apply(self, request: Request, deadline: float) -> None:
         """Add the credentials, unless the request already has some."""
+
+    def secrets(self) -> Iterable[str]:
+        """Return what must never be printed."""
 
 
 @dataclass(repr=False)
@@ -73,10 +78,14 @@ class Request:
         return moved
 
     def full_redactor(self) -> Redactor:
-        """Return a redactor that also knows the secrets this request carries by name."""
-        return self.redactor.plus([*self.secrets, *self._named_secrets()])
+        """Return a redactor that also knows the secrets of this request."""
+        return self.redactor.plus(self.all_secrets())
 
-    def _named_secrets(self) -> Iterator[str]:
+    def all_secrets(self) -> Iterator[str]:
+        """Give the secrets this request carries: its own, those of its auth, those by name."""
+        yield from self.secrets
+        if self.auth is not None:
+            yield from self.auth.secrets()
         for part in (dict(self.headers), self.query, self.body, self.form):
             yield from named_secrets(part)
 
@@ -85,11 +94,15 @@ class Request:
         return replace(self, headers=self.headers.copy(), query=dict(self.query))
 
     def __str__(self) -> str:
+        return self.shown(self.full_redactor())
+
+    def shown(self, redactor: Redactor) -> str:
+        """Return method and url without secrets, of a long url its beginning."""
         try:
             url = self.full_url
         except VariableError:
             url = self.url
-        return f"{self.method} {self.full_redactor().url(url)}"
+        return f"{self.method} {redactor.url(url, _SHOWN)}"
 
     def __repr__(self) -> str:
         return f"<Request {self}>"

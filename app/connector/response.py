@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
-from typing import Any
+from encodings import normalize_encoding
+from encodings.aliases import aliases
+from typing import Any, NoReturn
 
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
@@ -21,6 +24,16 @@ _BINARY = (
     "application/zip",
     "application/gzip",
 )
+# The charsets of the web (WHATWG Encoding, section 4.2) by Python's names. Python knows more, of
+# which some are not for texts of strangers: punycode takes quadratic time.
+_CHARSETS = frozenset(
+    ["utf_8", "utf_8_sig", "utf_16", "utf_16_le", "utf_16_be", "ascii", "latin_1", "cp874"]
+    + ["gbk", "gb2312", "gb18030", "big5", "euc_jp", "iso2022_jp", "shift_jis", "euc_kr"]
+    + ["koi8_r", "koi8_u", "mac_roman"]
+    + [f"iso8859_{part}" for part in range(2, 17)]
+    + [f"cp{page}" for page in range(1250, 1259)]
+)
+_LONGEST_CHARSET = 40
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,18 +59,37 @@ def decode(content: bytes, headers: CaseInsensitiveDict[str], *, reads_json: boo
     if not reads_json:
         return _text(content, headers)
     try:
-        return _json(content)
+        return parse_json(content)
     except ValueError:
         if is_json(kind):
             raise
     return _text(content, headers)
 
 
-def _json(content: bytes) -> Any:
+def parse_json(content: bytes) -> Any:
+    """Read JSON by the letter of RFC 8259; raise ValueError for anything else.
+
+    `NaN`, `Infinity` and numbers beyond a double's range are refused, `JSON.parse` does the same
+    with the words: written again they would be no JSON.
+    """
     try:
-        return json.loads(content)
+        return _DECODER.decode(content.decode(json.detect_encoding(content)))
     except RecursionError:
         raise ValueError from None
+
+
+def _refuse_constant(_name: str) -> NoReturn:
+    raise ValueError
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def is_json(kind: str) -> bool:
@@ -67,13 +99,19 @@ def is_json(kind: str) -> bool:
 
 
 def _text(content: bytes, headers: CaseInsensitiveDict[str]) -> str | bytes:
-    charset = "utf-8"
-    if "charset" in headers.get("Content-Type", "").lower():
-        charset = get_encoding_from_headers(headers) or charset
+    charset = _charset(headers)
     try:
-        return content.decode(charset)
-    except (UnicodeDecodeError, LookupError):
+        return content.decode(charset) if charset in _CHARSETS else content
+    except UnicodeDecodeError:
         return content
+
+
+def _charset(headers: CaseInsensitiveDict[str]) -> str:
+    named = None
+    if "charset" in headers.get("Content-Type", "").lower():
+        named = get_encoding_from_headers(headers)
+    name = normalize_encoding((named or "utf-8")[:_LONGEST_CHARSET]).lower()
+    return aliases.get(name, name)
 
 
 def read_body(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urljoin
 
 import requests
 import urllib3
 from requests.structures import CaseInsensitiveDict
-from requests.utils import requote_uri
 
 from .connection import Adapter, Limits, current_limits
 from .errors import (
@@ -24,10 +22,13 @@ from .errors import (
 from .guard import HostPolicy
 from .options import Options
 from .redact import current_redactor
-from .request import Request, origin
+from .request import Request
+from .url import joined
 from .values import MISSING
 
 _CHUNK = 65536
+# Bytes of a response beside twice its body: headers, and the framing of chunks.
+_OVERHEAD = 1024 * 1024
 _HOSTS = 20
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
@@ -58,7 +59,8 @@ class Transport:
 
     def send(self, request: Request, options: Options, deadline: float) -> Answer:
         """Send a request and follow its redirects as far as the options allow."""
-        limits = Limits(self.policy, deadline, options.timeouts.read)
+        received = 2 * options.max_bytes + _OVERHEAD
+        limits = Limits(self.policy, deadline, options.timeouts.read, received)
         scope = current_limits.set(limits)
         redaction = current_redactor.set(request.full_redactor)
         try:
@@ -123,7 +125,7 @@ def _redirected(request: Request, answer: Answer, options: Options) -> Request |
         return None
     if not (options.follows and (request.method in _SAFE or options.follows_all)):
         return None
-    moved = request.moved(_joined(request.full_url, location))
+    moved = request.moved(joined(request.full_url, location))
     if answer.status_code not in (307, 308) and request.method not in _SAFE:
         moved.method = "GET"
         moved.body = moved.form = MISSING
@@ -131,25 +133,6 @@ def _redirected(request: Request, answer: Answer, options: Options) -> Request |
         moved.headers.pop("Content-Type", None)
     moved.headers.pop("Content-Length", None)
     return moved
-
-
-def _joined(url: str, location: str) -> str:
-    try:
-        target = urljoin(url, requote_uri(_as_unicode(location)))
-        origin(target)
-    except ValueError:
-        target = ""
-    if not target:
-        raise BlockedHostError("the redirect leads to an address that is none")
-    return target
-
-
-def _as_unicode(location: str) -> str:
-    # http.client reads headers as latin-1; most servers write UTF-8.
-    try:
-        return location.encode("latin-1").decode()
-    except UnicodeError:
-        return location
 
 
 def _translated(error: Exception) -> ConnectorError:

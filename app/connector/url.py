@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urljoin, urlsplit
 
-from .errors import MissingVariableError, VariableError
+from requests.utils import requote_uri
+
+from .errors import BlockedHostError, MissingVariableError, VariableError
 from .problems import Problems
 from .scanner import Token, scan
 from .values import as_text
@@ -17,6 +19,10 @@ _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 _IN_AUTHORITY = re.compile(r"[^/?#]*://[^/?#]*\Z")
 _HOST_TEXT = re.compile(r"[A-Za-z0-9.:_\[\]-]*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
+_SEPARATOR = re.compile("[/?#]")
+# Characters of a host name (RFC 1035) and what may stand beside it; libraries normalize an
+# international host in quadratic time.
+_LONGEST_AUTHORITY = 300
 _HOLE = "\0"
 
 
@@ -98,7 +104,8 @@ class UrlTemplate:
         if where == "authority":
             return _checked(name, text, _HOST_TEXT.fullmatch(text) is not None)
         if where == "start" and _ABSOLUTE.match(text):
-            return _checked(name, text.partition("#")[0], _UNSAFE.search(text) is None)
+            is_safe = _UNSAFE.search(text) is None and has_short_authority(text)
+            return _checked(name, text.partition("#")[0], is_safe)
         return encoded(text, safe="/" if where == "slashed" else "")
 
 
@@ -113,6 +120,14 @@ def _where(before: str, is_slashed: bool) -> str:
     if is_slashed:
         return "slashed"
     return "path" if before else "start"
+
+
+def has_short_authority(url: str) -> bool:
+    """Tell whether the host of a url is short enough for what normalizes it."""
+    start = url.find("//") + 2
+    return _SEPARATOR.search(url, start, start + _LONGEST_AUTHORITY) is not None or (
+        len(url) - start < _LONGEST_AUTHORITY
+    )
 
 
 def _checked(name: str, text: str, is_safe: bool) -> str:
@@ -135,6 +150,26 @@ def join_base(base: str, url: str) -> str:
     if _ABSOLUTE.match(url) or not base:
         return url
     return f"{base}/{url.removeprefix('/')}" if url else base
+
+
+def joined(url: str, location: str) -> str:
+    """Return the address that a remote leads to from a url; BlockedHostError if it is none."""
+    try:
+        target = urljoin(url, requote_uri(_as_unicode(location)))
+        is_address = urlsplit(target).port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise BlockedHostError("the remote leads to an address that is none")
+    return target
+
+
+def _as_unicode(location: str) -> str:
+    # http.client reads headers as latin-1; most servers write UTF-8.
+    try:
+        return location.encode("latin-1").decode()
+    except UnicodeError:
+        return location
 
 
 def has_dot_segment(url: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -33,6 +33,13 @@ class EnvText(str):
     """Text that came from the environment: never scanned for variables, never printed."""
 
     __slots__ = ()
+
+
+def string(value: Any) -> Any:
+    """Keep a scalar, of whatever type; an object or a list is no text."""
+    if isinstance(value, Mapping | list | tuple):
+        raise ValueError
+    return value
 
 
 def number(value: Any) -> int | float:
@@ -111,7 +118,7 @@ def json_array(value: Any) -> list[Any] | tuple[Any, ...]:
 
 
 READERS: dict[str, Callable[[Any], Any] | None] = {
-    "string": None,
+    "string": string,
     "any": None,
     "path": None,
     "number": number,
@@ -123,6 +130,7 @@ READERS: dict[str, Callable[[Any], Any] | None] = {
 }
 
 PHRASES: dict[str, str] = {
+    "string": "a string",
     "number": "a number",
     "integer": "an integer",
     "boolean": "a boolean",

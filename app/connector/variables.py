@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .environment import environment_values
 from .errors import MissingVariableError, VariableTypeError
 from .problems import Problems, described, join, suggest
+from .redact import leaves
 from .scanner import Token
 from .values import PHRASES, READERS, EnvText
 
@@ -17,14 +19,17 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What is known about one variable; `source` is the root it occurs in."""
+    """What is known about one variable; `source` is the root it occurs in.
+
+    One without a declared type is shown as a string and keeps whatever value it is given.
+    """
 
     name: str
     type: str = "string"
     default: Any = field(default=None, repr=False)
     required: bool = False
     doc: str | None = None
-    enum: tuple[Any, ...] = ()
+    enum: tuple[Any, ...] = field(default=(), repr=False)
     secret: bool = False
     source: str = ""
     reader: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
@@ -54,14 +59,16 @@ class Variable:
         raise VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
 
     def _enum_message(self, value: Any) -> str:
-        message = f"Variable {self.name} must be one of {', '.join(map(repr, self.enum))}"
-        return message if self.secret else f"{message}, got {_short(value)}"
+        if self.secret:
+            return f"Variable {self.name} has a value that is not allowed"
+        allowed = ", ".join(map(repr, self.enum))
+        return f"Variable {self.name} must be one of {allowed}, got {_short(value)}"
 
 
 def _short(value: Any) -> str:
     if not isinstance(value, str | bool | float):
         return described(value)
-    text = repr(value)
+    text = repr(value[: _SHOWN + 1] if isinstance(value, str) else value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -106,18 +113,21 @@ class Declarations:
         places = [known.place for known in found if known.token.default is not None]
         types = [known.token.type for known in found if known.token.type in READERS]
         defaults = [known.token.default for known in found if known.token.default is not None]
-        kind = extra.get("type") or (types[-1] if types else "string")
+        declared = extra.get("type") or (types[-1] if types else None)
+        default = extra.get("default", defaults[-1] if defaults else None)
+        enum = extra.get("enum") or ()
+        doc = extra.get("doc")
         variable = Variable(
             name,
-            type=kind,
+            type=declared or "string",
             required=extra.get("required", any(known.token.required for known in found)),
-            doc=extra.get("doc"),
-            enum=tuple(extra.get("enum") or ()),
-            secret=extra.get("secret", False),
+            doc=None if isinstance(doc, EnvText) else doc,
+            enum=tuple(enum),
+            # What comes from the environment is a secret, whatever the settings say.
+            secret=extra.get("secret", False) or bool(environment_values([default, enum])),
             source=found[-1].root,
-            reader=READERS.get(kind),
+            reader=READERS.get(declared) if declared else None,
         )
-        default = extra.get("default", defaults[-1] if defaults else None)
         return self._with_default(variable, default, places[-1] if places else place)
 
     def _with_default(self, variable: Variable, default: Any, place: str) -> Variable:
@@ -130,11 +140,7 @@ class Declarations:
 
 def secret_values(variables: Iterable[Variable], values: Mapping[str, Any]) -> list[str]:
     """Return the values that must never be printed."""
-    return [
-        str(values[known.name])
-        for known in variables
-        if known.secret and values.get(known.name) not in (None, "")
-    ]
+    return [text for known in variables if known.secret for text in leaves(values.get(known.name))]
 
 
 def is_scanned(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """`flask datasources`: look at data sources, and call them by hand."""
 
 import json
+from typing import Any
 
 import click
 from flask import Flask, current_app
@@ -65,7 +66,15 @@ def call(name: str, function: str, arguments: tuple[str, ...], dry_run: bool) ->
         raise click.ClickException(str(error)) from None
     if isinstance(result, Response):
         result = {"statusCode": result.status_code, "body": result.body}
-    click.echo(json.dumps(result, indent=2, ensure_ascii=False, default=repr))
+    click.echo(_written(result))
+
+
+def _written(result: Any) -> str:
+    try:
+        text = json.dumps(result, indent=2, ensure_ascii=False, default=repr)
+    except RecursionError:
+        raise click.ClickException("The result is nested too deeply to be printed.") from None
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _sources() -> dict[str, DataSource]:

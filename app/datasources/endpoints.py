@@ -1,6 +1,7 @@
 """The functions of public data sources as endpoints: `/api/geo/geocode`."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from threading import BoundedSemaphore
 from typing import Any
@@ -83,7 +84,7 @@ def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValu
         authorize(source, operation.name)
         values = _arguments(operation, path)
         _check(operation, values)
-        return _answer(_call(source, operation, values))
+        return _answer(operation, _call(source, operation, values))
 
     call.__doc__ = f"Call {source}.{operation.name}."
     return call
@@ -143,11 +144,23 @@ def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
         calls.release()
 
 
-def _answer(result: Any) -> ResponseReturnValue:
+def _answer(operation: Operation, result: Any) -> ResponseReturnValue:
+    """Repeat a result, as JSON if it is not bytes; the bytes of a full response are base64.
+
+    Raises RemoteError for one that is no JSON, or larger than `maxResponseBytes` when written.
+    """
     if isinstance(result, Response):
-        result = {"statusCode": result.status_code, "body": result.body}
+        result = {"statusCode": result.status_code, "body": _writable(result.body)}
+    try:
+        response = make_response(result) if isinstance(result, bytes) else jsonify(result)
+    except (RecursionError, TypeError, ValueError):
+        raise RemoteError() from None
     if isinstance(result, bytes):
-        response = make_response(result)
         response.mimetype = "application/octet-stream"
-        return response
-    return jsonify(result)
+    if (response.content_length or 0) > operation.max_bytes:
+        raise RemoteError()
+    return response
+
+
+def _writable(body: Any) -> Any:
+    return b64encode(body).decode() if isinstance(body, bytes) else body

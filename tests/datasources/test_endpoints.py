@@ -142,3 +142,27 @@ def test_bytes_and_full_responses(make_app, geo, server, api, token):
     assert (picture.mimetype, picture.data) == ("application/octet-stream", b"\x89PNG\x00")
     assert list(whole.json) == ["statusCode", "body"]
     assert whole.json["body"]["path"] == "/echo"
+
+
+def test_answers_are_bounded_and_json(make_app, geo, server, api, token):
+    deep = b'{"a":' * 600 + b"1" + b"}" * 600
+    server.routes["nan"] = lambda handler: handler.reply(b"[NaN]")
+    server.routes["deep"] = lambda handler: handler.reply(deep)
+    server.routes["large"] = lambda handler: handler.reply(b'"' + b"x" * 2_200_000 + b'"')
+    server.routes["wide"] = lambda handler: handler.reply("é" * 500_000)
+    server.routes["picture"] = lambda handler: handler.reply(b"\x89PNG", kind="image/png")
+    geo["operations"] = [
+        {
+            "template": {"url": f"/{name}", "fullResponse": name == "picture"},
+            "functions": {name: []},
+        }
+        for name in ("nan", "deep", "large", "wide", "picture")
+    ]
+    client = make_app(DATA_SOURCES={"geo": geo}).test_client()
+
+    def get(name):
+        return client.get(f"/api/geo/{name}", headers={"Authorization": token})
+
+    assert [get(name).status_code for name in ("nan", "large", "wide")] == [502, 502, 502]
+    assert get("deep").status_code in (200, 502)
+    assert get("picture").json["body"] == "iVBORw=="

@@ -45,3 +45,19 @@ def test_bodies_and_paths_are_described_and_no_secret_is(api):
     }
     assert paths["/geo/inFormat/{format}"]["get"]["parameters"][0]["schema"]["default"] == "json"
     assert "a planted secret" not in response.text
+
+
+def test_defaults_of_the_environment_are_not_described(make_app, geo, monkeypatch):
+    monkeypatch.setenv("PLANTED", "from-the-environment")
+    env = {"$env": "PLANTED"}
+    geo["operations"][0]["template"]["variables"] = {
+        "tenant": {"default": env},
+        "city": {"doc": env, "enum": [env]},
+    }
+
+    app = make_app(DATA_SOURCES={"geo": geo})
+
+    assert "from-the-environment" not in app.test_client().get("/api/openapi.json").text
+    shown = app.test_cli_runner().invoke(args=["datasources", "show", "geo"]).output
+    assert "tenant" in shown
+    assert "from-the-environment" not in shown
