@@ -10,7 +10,7 @@ from .url import encoded
 from .values import as_plain, as_text
 
 # Characters of all names together: those of nested values repeat the names above them.
-_NAMES = 1_000_000
+_NAMES = 100_000
 
 
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:

@@ -48,7 +48,7 @@ class Redactor:
 
     def plus(self, secrets: Iterable[str]) -> Redactor:
         """Return a redactor that knows more secrets."""
-        more = self.secrets.union(secrets)
+        more = self.secrets.union(_first(secrets))
         return self if more == self.secrets else Redactor(more)
 
     def text(self, text: str) -> str:
@@ -92,6 +92,15 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.structure(item, depth=depth + 1) for item in value]
         return self.text(value) if isinstance(value, str) else value
+
+
+def _first(secrets: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for secret in secrets:
+        found.add(secret)
+        if len(found) > MAX_SECRETS + 1:
+            break
+    return found
 
 
 def masked_url(url: str) -> str:

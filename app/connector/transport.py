@@ -18,6 +18,7 @@ from .errors import (
     ResponseTooLargeError,
     TLSError,
     TooManyRedirectsError,
+    VariableError,
 )
 from .guard import HostPolicy
 from .options import Options
@@ -27,6 +28,8 @@ from .url import joined
 from .values import MISSING
 
 _CHUNK = 65536
+# Characters of a url; few servers take more than 16 KiB, and libraries parse it several times.
+_LONGEST_URL = 32_768
 # Bytes of a response beside twice its body: headers, and the framing of chunks.
 _OVERHEAD = 1024 * 1024
 _HOSTS = 20
@@ -100,7 +103,10 @@ def _prepare(request: Request) -> requests.PreparedRequest:
     data = request.encode_body()
     prepared = requests.PreparedRequest()
     prepared.prepare_method(request.method)
-    prepared.prepare_url(request.full_url, None)
+    url = request.full_url
+    if len(url) > _LONGEST_URL:
+        raise VariableError(f"The url is longer than {_LONGEST_URL} characters")
+    prepared.prepare_url(url, None)
     prepared.headers = CaseInsensitiveDict(request.headers)
     prepared.prepare_body(data, None)
     return prepared

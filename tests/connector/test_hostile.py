@@ -314,3 +314,10 @@ def test_credentials_may_be_numbers(call):
     template = {"url": "/echo", "options": {"auth": {"apiKey": "{v:number}"}}}
 
     assert call(template, {"v": 5})["headers"]["x-api-key"] == "5"
+
+
+def test_url_that_no_server_takes_is_refused(call, server):
+    with pytest.raises(VariableError, match="longer than 32768"):
+        call({"url": "/{v}"}, {"v": "x" * 40_000})
+
+    assert server.seen == []
