@@ -267,8 +267,6 @@ def _code(error: HTTPException, status: int) -> str | None:
 def _message(error: HTTPException, status: int) -> str:
     if status >= 500 and not hasattr(error, "error_code"):
         return error.name
-    if error is request.routing_exception and status == 404:
-        return f"There is no method to handle {request.method} {quote(request.path)}"
     return error.description or error.name
 
 
