@@ -24,12 +24,10 @@ from .guard import HostPolicy
 from .options import Options
 from .redact import current_redactor
 from .request import Request
-from .url import joined
+from .url import LONGEST_URL, joined
 from .values import MISSING
 
 _CHUNK = 65536
-# Characters of a url; few servers take more than 16 KiB, and libraries parse it several times.
-_LONGEST_URL = 32_768
 # Bytes of a response beside twice its body: headers, and the framing of chunks.
 _OVERHEAD = 1024 * 1024
 _HOSTS = 20
@@ -104,8 +102,8 @@ def _prepare(request: Request) -> requests.PreparedRequest:
     prepared = requests.PreparedRequest()
     prepared.prepare_method(request.method)
     url = request.full_url
-    if len(url) > _LONGEST_URL:
-        raise VariableError(f"The url is longer than {_LONGEST_URL} characters")
+    if len(url) > LONGEST_URL:
+        raise VariableError(f"The url is longer than {LONGEST_URL} characters")
     prepared.prepare_url(url, None)
     prepared.headers = CaseInsensitiveDict(request.headers)
     prepared.prepare_body(data, None)

@@ -23,6 +23,8 @@ _SEPARATOR = re.compile("[/?#]")
 # Characters of a host name (RFC 1035) and what may stand beside it; libraries normalize an
 # international host in quadratic time.
 _LONGEST_AUTHORITY = 300
+# Characters of a url; few servers take more than 16 KiB, and libraries parse it several times.
+LONGEST_URL = 32_768
 _HOLE = "\0"
 
 
@@ -156,7 +158,7 @@ def joined(url: str, location: str) -> str:
     """Return the address that a remote leads to from a url; BlockedHostError if it is none."""
     try:
         target = urljoin(url, requote_uri(_as_unicode(location)))
-        is_address = urlsplit(target).port != 0
+        is_address = len(target) <= LONGEST_URL and urlsplit(target).port != 0
     except ValueError:
         is_address = False
     if not is_address:

@@ -321,3 +321,10 @@ def test_url_that_no_server_takes_is_refused(call, server):
         call({"url": "/{v}"}, {"v": "x" * 40_000})
 
     assert server.seen == []
+
+
+def test_redirect_that_is_too_long_is_the_remotes_fault(call, server):
+    server.routes["far"] = lambda h: h.reply(None, 302, headers={"Location": "/" + "x" * 40_000})
+
+    with pytest.raises(BlockedHostError):
+        call({"url": "/far"})
