@@ -31,135 +31,105 @@ def errors_of_template(**template):
     return errors_of_operation(template={"url": URL, **template})
 
 
+def assert_names(errors, place, words):
+    """Check that there is one problem, at its place, whose text has the words that matter."""
+    assert list(errors) == [place]
+    [problem] = errors[place]
+    assert [word for word in words.split() if word not in problem] == [], problem
+
+
 WRONG_OPERATIONS = [
-    ("nope", "operations", "must be a list, got a string"),
-    ({"a": 1}, "operations", "must be a list, got an object"),
-    ([{}], "operations[0]", "template is missing"),
-    ([{"template": None}], "operations[0]", "template is missing"),
-    (["x"], "operations[0]", "must be an object, got a string"),
-    ([None], "operations[0]", "must be an object, got null"),
-    ([{"template": "x"}], "operations[0].template", "must be an object, got a string"),
-    (
-        [{"template": {"url": URL}, "functions": []}],
-        "operations[0].functions",
-        "must be an object of lists, got a list",
-    ),
+    ("nope", "operations", "list string"),
+    ({"a": 1}, "operations", "list object"),
+    ([{}], "operations[0]", "template missing"),
+    ([{"template": None}], "operations[0]", "template missing"),
+    (["x"], "operations[0]", "object string"),
+    ([None], "operations[0]", "object null"),
+    ([{"template": "x"}], "operations[0].template", "object string"),
+    ([{"template": {"url": URL}, "functions": []}], "operations[0].functions", "object list"),
     (
         [{"template": {"url": URL}, "functions": {"f": "a"}}],
         "operations[0].functions.f",
-        "must be a list of parameters, got a string",
+        "list string",
     ),
     (
         [{"template": {"url": URL}, "functions": {"f": [None]}}],
         "operations[0].functions.f[0]",
-        "must be a name or an object with a name, got null",
+        "name null",
     ),
     (
         [{"template": {"url": URL}, "functions": {"f": [5]}}],
         "operations[0].functions.f[0]",
-        "must be a name or an object with a name, got a number",
+        "name number",
     ),
     (
         [{"template": {"url": URL}, "function": {}}],
         "operations[0].function",
-        "unknown key 'function'; did you mean 'functions'?",
+        "unknown 'function' 'functions'",
     ),
 ]
 
 
-@pytest.mark.parametrize(("operations", "place", "message"), WRONG_OPERATIONS)
-def test_wrong_operations_are_named(operations, place, message):
-    assert errors_of({"operations": operations}) == {place: [message]}
+@pytest.mark.parametrize(("operations", "place", "words"), WRONG_OPERATIONS)
+def test_wrong_operations_are_named(operations, place, words):
+    assert_names(errors_of({"operations": operations}), place, words)
 
 
 WRONG_TEMPLATES = [
-    ({"url": "/x"}, "url", "is relative and there is no baseURL; write http:// or https://"),
-    ({"url": ""}, "url", "is relative and there is no baseURL; write http:// or https://"),
-    ({"url": "ftp://h/x"}, "url", "must start with http:// or https://"),
-    ({"url": "http://u:p@h/x"}, "url", "credentials do not belong into a url; use options.auth"),
-    ({"url": "http://"}, "url", "has no host"),
-    ({"url": "http://?x"}, "url", "has no host"),
-    ({"url": "http://h/../x"}, "url", "must not contain . or .. as a path segment"),
-    ({"qurey": {}}, "qurey", "unknown key 'qurey'; did you mean 'query'?"),
-    ({"zzz": 1}, "zzz", "unknown key 'zzz'"),
-    ({"method": "FOO BAR"}, "method", "'FOO BAR' cannot be used as a method"),
-    ({"query": "a={b}"}, "query", "must be an object or one variable"),
-    ({"query": "a=b"}, "query", "must be an object or one variable"),
-    ({"variables": {"x": 5}}, "variables.x", "must be an object, got a number"),
-    (
-        {"paginate": {"type": "page", "items": "$["}},
-        "paginate.items",
-        "Parse error near the end of string!",
-    ),
-    ({"method": 5}, "method", "must be a text, got a number"),
-    ({"headers": []}, "headers", "must be an object, got a list"),
-    ({"fullResponse": "yes"}, "fullResponse", "must be true or false"),
-    ({"omitMissing": 1}, "omitMissing", "must be true or false"),
-    ({"options": {"strictSSL": "false"}}, "options.strictSSL", "must be true or false"),
+    ({"url": "/x"}, "url", "relative baseURL"),
+    ({"url": ""}, "url", "relative baseURL"),
+    ({"url": "ftp://h/x"}, "url", "http:// https://"),
+    ({"url": "http://u:p@h/x"}, "url", "credentials options.auth"),
+    ({"url": "http://"}, "url", "no host"),
+    ({"url": "http://?x"}, "url", "no host"),
+    ({"url": "http://h/../x"}, "url", ".. segment"),
+    ({"qurey": {}}, "qurey", "unknown 'qurey' 'query'"),
+    ({"zzz": 1}, "zzz", "unknown 'zzz'"),
+    ({"method": "FOO BAR"}, "method", "'FOO BAR' method"),
+    ({"query": "a={b}"}, "query", "object variable"),
+    ({"query": "a=b"}, "query", "object variable"),
+    ({"variables": {"x": 5}}, "variables.x", "object number"),
+    ({"paginate": {"type": "page", "items": "$["}}, "paginate.items", "error"),
+    ({"method": 5}, "method", "text number"),
+    ({"headers": []}, "headers", "object list"),
+    ({"fullResponse": "yes"}, "fullResponse", "true false"),
+    ({"omitMissing": 1}, "omitMissing", "true false"),
+    ({"options": {"strictSSL": "false"}}, "options.strictSSL", "true false"),
     (
         {"options": {"strictSSl": False}},
         "options.strictSSl",
-        "unknown key 'strictSSl'; did you mean 'strictSSL'?",
+        "unknown 'strictSSl' 'strictSSL'",
     ),
-    ({"options": 5}, "options", "must be an object, got a number"),
-    (
-        {"options": {"timeout": "1"}},
-        "options.timeout",
-        "must be a whole number from 1 on, got a string",
-    ),
-    (
-        {"options": {"timeout": True}},
-        "options.timeout",
-        "must be a whole number from 1 on, got a boolean",
-    ),
-    ({"options": {"timeout": 0}}, "options.timeout", "must be a whole number from 1 on, got 0"),
-    (
-        {"options": {"timeout": {"raed": 1}}},
-        "options.timeout.raed",
-        "unknown key 'raed'; did you mean 'read'?",
-    ),
-    (
-        {"options": {"retry": {"methods": [1]}}},
-        "options.retry.methods[0]",
-        "must be a text, got a number",
-    ),
-    (
-        {"options": {"retry": {"statuses": 500}}},
-        "options.retry.statuses",
-        "must be a list, got a number",
-    ),
-    (
-        {"options": {"auth": {"bearr": "x"}}},
-        "options.auth.bearr",
-        "unknown key 'bearr'; did you mean 'bearer'?",
-    ),
+    ({"options": 5}, "options", "object number"),
+    ({"options": {"timeout": "1"}}, "options.timeout", "whole 1 string"),
+    ({"options": {"timeout": True}}, "options.timeout", "whole 1 boolean"),
+    ({"options": {"timeout": 0}}, "options.timeout", "whole 1 0"),
+    ({"options": {"timeout": {"raed": 1}}}, "options.timeout.raed", "unknown 'raed' 'read'"),
+    ({"options": {"retry": {"methods": [1]}}}, "options.retry.methods[0]", "text number"),
+    ({"options": {"retry": {"statuses": 500}}}, "options.retry.statuses", "list number"),
+    ({"options": {"auth": {"bearr": "x"}}}, "options.auth.bearr", "unknown 'bearr' 'bearer'"),
     (
         {"options": {"auth": {"oauth2": {"tokenUrl": "x", "clientId": "y"}}}},
         "options.auth.oauth2.clientSecret",
-        "Missing data for required field.",
+        "Missing",
     ),
-    (
-        {"responseSelect": "frist"},
-        "responseSelect",
-        "must be one of auto, all, first; did you mean 'first'?",
-    ),
-    ({"onNoMatch": 5}, "onNoMatch", "must be one of empty, null, error"),
-    ({"responsePath": 5}, "responsePath", "must be a text, got a number"),
-    ({"variables": []}, "variables", "must be an object, got a list"),
+    ({"responseSelect": "frist"}, "responseSelect", "auto all 'first'"),
+    ({"onNoMatch": 5}, "onNoMatch", "empty null error"),
+    ({"responsePath": 5}, "responsePath", "text number"),
+    ({"variables": []}, "variables", "object list"),
     (
         {"variables": {"x": {"type": "nubmer"}}},
         "variables.x.type",
-        "must be one of string, any, path, number, integer, boolean, object, array, json; "
-        "did you mean 'number'?",
+        "string any path integer boolean object array json 'number'",
     ),
-    ({"paginate": {"type": "next"}}, "paginate.path", "is needed for type 'next'"),
-    ({"paginate": {}}, "paginate.type", "Missing data for required field."),
+    ({"paginate": {"type": "next"}}, "paginate.path", "'next'"),
+    ({"paginate": {}}, "paginate.type", "Missing"),
 ]
 
 
-@pytest.mark.parametrize(("template", "place", "message"), WRONG_TEMPLATES)
-def test_wrong_template_is_named(template, place, message):
-    assert errors_of_template(**template) == {f"operations[0].template.{place}": [message]}
+@pytest.mark.parametrize(("template", "place", "words"), WRONG_TEMPLATES)
+def test_wrong_template_is_named(template, place, words):
+    assert_names(errors_of_template(**template), f"operations[0].template.{place}", words)
 
 
 @pytest.mark.parametrize("path", ["$.a[", "", "$.$type", "$.ünï"])
@@ -177,45 +147,28 @@ def test_malformed_response_path_names_the_column():
 
 
 WRONG_FUNCTIONS = [
-    ({"m1": ["nope"]}, "m1[0]", "'nope' is not a variable of this template (it has: a, p, x)"),
-    (
-        {"m1": ["xx"]},
-        "m1[0]",
-        "'xx' is not a variable of this template (it has: a, p, x); did you mean 'x'?",
-    ),
-    (
-        {"m1": [{"name": "x", "source": "bogus"}]},
-        "m1[0]",
-        "source must be one of path, query, header, body, form",
-    ),
-    (
-        {"m1": [{"name": "x", "sauce": "path"}]},
-        "m1[0]",
-        "unknown key 'sauce'; did you mean 'source'?",
-    ),
-    (
-        {"m1": [{"source": "path"}]},
-        "m1[0]",
-        "must be a name or an object with a name, got an object",
-    ),
-    ({"m1": ["x", "x"]}, "m1[1]", "parameter 'x' is there twice"),
-    ({"define": []}, "define", "'define' is a DataSource method; rename the function"),
-    ({"close": []}, "close", "'close' is a DataSource method; rename the function"),
-    ({"operations": []}, "operations", "'operations' is a DataSource method; rename the function"),
-    ({"_x": []}, "_x", "a function's name must not be empty or start with _"),
-    ({"": []}, "", "a function's name must not be empty or start with _"),
+    ({"m1": ["nope"]}, ".m1[0]", "'nope' variable a p x"),
+    ({"m1": ["xx"]}, ".m1[0]", "'xx' variable a p 'x'"),
+    ({"m1": [{"name": "x", "source": "bogus"}]}, ".m1[0]", "source path query header body form"),
+    ({"m1": [{"name": "x", "sauce": "path"}]}, ".m1[0]", "unknown 'sauce' 'source'"),
+    ({"m1": [{"source": "path"}]}, ".m1[0]", "name object"),
+    ({"m1": ["x", "x"]}, ".m1[1]", "'x' twice"),
+    ({"define": []}, ".define", "'define' method"),
+    ({"close": []}, ".close", "'close' method"),
+    ({"operations": []}, ".operations", "'operations' method"),
+    ({"_x": []}, "._x", "name _"),
+    ({"": []}, ".", "name empty"),
 ]
 
 
-@pytest.mark.parametrize(("functions", "place", "message"), WRONG_FUNCTIONS)
-def test_wrong_function_is_named(functions, place, message):
+@pytest.mark.parametrize(("functions", "place", "words"), WRONG_FUNCTIONS)
+def test_wrong_function_is_named(functions, place, words):
     errors = errors_of_operation(
         template={"url": f"{URL}/{{p}}", "query": {"x": "{x}"}, "headers": {"a": "{a}"}},
         functions=functions,
     )
 
-    assert [message] in errors.values() or message.replace("a, p, x", "p, a, x") in str(errors)
-    assert all(key.startswith("operations[0].functions") for key in errors)
+    assert_names(errors, f"operations[0].functions{place}", words)
 
 
 @pytest.mark.parametrize("connector", ["soap", None, 5])
@@ -230,7 +183,7 @@ def test_header_of_the_settings_that_cannot_be_sent_is_a_configuration_error(mon
     for options in ({"headers": {"x": "a\nb"}}, {"auth": {"bearer": {"$env": "KEY"}}}):
         errors = errors_of({**settings, "options": options})
 
-        assert "must not contain line breaks" in str(errors)
+        assert "line breaks" in str(errors)
         assert "k3y" not in str(errors)
 
 
@@ -243,9 +196,9 @@ def test_place_of_a_parameter_counts_the_wrong_ones_too():
 def test_function_named_twice_is_refused():
     operation = {"template": {"url": URL}, "functions": {"f": []}}
 
-    assert errors_of({"operations": [operation, operation]}) == {
-        "operations[1].functions.f": ["there is already a function 'f'"]
-    }
+    errors = errors_of({"operations": [operation, operation]})
+
+    assert_names(errors, "operations[1].functions.f", "already 'f'")
 
 
 def test_parameter_source_without_room_is_refused():
@@ -253,30 +206,28 @@ def test_parameter_source_without_room_is_refused():
         template={"url": URL, "body": "{b}"}, functions={"f": [{"name": "n", "source": "body"}]}
     )
 
-    assert "'n' is not a variable of this template" in str(errors)
+    assert_names(errors, "operations[0].functions.f[0]", "'n' variable b")
 
 
 VARIABLES = [
-    ({"query": {"a": "{x:banana}"}}, "query.a", "unknown type 'banana'"),
-    ({"body": {"a": ["{x=q:number}"]}}, "body.a[0]", "the default does not fit"),
+    ({"query": {"a": "{x:banana}"}}, "query.a", "type 'banana'"),
+    ({"body": {"a": ["{x=q:number}"]}}, "body.a[0]", "default fit"),
     (
         {"query": {"a": "{x=c}"}, "variables": {"x": {"enum": ["a"]}}},
         "query.a",
-        "the default does not fit",
+        "default fit",
     ),
     (
         {"query": {"a": "{x}"}, "variables": {"x": {"type": "number", "default": "q"}}},
         "variables.x",
-        "the default does not fit",
+        "default fit",
     ),
 ]
 
 
-@pytest.mark.parametrize(("template", "place", "message"), VARIABLES)
-def test_wrong_variable_is_named_with_its_place(template, place, message):
-    errors = errors_of_template(**template)
-
-    assert message in errors[f"operations[0].template.{place}"][0]
+@pytest.mark.parametrize(("template", "place", "words"), VARIABLES)
+def test_wrong_variable_is_named_with_its_place(template, place, words):
+    assert_names(errors_of_template(**template), f"operations[0].template.{place}", words)
 
 
 def test_every_problem_is_listed_at_once():
@@ -305,13 +256,13 @@ def test_every_problem_is_listed_at_once():
 
 
 def test_message_names_data_source_place_and_problem():
-    with pytest.raises(ConfigError, match=r"data source 'geo': operations\[0\]: template is"):
+    with pytest.raises(ConfigError, match=r"'geo'.*operations\[0\].*template"):
         DataSource.from_config({"operations": [{}]}, name="geo")
 
 
 @pytest.mark.parametrize("settings", [None, [], "x", 5])
 def test_settings_that_are_no_object_are_refused(settings):
-    assert "the settings must be an object" in str(errors_of(settings))
+    assert "object" in str(errors_of(settings))
 
 
 @pytest.mark.parametrize(
@@ -333,7 +284,10 @@ def test_rest_path_is_another_name_for_the_base_url():
 def test_unknown_key_of_a_data_source_is_a_warning(caplog):
     DataSource.from_config({"baseUrl": "http://h"}, name="remote")
 
-    assert "unknown key 'baseUrl'; did you mean 'baseURL'?" in caplog.text
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert "'baseUrl'" in record.getMessage()
+    assert "'baseURL'" in record.getMessage()
 
 
 def test_public_and_acls_are_read_and_not_warned_about(caplog):
@@ -351,26 +305,28 @@ def test_debug_may_be_a_text(value, debug):
 
 
 @pytest.mark.parametrize(
-    ("operation", "message"),
+    ("operation", "words"),
     [
-        ({"template": {"url": URL, "body": {}}}, "a GET with a body"),
-        ({"template": {"url": URL + "/{p}"}}, "url variable p is optional"),
+        ({"template": {"url": URL, "body": {}}}, "GET body"),
+        ({"template": {"url": URL + "/{p}"}}, "url p optional"),
         (
             {"template": {"url": URL, "query": {"a": "{!r}"}}, "functions": {"f": []}},
-            "required variable r is not a parameter",
+            "required r parameter",
         ),
         (
             {"template": {"url": URL, "options": {"strictSSL": False}}},
-            "certificates are not checked",
+            "certificates",
         ),
-        ({"template": {"url": URL, "timeout": 30}}, "timeout is in milliseconds"),
+        ({"template": {"url": URL, "timeout": 30}}, "timeout milliseconds"),
     ],
 )
-def test_what_works_and_is_probably_not_meant_is_a_warning(caplog, operation, message):
+def test_what_works_and_is_probably_not_meant_is_a_warning(caplog, operation, words):
     with caplog.at_level(logging.WARNING, "app.connector"):
         DataSource.from_config({"operations": [operation]})
 
-    assert message in caplog.text
+    assert any(
+        all(word in record.getMessage() for word in words.split()) for record in caplog.records
+    )
 
 
 def test_environment_stands_wherever_a_value_stands(monkeypatch):
@@ -402,7 +358,7 @@ def test_environment_variable_that_is_not_set_is_named(monkeypatch):
 
     errors = errors_of({"options": {"auth": {"bearer": {"$env": "NOPE"}}}})
 
-    assert errors == {"options.auth.bearer": ["environment variable NOPE is not set"]}
+    assert_names(errors, "options.auth.bearer", "NOPE set")
 
 
 def test_environment_flag_that_is_none_is_refused(monkeypatch):
@@ -410,12 +366,12 @@ def test_environment_flag_that_is_none_is_refused(monkeypatch):
 
     errors = errors_of({"options": {"strictSSL": {"$env": "STRICT"}}})
 
-    assert errors == {"options.strictSSL": ["must be true or false"]}
+    assert_names(errors, "options.strictSSL", "true false")
 
 
 @pytest.mark.parametrize("value", [{"$env": "A", "b": 1}, {"$env": 5}])
 def test_malformed_environment_reference_is_refused(value):
-    assert "$env is written" in str(errors_of({"options": {"headers": {"a": value}}}))
+    assert "$env" in str(errors_of({"options": {"headers": {"a": value}}}))
 
 
 def test_load_reads_one_data_source_of_a_file(tmp_path):
@@ -430,20 +386,20 @@ def test_load_reads_one_data_source_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "words"),
     [
-        ('{"goe": {}}', "has no data source 'geo'; did you mean 'goe'"),
-        ("[]", "has no data source 'geo'"),
-        ("{", "cannot be read: Expecting property name"),
-        (None, "cannot be read"),
+        ('{"goe": {}}', "'geo'.*'goe'"),
+        ("[]", "'geo'"),
+        ("{", "datasources.json.*property name"),
+        (None, "datasources.json.*read"),
     ],
 )
-def test_file_that_cannot_be_used_is_a_configuration_error(tmp_path, content, message):
+def test_file_that_cannot_be_used_is_a_configuration_error(tmp_path, content, words):
     path = tmp_path / "datasources.json"
     if content is not None:
         path.write_text(content)
 
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=words):
         DataSource.load(path, "geo")
 
 
