@@ -1,135 +1,123 @@
 """The app on both databases, a client that speaks as its users do, and a watch over secrets."""
 
+import json
 import logging
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
-from flask_migrate import upgrade
-from sqlalchemy import Connection, Engine, create_engine, text
 from werkzeug.test import TestResponse
 
-from app.extensions import db
-from app.factory import create_app
 from app.users import service
+from tests.apps import SharedApp, build, close
+from tests.databases import Database, make_template, migrate
 from tests.postgres import postgres_server
 
 PASSWORD = "correct horse battery"
-# The cheapest that Argon2 allows; the production figures have a test of their own.
-CHEAP_HASH = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
-# Engines that outlive a test, by their database's URL.
-SHARED: dict[str, Engine] = {}
+# What it is changed to.
+NEW = "a new and longer one"
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
 
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory):
     """A migrated, empty SQLite database to copy."""
-    folder = tmp_path_factory.mktemp("template")
-    path = folder / "ostiary.sqlite"
-    migrate(f"sqlite:///{path}", folder)
-    # Back to one file, so that copying it copies everything.
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
-    engine.dispose()
-    return path
+    return make_template(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory):
-    """A migrated PostgreSQL database of this test process."""
+def databases():
+    """The migrated databases of this test process, by their URL."""
+    databases: dict[str, Database] = {}
+    yield databases
+    for each in databases.values():
+        each.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite_database(databases, sqlite_template, tmp_path_factory):
+    path = tmp_path_factory.mktemp("sqlite") / "ostiary.sqlite"
+    shutil.copy(sqlite_template, path)
+    url = f"sqlite:///{path}"
+    return databases.setdefault(url, Database(url))
+
+
+@pytest.fixture(scope="session")
+def postgres_database(databases, tmp_path_factory):
     with postgres_server() as url:
         migrate(url, tmp_path_factory.mktemp("postgres"))
-        # Asked whether it lives before each use: a test ends all connections.
-        SHARED[url] = create_engine(url, pool_pre_ping=True)
-        yield url
-        SHARED.pop(url).dispose()
-
-
-def migrate(url: str, folder) -> None:
-    app = create_app({"SQLALCHEMY_DATABASE_URI": url, "MAIL_FOLDER": str(folder / "mail")})
-    with app.app_context():
-        upgrade()
-        db.engine.dispose()
-
-
-@contextmanager
-def connected(url: str) -> Iterator[Connection]:
-    """Look at a database beside the app: by one connection for all of a session's PostgreSQL."""
-    if url in SHARED:
-        with SHARED[url].begin() as connection:
-            yield connection
-        return
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        yield connection
-    engine.dispose()
-
-
-def empty(url: str) -> None:
-    """Delete every row, and number the next ones from 1; for few rows faster than TRUNCATE."""
-    with connected(url) as connection:
-        for table in reversed(db.metadata.sorted_tables):
-            connection.execute(table.delete())
-            if "id" in table.c:
-                connection.execute(text(f"ALTER SEQUENCE {table.name}_id_seq RESTART"))
+        yield databases.setdefault(url, Database(url))
 
 
 @pytest.fixture
-def sqlite_url(sqlite_template, tmp_path):
+def sqlite_url(sqlite_database):
     """An empty SQLite database."""
-    path = tmp_path / "ostiary.sqlite"
-    shutil.copy(sqlite_template, path)
-    return f"sqlite:///{path}"
+    yield sqlite_database.url
+    sqlite_database.empty()
+
+
+@pytest.fixture
+def postgres_url(postgres_database):
+    """An empty PostgreSQL database."""
+    yield postgres_database.url
+    postgres_database.empty()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request):
     """An empty database, once SQLite and once PostgreSQL."""
-    if request.param == "sqlite":
-        yield request.getfixturevalue("sqlite_url")
-    else:
-        url = request.getfixturevalue("postgres_url")
-        yield url
-        empty(url)
+    return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
 
 
 @pytest.fixture
 def make_app(database_url, tmp_path):
-    """Build apps on the test's database, each with settings of its own."""
+    """Build apps on the test's database that are the test's own, each with its own settings."""
     apps = []
 
     def make(**settings: Any) -> Flask:
-        apps.append(
-            create_app(
-                {
-                    "SQLALCHEMY_DATABASE_URI": database_url,
-                    "MAIL_FOLDER": str(tmp_path / "mail"),
-                    "PASSWORD_HASH": CHEAP_HASH,
-                    "TESTING": True,
-                    **settings,
-                }
-            )
-        )
+        apps.append(build(database_url, tmp_path / "mail", **settings))
         return apps[-1]
 
     yield make
     for app in apps:
-        app.extensions["outbox"].close()
-        with app.app_context():
-            db.engine.dispose()
+        close(app)
+
+
+@pytest.fixture(scope="session")
+def shared_apps():
+    """The apps that tests share, by database and settings."""
+    apps: dict[str, SharedApp] = {}
+    yield apps
+    for each in apps.values():
+        close(each.app)
 
 
 @pytest.fixture
-def app(make_app) -> Flask:
-    return make_app()
+def shared_app(database_url, shared_apps, tmp_path_factory):
+    """Get the app with these settings on the test's database; make_app has one to change."""
+    used = []
+
+    def get(**settings: Any) -> Flask:
+        key = json.dumps([database_url, settings], sort_keys=True)
+        if key not in shared_apps:
+            mail_folder = tmp_path_factory.mktemp("mail")
+            shared_apps[key] = SharedApp(build(database_url, mail_folder, **settings))
+        used.append(shared_apps[key])
+        return used[-1].app
+
+    yield get
+    for each in used:
+        each.reset()
+
+
+@pytest.fixture
+def app(shared_app) -> Flask:
+    """The app with the default settings."""
+    return shared_app()
 
 
 @pytest.fixture
@@ -174,6 +162,14 @@ class Api:
         return self.login(email)["id"]
 
 
+def login_status(api: Api, password: str) -> int:
+    """Try to log in; note the token, if there is one, among the secrets."""
+    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
+    if response.status_code == 200:
+        api.secrets.append(response.json["id"])
+    return response.status_code
+
+
 @pytest.fixture
 def api(client, secrets) -> Api:
     return Api(client, secrets)
@@ -205,17 +201,6 @@ def reset_events(app, secrets):
         yield events
 
 
-def dump(url: str) -> str:
-    """Return every value of every table as text."""
-    with connected(url) as connection:
-        rows = [
-            str(tuple(row))
-            for table in db.metadata.sorted_tables
-            for row in connection.execute(table.select())
-        ]
-    return "\n".join(rows)
-
-
 @pytest.fixture
 def secrets() -> list[str]:
     """Every secret that the test creates; nothing of it may be stored or logged in clear."""
@@ -223,16 +208,16 @@ def secrets() -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def no_secret_leaks(request, caplog, secrets):
+def no_secret_leaks(request, caplog, databases, secrets):
     """After every test: no token and no password in clear, in the database or in a log line."""
     if "database_url" not in request.fixturenames:
         yield
         return
-    url = request.getfixturevalue("database_url")
-    caplog.set_level("DEBUG")
-    yield
+    database = databases[request.getfixturevalue("database_url")]
+    with caplog.at_level("DEBUG"):
+        yield
     lines = [logging.Formatter().format(record) for record in caplog.get_records("call")]
-    logged, stored = "\n".join(lines), dump(url)
+    logged, stored = "\n".join(lines), database.dump()
     assert not TOKEN.search(logged)
     for secret in secrets:
         assert secret not in logged

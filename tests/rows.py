@@ -1,11 +1,15 @@
 """Look into the tables, and put the past into them."""
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
+from itertools import groupby
 
 from flask import Flask
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, event, func, select, update
 
+from app.access.roles import Role
 from app.extensions import Model, db, now
 from app.users.models import AccessToken, User
 
@@ -26,6 +30,19 @@ def make_old(app: Flask, token: str, seconds: float = 301) -> None:
         db.session.commit()
 
 
+def populate(app: Flask, rows: Callable[[], Iterable[Model]]) -> None:
+    """Put rows, made inside the app and stored in their order, in the place of all there are."""
+    with app.app_context():
+        # Everything else is deleted with these.
+        for model in (User, Role):
+            db.session.execute(delete(model))
+        # Without relationships the session does not know which rows need which others.
+        for _, alike in groupby(rows(), key=type):
+            db.session.add_all(alike)
+            db.session.flush()
+        db.session.commit()
+
+
 def count(app: Flask, model: type[Model]) -> int:
     with app.app_context():
         return db.session.scalar(select(func.count()).select_from(model))
@@ -42,3 +59,18 @@ def store_hash(app: Flask, password_hash: str, email: str = "ada@example.com") -
             update(User).where(User.email == email).values(password_hash=password_hash)
         )
         db.session.commit()
+
+
+@contextmanager
+def statements(app: Flask) -> Iterator[list[str]]:
+    """Note every SQL statement that the app sends."""
+    sent: list[str] = []
+
+    def note(_connection, _cursor, statement, *_details) -> None:
+        sent.append(statement)
+
+    with app.app_context():
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", note)
+    yield sent
+    event.remove(engine, "before_cursor_execute", note)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import socket
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
@@ -16,8 +17,9 @@ from app.extensions import db, now
 from app.factory import create_app
 from app.todos.models import Todo
 from app.users.models import AccessToken, User
-from tests.conftest import PASSWORD, connected, migrate
-from tests.rows import count
+from tests.conftest import PASSWORD
+from tests.databases import connected, migrate
+from tests.rows import count, statements
 
 
 def user(**fields):
@@ -123,27 +125,18 @@ def test_sqlite_is_prepared(context, pragma, value):
 
 
 def test_a_request_with_a_token_costs_two_queries(app, client, token):
-    statements = []
-    headers = {"Authorization": token}
-
-    with app.app_context():
-        record = lambda *details: statements.append(details[2])  # noqa: E731
-        db.event.listen(db.engine, "before_cursor_execute", record)
-    response = client.get("/api/users/1", headers=headers)
+    with statements(app) as sent:
+        response = client.get("/api/users/1", headers={"Authorization": token})
 
     assert response.status_code == 200
-    assert len(statements) == 2
+    assert len(sent) == 2
 
 
 def test_a_request_without_a_token_costs_no_query(app, client):
-    statements = []
+    with statements(app) as sent:
+        client.get("/api/users/1")
 
-    with app.app_context():
-        record = lambda *details: statements.append(details[2])  # noqa: E731
-        db.event.listen(db.engine, "before_cursor_execute", record)
-    client.get("/api/users/1")
-
-    assert statements == []
+    assert sent == []
 
 
 def test_no_request_leaves_a_connection_checked_out(app, api, token):
@@ -286,11 +279,12 @@ def test_a_sqlite_file_is_its_owners_alone(tmp_path):
     assert modes == {"new.sqlite": 0o600, "new.sqlite-wal": 0o600, "new.sqlite-shm": 0o600}
 
 
-def test_a_sqlite_file_that_others_may_read_is_told_of_and_left(sqlite_url, tmp_path, caplog):
+def test_a_sqlite_file_that_others_may_read_is_told_of_and_left(sqlite_template, tmp_path, caplog):
     path = tmp_path / "ostiary.sqlite"
+    shutil.copy(sqlite_template, path)
     path.chmod(0o644)
 
-    create_app({"SQLALCHEMY_DATABASE_URI": sqlite_url, "MAIL_FOLDER": str(tmp_path)})
+    create_app({"SQLALCHEMY_DATABASE_URI": f"sqlite:///{path}", "MAIL_FOLDER": str(tmp_path)})
 
     assert f"{path} is open to other users (mode 644)" in caplog.text
     assert path.stat().st_mode & 0o777 == 0o644

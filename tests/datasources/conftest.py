@@ -1,7 +1,5 @@
 """A geocoder on the connector tests' real server, described as operators describe it."""
 
-import shutil
-
 import pytest
 
 from tests.connector.conftest import connect, http_server, server  # noqa: F401 fixtures
@@ -10,10 +8,9 @@ LOCATION = {"lat": 37.56, "lng": -122.32}
 
 
 @pytest.fixture
-def database_url(sqlite_template, tmp_path):
+def database_url(sqlite_url):
     """One database is enough: the remote side is the same on every one."""
-    shutil.copy(sqlite_template, tmp_path / "ostiary.sqlite")
-    return f"sqlite:///{tmp_path}/ostiary.sqlite"
+    return sqlite_url
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 
 
 @pytest.fixture
-def app(make_app):
-    return make_app(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
+def app(shared_app):
+    return shared_app(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ from tests.conftest import PASSWORD, Api
 
 
 @pytest.fixture
-def strict(make_app, secrets):
+def strict(shared_app, secrets):
     """The API where login needs a realm."""
-    return Api(make_app(REALM_REQUIRED=True).test_client(), secrets)
+    return Api(shared_app(REALM_REQUIRED=True).test_client(), secrets)
 
 
 @pytest.fixture
-def delimited(make_app, secrets):
+def delimited(shared_app, secrets):
     """The API where `realm:name` says both."""
-    return Api(make_app(REALM_DELIMITER=":").test_client(), secrets)
+    return Api(shared_app(REALM_DELIMITER=":").test_client(), secrets)
 
 
 def login(api, **credentials):

@@ -1,0 +1,62 @@
+"""Apps to test: of a test's own, or shared, because building one takes longer than most tests."""
+
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+
+from app import mail
+from app.extensions import db
+from app.factory import create_app
+from app.signals import reset_password_request
+
+# The cheapest that Argon2 allows; the production figures have a test of their own.
+CHEAP_HASH = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+
+
+def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
+    return create_app(
+        {
+            "SQLALCHEMY_DATABASE_URI": url,
+            "MAIL_FOLDER": str(mail_folder),
+            "PASSWORD_HASH": CHEAP_HASH,
+            "TESTING": True,
+            **settings,
+        }
+    )
+
+
+def close(app: Flask) -> None:
+    app.extensions["outbox"].close()
+    with app.app_context():
+        db.engine.dispose()
+
+
+class SharedApp:
+    """An app that tests use one after the other.
+
+    `reset` undoes what an app keeps in memory from one request to the next; whatever joins that
+    memory must be undone there too. Pooled connections and the OpenAPI document may stay.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+        self._built = _configuration(app)
+
+    def reset(self) -> None:
+        """Forget the last test, and check that it left the app as it was built."""
+        self.app.extensions["outbox"].close()
+        mail.init_app(self.app)
+        assert _configuration(self.app) == self._built, "a test that changes an app needs make_app"
+
+
+def _configuration(app: Flask) -> dict[str, Any]:
+    """Return what a test could change in an app, and would change for the tests after it."""
+    hooks = [app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs]
+    return {
+        "settings": dict(app.config),
+        "extensions": list(app.extensions),
+        "views": dict(app.view_functions),
+        "hooks": [{name: list(functions) for name, functions in each.items()} for each in hooks],
+        "receivers": list(reset_password_request.receivers_for(app)),
+    }

@@ -1,0 +1,73 @@
+"""The databases of a test process: migrated once, looked at and emptied after every test."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flask_migrate import upgrade
+from sqlalchemy import Connection, create_engine
+
+from app.extensions import db
+from app.factory import create_app
+
+
+def migrate(url: str, folder: Path) -> None:
+    app = create_app({"SQLALCHEMY_DATABASE_URI": url, "MAIL_FOLDER": str(folder / "mail")})
+    with app.app_context():
+        upgrade()
+        db.engine.dispose()
+
+
+def make_template(folder: Path) -> Path:
+    """Migrate a SQLite database, and turn it back into one file, so that it can be copied."""
+    path = folder / "ostiary.sqlite"
+    migrate(f"sqlite:///{path}", folder)
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+    engine.dispose()
+    return path
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Connection]:
+    """Work on a database beside the app, by a connection of our own."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+class Database:
+    """A migrated database, and a connection of our own beside those of the apps."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        # Asked whether it lives before each use: a test ends all connections.
+        self._engine = create_engine(url, pool_pre_ping=True)
+        self._tables = [table.name for table in reversed(db.metadata.sorted_tables)]
+
+    def dump(self) -> str:
+        """Return every value of every table as text."""
+        with self._engine.begin() as connection:
+            rows = [
+                str(tuple(row))
+                for table in self._tables
+                for row in connection.exec_driver_sql(f"SELECT * FROM {table}")
+            ]
+        return "\n".join(rows)
+
+    def empty(self) -> None:
+        """Delete every row, and number the next ones from 1; for few rows faster than TRUNCATE."""
+        with self._engine.begin() as connection:
+            for table in self._tables:
+                connection.exec_driver_sql(f"DELETE FROM {table}")
+            connection.exec_driver_sql(self._restart())
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _restart(self) -> str:
+        if self._engine.dialect.name == "sqlite":
+            return "DELETE FROM sqlite_sequence"
+        return "SELECT setval(seqrelid, seqstart, false) FROM pg_sequence"
