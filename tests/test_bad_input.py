@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from app.users.models import User
 from tests.answers import refusal
-from tests.conftest import PASSWORD
+from tests.conftest import NEW, PASSWORD
 from tests.rows import count, expire
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-NEW = "a new and longer one"
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 
 BAD_VALUES = {

@@ -8,13 +8,12 @@ from sqlalchemy import create_engine, text
 
 from app.users.models import AccessToken, User
 from tests.answers import field_codes, refusal
-from tests.conftest import PASSWORD
+from tests.conftest import NEW, PASSWORD
 from tests.races import at_once
 from tests.rows import count
 from tests.smtp import eventually
 
 CROWD = 6
-NEW = "a new and longer one"
 
 
 @pytest.fixture

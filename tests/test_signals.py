@@ -5,7 +5,7 @@ from blinker import signal
 
 from app.signals import reset_password_request
 from app.users.models import AccessToken, User
-from tests.conftest import Api
+from tests.conftest import NEW, Api
 from tests.rows import count
 
 
@@ -55,7 +55,7 @@ def test_the_token_of_the_event_works_while_it_is_sent(app, api, token, secrets)
     statuses = []
 
     def receiver(sender, info):
-        body, value = {"newPassword": "a new and longer one"}, info["accessToken"].id
+        body, value = {"newPassword": NEW}, info["accessToken"].id
         other = app.test_client().post(
             "/api/users/reset-password", json=body, headers={"Authorization": value}
         )

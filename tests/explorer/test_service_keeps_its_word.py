@@ -12,13 +12,12 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from sqlalchemy import delete, insert
 
 from app.access.roles import Role, RoleMapping
-from app.extensions import db
 from app.todos.models import Todo
 from app.users.models import RESET_SCOPE, AccessToken, User
 from app.users.passwords import hash_password
+from tests.rows import populate
 
 CHECKS = [
     not_a_server_error,
@@ -41,25 +40,22 @@ BOUNDED = settings(
 )
 
 
-def populate(app, caller, newcomer=True):
-    """Lay out the same small world anew; return the caller's token."""
-    token = f"{caller}-token"
-    with app.app_context():
-        for model in (User, Role):
-            db.session.execute(delete(model))
-        people = [(2, ADMIN_EMAIL), *([(1, EMAIL)] if newcomer else [])]
-        for user_id, email in people:
-            user = {"id": user_id, "email": email, "password_hash": hash_password(PASSWORD)}
-            db.session.execute(insert(User).values(user))
-        db.session.execute(insert(Role).values(id=1, name="admin"))
-        db.session.execute(insert(RoleMapping).values(user_id=2, role_id=1))
-        if newcomer:
-            db.session.execute(insert(Todo).values(id=1, title="Mine", owner_id=1))
-        user_id = 2 if caller == "admin" else 1
-        scope = RESET_SCOPE if caller == "reset" else None
-        db.session.add(AccessToken.issue(token, user_id, 600, scope))
-        db.session.commit()
-    return {} if caller == "anonymous" else {"Authorization": token}
+def headers_of(app, caller, newcomer=True):
+    """Lay out the same small world anew; return the headers by which the caller is known."""
+    populate(app, lambda: small_world(caller, newcomer))
+    return {} if caller == "anonymous" else {"Authorization": f"{caller}-token"}
+
+
+def small_world(caller, newcomer):
+    people = [(2, ADMIN_EMAIL), *([(1, EMAIL)] if newcomer else [])]
+    for user_id, email in people:
+        yield User(id=user_id, email=email, password_hash=hash_password(PASSWORD))
+    yield Role(id=1, name="admin")
+    yield RoleMapping(user_id=2, role_id=1)
+    if newcomer:
+        yield Todo(id=1, title="Mine", owner_id=1)
+    scope = RESET_SCOPE if caller == "reset" else None
+    yield AccessToken.issue(f"{caller}-token", 2 if caller == "admin" else 1, 600, scope)
 
 
 @pytest.fixture
@@ -85,7 +81,7 @@ def call_with_anything(operation, headers):
 @pytest.mark.parametrize("caller", ["anonymous", "user", "admin"])
 def test_every_answer_to_anything_is_documented(app, schema, caller):
     for operation in schema.get_all_operations():
-        call_with_anything(operation.ok(), populate(app, caller))
+        call_with_anything(operation.ok(), headers_of(app, caller))
 
 
 def described(document):
@@ -111,7 +107,7 @@ def test_every_example_works_as_it_stands(app, client):
         name = operation["operationId"].partition("__p")[0]
         own = name in {"users.changePassword", "users.logout"} or name.startswith("todos.")
         caller = "reset" if name == "users.setPassword" else "user" if own else "admin"
-        headers = populate(app, caller, newcomer=name not in REGISTERING)
+        headers = headers_of(app, caller, newcomer=name not in REGISTERING)
         for parameter in operation["parameters"]:
             path = path.replace(f"{{{parameter['name']}}}", str(parameter.get("example")))
         wanted = json.dumps({"id": 1})

@@ -3,17 +3,9 @@
 import pytest
 
 from tests.answers import field_codes, refusal
-from tests.conftest import PASSWORD
+from tests.conftest import NEW, PASSWORD, login_status
 
-NEW = "a new and longer one"
 BODY = {"oldPassword": PASSWORD, "newPassword": NEW}
-
-
-def login_status(api, password):
-    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
-    if response.status_code == 200:
-        api.secrets.append(response.json["id"])
-    return response.status_code
 
 
 def test_the_new_password_takes_the_place_of_the_old(api, token, secrets):

@@ -6,10 +6,8 @@ import pytest
 
 from app.todos.models import Todo
 from app.users.models import AccessToken, User
-from tests.conftest import PASSWORD
+from tests.conftest import NEW, PASSWORD
 from tests.rows import count, expire
-
-NEW = "a new and longer one"
 
 
 @pytest.fixture

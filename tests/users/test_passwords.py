@@ -9,7 +9,7 @@ from werkzeug.security import generate_password_hash
 
 from app.users import passwords, schemes
 from tests.answers import field_codes, refusal
-from tests.conftest import PASSWORD, Api
+from tests.conftest import PASSWORD, Api, login_status
 from tests.rows import store_hash, stored_hash
 
 
@@ -17,13 +17,6 @@ def register(api, password, **fields):
     api.secrets.append(password)
     body = {"email": "ada@example.com", "password": password, **fields}
     return api("POST", "/users", body)
-
-
-def login_status(api, password):
-    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
-    if response.status_code == 200:
-        api.secrets.append(response.json["id"])
-    return response.status_code
 
 
 @pytest.mark.parametrize(

@@ -8,23 +8,23 @@ from sqlalchemy import event
 from app.extensions import db
 from app.users.models import AccessToken
 from tests.answers import field_codes, refusal
-from tests.conftest import PASSWORD
+from tests.conftest import NEW, PASSWORD, login_status
 from tests.rows import count, expire
 
-NEW = {"newPassword": "a new and longer one"}
+BODY = {"newPassword": NEW}
 
 
 @pytest.fixture(autouse=True)
 def _new_password_is_secret(secrets):
-    secrets.append(NEW["newPassword"])
+    secrets.append(NEW)
 
 
 def test_a_forgotten_password_is_replaced(api, reset_token):
-    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+    response = api("POST", "/users/reset-password", BODY, token=reset_token)
 
     assert (response.status_code, response.data) == (204, b"")
     assert login_status(api, PASSWORD) == 401
-    assert login_status(api, NEW["newPassword"]) == 200
+    assert login_status(api, NEW) == 200
 
 
 @pytest.mark.parametrize("email", ["ada@example.com", "ADA@example.com", "eve@example.com"])
@@ -89,29 +89,29 @@ def test_the_reset_goes_to_the_realm_that_was_named(api, reset_events):
 
 
 def test_a_reset_token_is_used_up(api, reset_token):
-    api("POST", "/users/reset-password", NEW, token=reset_token)
+    api("POST", "/users/reset-password", BODY, token=reset_token)
 
-    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+    response = api("POST", "/users/reset-password", BODY, token=reset_token)
 
     assert response.status_code == 401
-    assert login_status(api, NEW["newPassword"]) == 200
+    assert login_status(api, NEW) == 200
 
 
 def test_a_reset_ends_every_other_token(app, api, token, reset_token, reset_events):
     api("POST", "/users/reset", {"email": "ada@example.com"})
     second = reset_events[-1]["accessToken"].id
 
-    api("POST", "/users/reset-password", NEW, token=second)
+    api("POST", "/users/reset-password", BODY, token=second)
 
     assert count(app, AccessToken) == 0
     assert api("GET", "/users/1", token=token).status_code == 401
-    assert api("POST", "/users/reset-password", NEW, token=reset_token).status_code == 401
+    assert api("POST", "/users/reset-password", BODY, token=reset_token).status_code == 401
 
 
 def test_a_reset_leaves_other_users_alone(api, reset_token):
     other = api.newcomer("bob@example.com")
 
-    api("POST", "/users/reset-password", NEW, token=reset_token)
+    api("POST", "/users/reset-password", BODY, token=reset_token)
 
     assert api("GET", "/users/2", token=other).status_code == 200
     api.login("bob@example.com")
@@ -132,7 +132,7 @@ def test_requesting_a_reset_changes_nothing_yet(api, token, reset_token):
         ("GET", "/users/1/accessTokens", None),
         ("DELETE", "/users/1/accessTokens", None),
         ("DELETE", "/users/1/accessTokens/x", None),
-        ("POST", "/users/change-password", {"oldPassword": PASSWORD, **NEW}),
+        ("POST", "/users/change-password", {"oldPassword": PASSWORD, **BODY}),
         ("GET", "/todos", None),
         ("POST", "/todos", {"title": "x"}),
         ("GET", "/todos/1", None),
@@ -154,20 +154,20 @@ def test_a_reset_token_is_presented_like_any_other(api, reset_token, way):
     headers = {"header": reset_token, "bearer": f"Bearer {reset_token}"}.get(way)
     query = f"?access_token={reset_token}" if way == "query" else ""
 
-    response = api("POST", f"/users/reset-password{query}", NEW, token=headers)
+    response = api("POST", f"/users/reset-password{query}", BODY, token=headers)
 
     assert response.status_code == 204
 
 
 def test_a_login_token_cannot_reset(api, token):
-    response = api("POST", "/users/reset-password", NEW, token=token)
+    response = api("POST", "/users/reset-password", BODY, token=token)
 
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
     assert login_status(api, PASSWORD) == 200
 
 
 def test_no_token_cannot_reset(api):
-    response = api("POST", "/users/reset-password", NEW)
+    response = api("POST", "/users/reset-password", BODY)
 
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
 
@@ -175,7 +175,7 @@ def test_no_token_cannot_reset(api):
 def test_an_expired_reset_token_is_401(app, api, reset_token):
     expire(app, reset_token)
 
-    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+    response = api("POST", "/users/reset-password", BODY, token=reset_token)
 
     assert refusal(response) == (401, "INVALID_TOKEN")
     assert login_status(api, PASSWORD) == 200
@@ -190,7 +190,7 @@ def test_an_expired_reset_token_is_401(app, api, reset_token):
         ({"newPassword": "short"}, {"newPassword": ["invalid"]}),
         ({"newPassword": "password1"}, {"newPassword": ["common"]}),
         ({"newPassword": "ada@example.com"}, {"newPassword": ["invalid"]}),
-        ({**NEW, "oldPassword": "x"}, {"oldPassword": ["unknown"]}),
+        ({**BODY, "oldPassword": "x"}, {"oldPassword": ["unknown"]}),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -198,22 +198,15 @@ def test_a_refused_password_leaves_the_token_usable(api, reset_token, body, code
     response = api("POST", "/users/reset-password", body, token=reset_token)
 
     assert field_codes(response) == codes
-    assert api("POST", "/users/reset-password", NEW, token=reset_token).status_code == 204
+    assert api("POST", "/users/reset-password", BODY, token=reset_token).status_code == 204
 
 
 def test_the_token_of_a_deleted_user_resets_nobody(api, token, reset_token):
     api("DELETE", "/users/1", token=token)
 
-    response = api("POST", "/users/reset-password", NEW, token=reset_token)
+    response = api("POST", "/users/reset-password", BODY, token=reset_token)
 
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
-
-
-def login_status(api, password):
-    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
-    if response.status_code == 200:
-        api.secrets.append(response.json["id"])
-    return response.status_code
 
 
 def test_known_and_unknown_addresses_make_the_same_work(app, api, token):

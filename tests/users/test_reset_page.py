@@ -4,21 +4,12 @@ import re
 
 import pytest
 
-from tests.conftest import PASSWORD
+from tests.conftest import NEW, PASSWORD, login_status
 from tests.rows import expire
-
-NEW = "a new and longer one"
 
 
 def submit(client, token, password=NEW):
     return client.post("/reset-password", data={"access_token": token, "newPassword": password})
-
-
-def login_status(api, password):
-    response = api("POST", "/users/login", {"email": "ada@example.com", "password": password})
-    if response.status_code == 200:
-        api.secrets.append(response.json["id"])
-    return response.status_code
 
 
 def test_the_link_shows_a_form_with_the_token(client, reset_token):

@@ -9,10 +9,9 @@ from app import errors
 from app.extensions import db
 from app.users import service
 from app.users.models import AccessToken
-from tests.conftest import PASSWORD
+from tests.conftest import NEW, PASSWORD
 from tests.rows import count, expire, store_hash
 
-NEW = "a new and longer one"
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 
 
