@@ -44,9 +44,9 @@ class Installation:
             check=False,
         )
 
-    def setting(self, name: str, **variables: str) -> str:
-        """Start the service; return a setting's value as it prints."""
-        code = f"from wsgi import app; print(repr(app.config[{name!r}]))"
+    def settings(self, *names: str, **variables: str) -> list[str]:
+        """Start the service; return the values of settings as they print."""
+        code = f"from wsgi import app; [print(repr(app.config[name])) for name in {names!r}]"
         result = self.run("-c", code, **variables)
         assert result.returncode == 0, result.stderr
-        return result.stdout.strip()
+        return result.stdout.splitlines()

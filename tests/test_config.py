@@ -163,10 +163,9 @@ def test_with_a_mail_server_no_folder_is_needed(create, tmp_path):
 def test_the_layers_beat_each_other_in_order(installation):
     (installation.folder / "instance/config.py").write_text("TOKEN_TTL = 60\nREALM_REQUIRED = 1\n")
 
-    assert installation.setting("TOKEN_MAX_TTL") == "31556926"
-    assert installation.setting("REALM_REQUIRED") == "True"
-    assert installation.setting("TOKEN_TTL") == "60"
-    assert installation.setting("TOKEN_TTL", APP_TOKEN_TTL="90") == "90"
+    names = ("TOKEN_MAX_TTL", "REALM_REQUIRED", "TOKEN_TTL")
+    assert installation.settings(*names) == ["31556926", "True", "60"]
+    assert installation.settings("TOKEN_TTL", APP_TOKEN_TTL="90") == ["90"]
 
 
 def test_the_environment_nests(installation):
@@ -175,7 +174,7 @@ def test_the_environment_nests(installation):
         "APP_TOKEN_MIDDLEWARE__cookies": '["sid"]',
     }
 
-    middleware = installation.setting("TOKEN_MIDDLEWARE", **variables)
+    [middleware] = installation.settings("TOKEN_MIDDLEWARE", **variables)
 
     assert "'cookies': ['sid']" in middleware
     assert "'currentUserLiteral': 'me'" in middleware

@@ -10,6 +10,9 @@ import requests
 from tests.conftest import PASSWORD, TOKEN
 from tests.live import serve
 
+# For what does not depend on the database; starting the service takes seconds.
+on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 @pytest.fixture
 def server(database_url, tmp_path):
@@ -39,6 +42,7 @@ def test_a_token_of_one_worker_is_valid_on_the_other_until_either_ends_it(server
     assert [todos.status_code, logout.status_code, after.status_code] == [200, 204, 401]
 
 
+@on_one_database
 def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(server):
     headers = newcomer(server)
     token = headers["Authorization"]
@@ -57,6 +61,7 @@ def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(serve
     assert "\nfake" not in log
 
 
+@on_one_database
 def test_stopping_delivers_the_mail_that_waits(server, tmp_path):
     newcomer(server)
 
