@@ -26,7 +26,7 @@ run: install ## migrate the database and serve on http://127.0.0.1:3000 (HOST, P
 	exec $(BIN)/gunicorn wsgi:app
 
 test: .venv/.installed-dev ## run the whole test suite
-	$(BIN)/pytest -n auto --dist loadgroup --cov --cov-fail-under=95
+	$(BIN)/pytest -n auto --cov --cov-fail-under=95
 
 lint: .venv/.installed-dev ## check style, types and the import rules
 	$(BIN)/ruff check .

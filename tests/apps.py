@@ -35,8 +35,10 @@ def close(app: Flask) -> None:
 class SharedApp:
     """An app that tests use one after the other.
 
-    `reset` undoes what an app keeps in memory from one request to the next; whatever joins that
-    memory must be undone there too. Pooled connections and the OpenAPI document may stay.
+    `reset` undoes what an app keeps in memory from one request to the next, which are mails that
+    wait, and what is found out about the database and put among the app's extensions meanwhile.
+    Whatever else joins that memory must be undone there too. Pooled connections and the OpenAPI
+    document may stay.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -47,6 +49,8 @@ class SharedApp:
         """Forget the last test, and check that it left the app as it was built."""
         self.app.extensions["outbox"].close()
         mail.init_app(self.app)
+        for name in self.app.extensions.keys() - self._built["extensions"]:
+            del self.app.extensions[name]
         assert _configuration(self.app) == self._built, "a test that changes an app needs make_app"
 
 
@@ -55,7 +59,7 @@ def _configuration(app: Flask) -> dict[str, Any]:
     hooks = [app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs]
     return {
         "settings": dict(app.config),
-        "extensions": list(app.extensions),
+        "extensions": set(app.extensions),
         "views": dict(app.view_functions),
         "hooks": [{name: list(functions) for name, functions in each.items()} for each in hooks],
         "receivers": list(reset_password_request.receivers_for(app)),

@@ -12,9 +12,6 @@ from tests.conftest import PASSWORD
 from tests.explorer.browser import Explorer, chromium
 from tests.live import serve
 
-# On one worker of pytest-xdist, so that one browser and one service are started.
-pytestmark = pytest.mark.xdist_group("browser")
-
 EMAIL = "ada@example.com"
 
 
