@@ -253,7 +253,7 @@ def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
 
 
 def test_the_environment_tells_gunicorn_and_the_app_of_the_threads(installation):
-    assert installation.setting("THREADS", THREADS="3") == "3"
+    assert installation.settings("THREADS", THREADS="3") == ["3"]
     assert "threads = 3" in gunicorn_settings(installation, THREADS="3")
     assert "threads = 8" in gunicorn_settings(installation)
 

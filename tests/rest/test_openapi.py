@@ -222,7 +222,9 @@ def test_the_server_is_the_base_path_wherever_a_proxy_has_put_it(make_app):
     assert app.extensions["openapi"].cache_info().misses == 1
 
 
-def test_endpoints_of_other_modules_are_described_by_them_or_by_their_route(app):
+def test_endpoints_of_other_modules_are_described_by_them_or_by_their_route(make_app):
+    app = make_app()
+
     @app.get("/api/weather/<city>", endpoint="weather.forecast")
     def forecast(city):
         """Tell tomorrow's weather."""

@@ -12,7 +12,7 @@ from tests.rows import make_old
 # What is tested is decided before the database is asked.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
-NEW = {"email": "countess@example.com"}
+NEW_EMAIL = {"email": "countess@example.com"}
 OWN = [("PATCH", "/users/1"), ("PUT", "/users/1"), ("POST", "/users/1/replace")]
 
 
@@ -51,8 +51,8 @@ def email_of(api, token, user_id=1):
 
 @pytest.mark.parametrize(("method", "path"), OWN)
 def test_an_old_token_alone_changes_no_email(api, old_token, told, method, path):
-    missing = api(method, path, NEW, token=old_token)
-    wrong = api(method, path, {**NEW, "password": "wrong"}, token=old_token)
+    missing = api(method, path, NEW_EMAIL, token=old_token)
+    wrong = api(method, path, {**NEW_EMAIL, "password": "wrong"}, token=old_token)
 
     assert field_codes(missing) == {"password": ["invalid"]}
     assert refusal(wrong) == (400, "INVALID_PASSWORD")
@@ -62,7 +62,7 @@ def test_an_old_token_alone_changes_no_email(api, old_token, told, method, path)
 
 @pytest.mark.parametrize(("method", "path"), OWN)
 def test_the_password_in_the_same_body_does(api, old_token, told, method, path):
-    response = api(method, path, {**NEW, "password": PASSWORD}, token=old_token)
+    response = api(method, path, {**NEW_EMAIL, "password": PASSWORD}, token=old_token)
 
     assert response.status_code == 200
     assert response.json["email"] == "countess@example.com"
@@ -74,7 +74,7 @@ def test_the_password_in_the_same_body_does(api, old_token, told, method, path):
 def test_a_login_of_less_than_five_minutes_does(app, api, token, told):
     make_old(app, token, 290)
 
-    assert api("PATCH", "/users/1", NEW, token=token).status_code == 200
+    assert api("PATCH", "/users/1", NEW_EMAIL, token=token).status_code == 200
     assert told == [("ada@example.com", "countess@example.com")]
 
 
@@ -108,7 +108,7 @@ def test_a_wrong_password_costs_one_verification(api, old_token, monkeypatch):
         argon2.PasswordHasher, "verify", lambda *given: calls.append(1) or verify(*given)
     )
 
-    api("PATCH", "/users/1", {**NEW, "password": "wrong"}, token=old_token)
+    api("PATCH", "/users/1", {**NEW_EMAIL, "password": "wrong"}, token=old_token)
 
     assert len(calls) == 1
 
@@ -128,11 +128,11 @@ def test_an_admin_gives_the_own_password(api, admin_token, told, method, path, f
     api.register("ada@example.com", password="only known to ada")
 
     refused = [
-        api(method, path, {**NEW, **fields, **given}, token=admin_token)
+        api(method, path, {**NEW_EMAIL, **fields, **given}, token=admin_token)
         for given in ({}, {"password": "only known to ada"})
     ]
     unchanged = email_of(api, admin_token, 2)
-    done = api(method, path, {**NEW, **fields, "password": PASSWORD}, token=admin_token)
+    done = api(method, path, {**NEW_EMAIL, **fields, "password": PASSWORD}, token=admin_token)
 
     assert [answer.status_code for answer in refused] == [422, 400]
     assert unchanged == "ada@example.com"
@@ -144,6 +144,6 @@ def test_rules_for_everyone_let_nobody_change_an_email(make_app, api, token):
     rules = [{"principalId": "$everyone", "permission": "ALLOW"}]
     client = make_app(ACLS={"users": rules}).test_client()
 
-    response = client.patch("/api/users/1", json={**NEW, "password": PASSWORD})
+    response = client.patch("/api/users/1", json={**NEW_EMAIL, "password": PASSWORD})
 
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
