@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import config, errors, extensions, mail
+from app import config, errors, extensions, mail, openapi
 from app.access.policy import check_acls
 from app.config import ConfigurationError
 from app.datasources import cli as datasources_cli
@@ -18,8 +18,7 @@ from app.datasources.endpoints import serve_public
 from app.explorer import views as explorer
 from app.extensions import db
 from app.ops import headers
-from app.rest import openapi
-from app.rest.endpoints import collection, serve
+from app.rest.collection import collection, serve
 from app.rest.routing import AnyCase
 from app.server import refusals
 from app.todos.resource import todos

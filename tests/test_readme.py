@@ -17,7 +17,7 @@ NOTES = """
 import json, sys
 from app.extensions import db
 from app.factory import create_app
-from app.rest.endpoints import collection, serve
+from app.rest.collection import collection, serve
 from notes.resource import notes
 
 folder, line = sys.argv[1:]

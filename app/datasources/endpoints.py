@@ -22,7 +22,7 @@ from app.connector import (
     VariableError,
 )
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
-from app.rest.body import read_body
+from app.rest.bodies import read_body
 
 from .sources import data_sources
 

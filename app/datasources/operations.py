@@ -8,7 +8,7 @@ from flask import Flask
 from app import connector
 from app.connector import Variable
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
-from app.rest.openapi import Operation
+from app.openapi import Operation
 
 from .sources import data_sources
 

@@ -8,7 +8,7 @@ from flask import request
 
 from app.errors import InvalidFilter, TooDeep, quote
 
-from .body import check_text, parse_json
+from .bodies import check_text, parse_json
 
 # How deep a filter may nest; the reference's figure.
 MAX_DEPTH = 12

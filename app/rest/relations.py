@@ -7,11 +7,11 @@ from sqlalchemy import ColumnElement
 from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
 
-from .answers import answer_page, render
-from .body import read_body
+from .bodies import read_body
 from .ids import row_id
 from .parameters import read_parameter
 from .resource import Relation, Resource, resource_named
+from .serialization import answer_page, render
 
 
 class RelationEndpoints:

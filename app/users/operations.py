@@ -3,7 +3,7 @@
 from flask import Flask
 
 from app import errors
-from app.rest.openapi import Operation
+from app.openapi import Operation
 
 from .models import RESET_SCOPE
 from .schemas import (

@@ -6,7 +6,7 @@ from flask import Blueprint, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.errors import InvalidToken, ValidationError
-from app.rest.body import read_body
+from app.rest.bodies import read_body
 
 from . import service
 from .models import token_digest

@@ -7,8 +7,8 @@ from flask.typing import ResponseReturnValue
 
 from app.access.policy import authorize, require_scope, require_session, session_token
 from app.errors import AccessTokenRequired, TooDeep
-from app.rest.body import parse_json, read_body
-from app.rest.endpoints import collection
+from app.rest.bodies import parse_json, read_body
+from app.rest.collection import collection
 
 from . import service
 from .auth import clear_cookie, set_cookie

@@ -18,7 +18,7 @@ from app import errors
 from app.access.rules import MethodRules
 
 from . import Operation
-from .shapes import Json, ref
+from .schemas import Json, ref
 
 # A user whom no rule names.
 SOMEBODY = 0

@@ -72,5 +72,5 @@ def document() -> ResponseReturnValue:
 
 def _write(app: Flask) -> str:
     # apispec is loaded by the first process and request that needs it, and by no other.
-    build = import_module("app.rest.openapi.document").build
+    build = import_module("app.openapi.document").build
     return app.json.dumps(build(app))

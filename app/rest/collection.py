@@ -13,13 +13,13 @@ from app.access.policy import Grant, authorize, install_rules
 from app.access.rules import READ, WRITE
 from app.errors import InvalidFilter
 
-from .answers import answer_page, render
-from .body import read_body, read_items
+from .bodies import read_body, read_items
 from .filters import Filter
 from .ids import row_id
 from .parameters import read_parameter
 from .relations import relation_endpoints
 from .resource import Resource, Values
+from .serialization import answer_page, render
 
 
 class Endpoints:

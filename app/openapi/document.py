@@ -16,8 +16,8 @@ from werkzeug.routing import Rule
 
 from . import Operation
 from .operations import describe_collections
-from .refusals import Access, body_errors, responses, security_schemes
-from .shapes import Json, Shapes
+from .responses import Access, body_errors, responses, security_schemes
+from .schemas import Json, Shapes
 
 # The order in which the verbs of one route are told; the first one bears the endpoint's name.
 VERBS = ("POST", "GET", "PUT", "PATCH", "DELETE")

@@ -11,7 +11,7 @@ from app.rest.relations import RelationEndpoints, relation_endpoints
 from app.rest.resource import Resource
 
 from . import Operation
-from .shapes import Json, id_shape, model_name, ref
+from .schemas import Json, id_shape, model_name, ref
 
 
 class Facts(NamedTuple):

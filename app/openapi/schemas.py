@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.rest.resource import Resource
 
-from .filter_shapes import filter_shape, where_shape
+from .filter_schemas import filter_shape, where_shape
 
 Json = dict[str, Any]
 

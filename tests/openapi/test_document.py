@@ -5,8 +5,8 @@ import re
 import pytest
 from openapi_spec_validator import validate
 
-from app.rest.openapi import Operation, describe
-from app.rest.openapi.shapes import body
+from app.openapi import Operation, describe
+from app.openapi.schemas import body
 
 VERBS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
 PRIVATE = ("password_hash", "passwordHash", "digest", "argon2", "expires_at", "has_roles")
