@@ -1,14 +1,18 @@
 """How the database is reached: the pool, time-outs, and a SQLite file that only its owner reads."""
 
+import math
 import os
 import select
+import sqlite3
 import stat
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from logging import Logger
 from typing import Any
 
-from sqlalchemy import URL, Engine, event, make_url
+from flask import has_request_context
+from sqlalchemy import URL, Connection, Engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 
 # What a dead PostgreSQL host is noticed by, see "libpq: Parameter Key Words": seconds to connect;
@@ -21,19 +25,23 @@ POSTGRES_DEFAULTS = {
     "keepalives_count": 2,
     "tcp_user_timeout": 10_000,
 }
+ALWAYS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 # Connections beside those of the threads, for work that no request waits for.
 POOL_OVERFLOW = 2
+# SQLite's instructions between two looks at the clock; a thousand rows of a list are about 10,000.
+STEPS_BETWEEN_CHECKS = 10_000
 OTHERS_MAY = stat.S_IRWXG | stat.S_IRWXO
 
 
 def engine_options(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `create_engine`: our defaults, and what the settings say over them.
 
-    Errors and logs never repeat the values of a statement, whatever the settings say.
+    Whatever the settings say, a statement commits by itself unless it is in a `transaction()`, and
+    errors and logs never repeat its values.
     """
     given = config["SQLALCHEMY_ENGINE_OPTIONS"]
     url = make_url(config["SQLALCHEMY_DATABASE_URI"])
-    options = {**_pool_options(url, config), **given, "hide_parameters": True}
+    options = {**_pool_options(url, config), **given, **ALWAYS}
     if url.get_backend_name() == "postgresql":
         defaults = _postgres_arguments(url, config["STATEMENT_TIMEOUT"])
         options["connect_args"] = defaults | given.get("connect_args", {})
@@ -74,12 +82,52 @@ def _postgres_arguments(url: URL, statement_timeout: float) -> dict[str, Any]:
     return {**defaults, "options": options}
 
 
-def prepare_engine(engine: Engine, logger: Logger) -> None:
-    """Keep a SQLite file to its owner, and replace connections that PostgreSQL has ended."""
+def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> None:
+    """Make connections safe to use: pragmas and time-outs of SQLite, and no dead ones."""
     if _is_file(engine.url):
         _protect_file(str(engine.url.database), logger)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare_sqlite)
+        _limit_statements(engine, statement_timeout)
     if engine.dialect.name == "postgresql":
         event.listen(engine, "checkout", _refuse_ended)
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    """Readers beside one writer, enforced foreign keys, and waiting instead of failing."""
+    for pragma in (
+        "busy_timeout=10000",
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _limit_statements(engine: Engine, seconds: float) -> None:
+    """Interrupt each statement of a request that takes SQLite longer.
+
+    Migrations and commands, which no client waits for, may take as long as they need.
+    """
+
+    @event.listens_for(engine, "connect")
+    def watch(connection: sqlite3.Connection, record: Any) -> None:
+        info = record.info
+        info["deadline"] = math.inf
+        connection.set_progress_handler(
+            lambda: time.monotonic() > info["deadline"], STEPS_BETWEEN_CHECKS
+        )
+
+    @event.listens_for(engine, "checkout")
+    def start_with_checkout(_connection: Any, record: Any, _proxy: Any) -> None:
+        record.info["deadline"] = deadline()
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def start_with_statement(connection: Connection, *_: Any) -> None:
+        connection.info["deadline"] = deadline()
+
+    def deadline() -> float:
+        return time.monotonic() + seconds if has_request_context() else math.inf
 
 
 def _protect_file(path: str, logger: Logger) -> None:

@@ -1,17 +1,17 @@
 """The database: session, base class, column types, time."""
 
-import math
-import sqlite3
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from flask import Flask, has_request_context
+from flask import Flask
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Engine, Integer, MetaData, event
+from sqlalchemy import BigInteger, CursorResult, DateTime, Dialect, Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.dml import Delete, Update
 from sqlalchemy.types import TypeDecorator
 
 from app.engine import engine_options, prepare_engine
@@ -49,6 +49,37 @@ def now() -> datetime:
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
+@contextmanager
+def transaction() -> Iterator[None]:
+    """Run the statements of a block as one transaction: all of them take effect, or none.
+
+    The only way to open one: every other statement commits by itself. A block inside another one
+    is part of the outer transaction.
+    """
+    session = db.session()
+    if session.info.get("in_transaction"):
+        yield
+        return
+    connection = session.connection()
+    # SQLite lets nobody who has read go on to write while another one writes: lock at the start.
+    is_sqlite = connection.dialect.name == "sqlite"
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
+    session.info["in_transaction"] = True
+    try:
+        yield
+        session.commit()
+    except BaseException:
+        session.rollback()
+        raise
+    finally:
+        session.info["in_transaction"] = False
+
+
+def affected_rows(statement: Update | Delete) -> int:
+    """Execute an UPDATE or DELETE and return how many rows it touched."""
+    return cast("CursorResult[Any]", db.session.execute(statement)).rowcount
+
+
 class UtcDateTime(TypeDecorator[datetime]):
     """An aware point in time: stored in UTC, and aware again when read, on every database."""
 
@@ -71,49 +102,10 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-# SQLite's instructions between two looks at the clock; a thousand rows of a list are about 10,000.
-STEPS_BETWEEN_CHECKS = 10_000
-
-
 def init_app(app: Flask) -> None:
     """Connect the app to its database and its migrations."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():
-        prepare_engine(db.engine, app.logger)
-        event.listen(db.engine, "connect", _prepare_sqlite)
-        if db.engine.dialect.name == "sqlite":
-            _limit_statements(db.engine, app.config["STATEMENT_TIMEOUT"])
-
-
-def _limit_statements(engine: Engine, seconds: float) -> None:
-    """Interrupt each statement of a request that takes SQLite longer.
-
-    Migrations and commands, which no client waits for, may take as long as they need.
-    """
-
-    @event.listens_for(engine, "connect")
-    def watch(connection: sqlite3.Connection, record: Any) -> None:
-        info = record.info
-        info["deadline"] = math.inf
-        connection.set_progress_handler(
-            lambda: time.monotonic() > info["deadline"], STEPS_BETWEEN_CHECKS
-        )
-
-    @event.listens_for(engine, "before_cursor_execute")
-    def start(connection: Connection, *_: Any) -> None:
-        deadline = time.monotonic() + seconds if has_request_context() else math.inf
-        connection.info["deadline"] = deadline
-
-
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    """Readers beside one writer, enforced foreign keys, and waiting instead of failing."""
-    if isinstance(connection, sqlite3.Connection):
-        for pragma in (
-            "busy_timeout=10000",
-            "journal_mode=WAL",
-            "synchronous=NORMAL",
-            "foreign_keys=ON",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
+        prepare_engine(db.engine, app.config["STATEMENT_TIMEOUT"], app.logger)

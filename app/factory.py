@@ -12,18 +12,16 @@ from app import config, errors, extensions, mail, openapi
 from app.access.policy import check_acls
 from app.config import ConfigurationError
 from app.datasources import cli as datasources_cli
-from app.datasources import operations as datasources_operations
 from app.datasources import sources
-from app.datasources.endpoints import serve_public
+from app.datasources.endpoints import register_data_sources
 from app.explorer import views as explorer
 from app.extensions import db
 from app.ops import headers
-from app.rest.collection import collection, serve
+from app.rest.collection import register_resource
 from app.rest.routing import AnyCase
 from app.server import refusals
 from app.todos.resource import todos
-from app.users import auth, cli, operations, pages, passwords, views
-from app.users.resource import users
+from app.users import cli, pages, passwords, transports, views
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
@@ -46,21 +44,19 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     errors.init_app(app)
     refusals.init_app(app)
     passwords.init_app(app)
-    auth.init_app(app)
+    transports.init_app(app)
     mail.init_app(app)
     sources.init_app(app)
     cli.init_app(app)
     datasources_cli.init_app(app)
 
     root = app.config["REST_API_ROOT"]
-    serve(app, users, views.bp)
-    serve(app, todos, collection(todos))
-    serve_public(app)
+    views.init_app(app)
+    register_resource(app, todos)
+    register_data_sources(app)
     check_acls(app)
     app.register_blueprint(pages.bp)
     openapi.init_app(app)
-    openapi.describe(app, operations.describe)
-    openapi.describe(app, datasources_operations.describe)
     explorer.init_app(app)
 
     app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]

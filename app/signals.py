@@ -3,7 +3,7 @@
 from typing import Any
 
 from blinker import NamedSignal, signal
-from flask import Flask
+from flask import current_app
 
 # Sent when a password reset was requested, after commit. The sender is the app; the payload is
 # info = {"accessToken": the temporary token, with its `id`, "email": str, "user": the user}.
@@ -14,11 +14,12 @@ reset_password_request = signal("resetPasswordRequest")
 email_changed = signal("emailChanged")
 
 
-def emit(event: NamedSignal, app: Flask, **payload: Any) -> None:
-    """Send an event to every receiver; one that raises is logged and stops nobody.
+def emit(event: NamedSignal, **payload: Any) -> None:
+    """Send an event of the current app to every receiver; one that raises is logged.
 
     The log names the receiver and the kind of error only: its text may repeat the payload.
     """
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
     for receiver in event.receivers_for(app):
         try:
             receiver(app, **payload)

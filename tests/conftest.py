@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
 from werkzeug.test import TestResponse
 
-from app.users import service
+from app.signals import reset_password_request
 from tests.apps import SharedApp, build, close
 from tests.databases import Database, make_template, migrate
 from tests.postgres import postgres_server
@@ -197,7 +197,7 @@ def reset_events(app, secrets):
         secrets.append(info["accessToken"].id)
         events.append(info)
 
-    with service.reset_password_request.connected_to(record, sender=app):
+    with reset_password_request.connected_to(record, sender=app):
         yield events
 
 

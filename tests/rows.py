@@ -1,11 +1,13 @@
 """Look into the tables, and put the past into them."""
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from itertools import groupby
 
+import psycopg
 from flask import Flask
 from sqlalchemy import delete, event, func, select, update
 
@@ -63,14 +65,23 @@ def store_hash(app: Flask, password_hash: str, email: str = "ada@example.com") -
 
 @contextmanager
 def statements(app: Flask) -> Iterator[list[str]]:
-    """Note every SQL statement that the app sends."""
+    """Note every SQL statement that the app's drivers send, BEGIN and COMMIT included."""
     sent: list[str] = []
 
-    def note(_connection, _cursor, statement, *_details) -> None:
-        sent.append(statement)
+    class RecordingCursor(psycopg.Cursor):
+        def execute(self, query, *details, **options):
+            sent.append(str(query))
+            return super().execute(query, *details, **options)
+
+    def watch(connection, _record, _proxy) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.set_trace_callback(sent.append)
+        else:
+            connection.cursor_factory = RecordingCursor
 
     with app.app_context():
         engine = db.engine
-    event.listen(engine, "before_cursor_execute", note)
+    event.listen(engine, "checkout", watch)
     yield sent
-    event.remove(engine, "before_cursor_execute", note)
+    event.remove(engine, "checkout", watch)
+    engine.dispose()

@@ -77,11 +77,11 @@ def test_a_token_is_stored_as_its_sha256_only(app, token):
         assert db.session.scalar(select(AccessToken.digest)) == sha256(token.encode()).hexdigest()
 
 
-@pytest.mark.parametrize("taken", ["email", "username"])
+@pytest.mark.parametrize("taken", ["email", "username_key"])
 def test_names_are_unique_within_a_realm(context, taken):
-    stored(username="ada", realm="acme")
-    twin = {"email": "bob@example.com", "username": "bob"} | {
-        taken: {"email": "ada@example.com", "username": "ada"}[taken]
+    stored(username_key="ada", realm="acme")
+    twin = {"email": "bob@example.com", "username_key": "bob"} | {
+        taken: {"email": "ada@example.com", "username_key": "ada"}[taken]
     }
 
     db.session.add(user(**twin, realm="acme"))

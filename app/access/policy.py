@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Flask, current_app, g
+from flask import Flask, current_app
 from marshmallow import ValidationError
 from sqlalchemy import Column, ColumnElement
 from werkzeug.exceptions import HTTPException
@@ -12,8 +12,8 @@ from werkzeug.exceptions import HTTPException
 from app.config import ConfigurationError
 from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
 
-from .roles import roles_of
-from .rules import MethodRules, Rule, Verdict, parse_rules
+from .identity import current_identity
+from .rules import MethodRules, Rule, Verdict, check_methods, parse_rules
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,16 @@ def install_rules(
 ) -> None:
     """Compile a model's rules, or those that ACLS has in their place, for each of its methods.
 
-    `methods` maps each method's name to its access type.
+    `methods` maps each method's name to its access type. Raises ConfigurationError for a rule of
+    a method that does not exist.
     """
     try:
         replaced = (app.config["ACLS"] or {}).get(model)
         rules = list(rules) if replaced is None else parse_rules(replaced, methods)
+        check_methods(rules, methods)
     except (ValidationError, ValueError, TypeError) as error:
-        raise ConfigurationError(f"ACLS for {model} cannot be used: {error}") from None
+        source = "the rules of" if replaced is None else "ACLS for"
+        raise ConfigurationError(f"{source} {model} cannot be used: {error}") from None
     compiled = app.extensions.setdefault("rules", {})
     for method, access in methods.items():
         compiled[model, method] = MethodRules(rules, method, access)
@@ -66,50 +69,26 @@ def check_acls(app: Flask) -> None:
 
 def authorize(model: str, method: str, row_id: object = None) -> Grant:
     """Return what the caller may do by calling this method; raise what `refusal` returns."""
-    rules: MethodRules = current_app.extensions["rules"][model, method]
-    token = session_token()
-    user_id = None if token is None else token.user_id
-    verdict = rules.verdict(user_id, _roles(token) & rules.roles if rules.roles else ())
-    if not verdict:
+    grant = permission(model, method)
+    if not grant.verdict:
         raise refusal(model, row_id)
-    return Grant(user_id, verdict)
+    return grant
 
 
-def session_token() -> Any:
-    """Return the request's access token, if it is one that a login gave; else None."""
-    token = g.access_token
-    return token if token is not None and token.scope is None else None
-
-
-def require_session() -> Any:
-    """Return the request's access token; raise 401 unless it is one that a login gave."""
-    if (token := session_token()) is None:
-        raise g.token_error or AuthorizationRequired()
-    return token
-
-
-def require_scope(scope: str) -> Any:
-    """Return the request's access token; raise 401 unless it has this scope."""
-    if g.access_token is None or g.access_token.scope != scope:
-        raise g.token_error or AuthorizationRequired()
-    return g.access_token
+def permission(model: str, method: str) -> Grant:
+    """Return what the caller may do by calling this method, which may be nothing."""
+    rules: MethodRules = current_app.extensions["rules"][model, method]
+    identity = current_identity()
+    roles = identity.roles & rules.roles if rules.roles else frozenset()
+    return Grant(identity.user_id, rules.verdict(identity.user_id, roles))
 
 
 def refusal(model: str, row_id: object = None) -> HTTPException:
-    """Return 401 for a caller nobody knows, and for one who may not what ACL_ERROR_STATUS says."""
-    if session_token() is None:
-        return g.token_error or AuthorizationRequired()
+    """Return 401 for an anonymous caller, and what ACL_ERROR_STATUS says for any other."""
+    identity = current_identity()
+    if identity.session is None:
+        return identity.unauthorized()
     status = current_app.config["ACL_ERROR_STATUS"]
     if status == 404:
         return ModelNotFound(model, row_id)
     return AuthorizationRequired() if status == 401 else AccessDenied()
-
-
-def _roles(token: Any) -> set[str]:
-    """Return the caller's roles; the token's query knows already who has none."""
-    if token is None or not token.has_roles:
-        return set()
-    if "roles" not in g:
-        g.roles = roles_of(token.user_id)
-    held: set[str] = g.roles
-    return held

@@ -3,7 +3,7 @@
 from sqlalchemy import ForeignKey, String, delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import Model, RowId, db
+from app.extensions import Model, RowId, db, transaction
 
 # The role that may do everything on users and to-dos.
 ADMIN = "admin"
@@ -41,11 +41,11 @@ def grant(user_id: int, name: str) -> bool:
     """Give a user a role, which comes into being with its first holder; False if it had it."""
     if name in roles_of(user_id):
         return False
-    role = db.session.scalar(select(Role).where(Role.name == name)) or Role(name=name)
-    db.session.add(role)
-    db.session.flush()
-    db.session.add(RoleMapping(user_id=user_id, role_id=role.id))
-    db.session.commit()
+    with transaction():
+        role = db.session.scalar(select(Role).where(Role.name == name)) or Role(name=name)
+        db.session.add(role)
+        db.session.flush()
+        db.session.add(RoleMapping(user_id=user_id, role_id=role.id))
     return True
 
 
@@ -57,7 +57,6 @@ def revoke(user_id: int, name: str) -> bool:
     db.session.execute(
         delete(RoleMapping).where(RoleMapping.user_id == user_id, RoleMapping.role_id == role)
     )
-    db.session.commit()
     return True
 
 

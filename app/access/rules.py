@@ -1,6 +1,6 @@
 """Rules of who may call which method of a model: scored as the reference does, once, at start."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,20 +115,27 @@ class RuleSchema(Schema):
     property = fields.Raw(load_default="*")
 
 
-def parse_rules(settings: Any, methods: Mapping[str, str]) -> list[Rule]:
-    """Read rules in the reference's form; raise ValidationError for what means nothing.
+def parse_rules(settings: Any, methods: Collection[str]) -> list[Rule]:
+    """Read rules in LoopBack 3's form for a model with these methods.
 
-    `methods` are the model's, since a misspelt one would never match.
+    Raises ValidationError for what means nothing.
     """
-    return [_parse(each, methods) for each in RuleSchema(many=True).load(settings)]
+    rules = [_parse(each) for each in RuleSchema(many=True).load(settings)]
+    check_methods(rules, methods)
+    return rules
 
 
-def _parse(settings: dict[str, Any], methods: Mapping[str, str]) -> Rule:
+def check_methods(rules: Iterable[Rule], methods: Collection[str]) -> None:
+    """Raise ValidationError for a rule of a method that does not exist: it would never match."""
+    for rule in rules:
+        if unknown := rule.properties - set(methods) - {"*"}:
+            known = ", ".join(sorted(methods))
+            raise ValidationError(f"there is no method {min(unknown)!r}; there are {known}")
+
+
+def _parse(settings: dict[str, Any]) -> Rule:
     named = settings["property"]
     properties = frozenset([named] if isinstance(named, str) else named)
-    if unknown := properties - methods.keys() - {"*"}:
-        known = ", ".join(sorted(methods))
-        raise ValidationError(f"there is no method {min(unknown)!r}; there are {known}")
     principal = settings["principalId"]
     if settings["principalType"] == "USER":
         principal = int(principal)

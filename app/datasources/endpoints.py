@@ -6,11 +6,11 @@ from collections.abc import Callable
 from threading import BoundedSemaphore
 from typing import Any
 
-from flask import Blueprint, Flask, current_app, jsonify, make_response, request
+from flask import Flask, current_app, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as InvalidRules
 
-from app.access.policy import authorize, install_rules
+from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
 from app.connector import (
@@ -23,25 +23,24 @@ from app.connector import (
 )
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.rest.bodies import read_body
+from app.rest.endpoint import Endpoint, Route, register_endpoints
 
+from .shapes import shapes_of
 from .sources import data_sources
 
 # What data sources, functions and arguments must be called to stand in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 
 
-def serve_public(app: Flask) -> None:
-    """Put the functions of every public data source under the base path, with its rules."""
+def register_data_sources(app: Flask) -> None:
+    """Serve the functions of every public data source under the base path, by its rules."""
     limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
     app.extensions["datasource_calls"] = BoundedSemaphore(limit)
     for source in data_sources(app).values():
         if source.public:
             _check_names(app, source)
-            methods = {name: _access(each) for name, each in source.operations.items()}
-            install_rules(app, source.name, methods, _rules(source, methods))
-            # The segment comes in any case, and is routed in lower case.
-            prefix = f"{app.config['REST_API_ROOT']}/{source.name.lower()}"
-            app.register_blueprint(_blueprint(source), url_prefix=prefix)
+            endpoints = [_endpoint(source.name, each) for each in source.operations.values()]
+            register_endpoints(app, source.name, endpoints, _rules(source))
 
 
 def _check_names(app: Flask, source: DataSource) -> None:
@@ -56,32 +55,38 @@ def _check_names(app: Flask, source: DataSource) -> None:
             )
 
 
-def _access(operation: Operation) -> str:
-    return READ if operation.method in ("GET", "HEAD") else EXECUTE
-
-
-def _rules(source: DataSource, methods: dict[str, str]) -> list[Rule]:
+def _rules(source: DataSource) -> list[Rule]:
     try:
-        return parse_rules(source.acls, methods) if source.acls else [allow(AUTHENTICATED)]
+        if source.acls:
+            return parse_rules(source.acls, source.operations)
+        return [allow(AUTHENTICATED)]
     except (InvalidRules, ValueError) as error:
         raise ConfigurationError(f"data source {source.name!r}: acls: {error}") from None
 
 
-def _blueprint(source: DataSource) -> Blueprint:
-    bp = Blueprint(source.name, __name__)
-    for name, operation in source.operations.items():
-        path = "".join(
-            f"/<path:{name}>" if operation.variables[name].type == "path" else f"/<{name}>"
-            for name in _of_source(operation, "path")
-        )
-        view = _view(source.name, operation)
-        bp.add_url_rule(f"/{name}{path}", name, view, methods=[operation.method])
-    return bp
+def _endpoint(source: str, operation: Operation) -> Endpoint:
+    """Return the endpoint of a function: its verb is the template's."""
+    path = "".join(
+        f"/<path:{name}>" if operation.variables[name].type == "path" else f"/<{name}>"
+        for name in _of_source(operation, "path")
+    )
+    return Endpoint(
+        method=operation.name,
+        access=READ if operation.method in ("GET", "HEAD") else EXECUTE,
+        routes=(Route(operation.method, f"/{operation.name}{path}"),),
+        view=_view(source, operation),
+        errors=(
+            ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
+            RemoteError(404),
+            RemoteTimeout(),
+            TooManyCalls(),
+        ),
+        **shapes_of(operation),
+    )
 
 
 def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
-    def call(**path: str) -> ResponseReturnValue:
-        authorize(source, operation.name)
+    def call(grant: Grant, **path: str) -> ResponseReturnValue:
         values = _arguments(operation, path)
         _check(operation, values)
         return _answer(operation, _call(source, operation, values))

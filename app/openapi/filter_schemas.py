@@ -21,7 +21,7 @@ TEXT = {"type": "string"}
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
 
 
-def filter_shape(resource: Resource) -> Json:
+def filter_schema(resource: Resource) -> Json:
     """Return the schema of a filter of this resource."""
     names = {"enum": list(resource.properties)}
     known: Json = {
@@ -43,7 +43,7 @@ def filter_shape(resource: Resource) -> Json:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def where_shape(resource: Resource) -> Json:
+def where_schema(resource: Resource) -> Json:
     """Return the schema of the conditions that rows of this resource can be asked to fulfil."""
     own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
     several = {"type": "array", "items": own}

@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.rest.resource import Resource
 
-from .filter_schemas import filter_shape, where_shape
+from .filter_schemas import filter_schema, where_schema
 
 Json = dict[str, Any]
 
@@ -71,7 +71,7 @@ COMMON: dict[str, Json] = {
 }
 
 
-class Shapes:
+class Schemas:
     """The document's schemas, each under its name; one of marshmallow's serves one direction."""
 
     def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
@@ -79,7 +79,7 @@ class Shapes:
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
             _keywords(app.config)
         )
-        self.schemas: dict[str, Json] = dict(COMMON)
+        self.named: dict[str, Json] = dict(COMMON)
         resources: dict[str, Resource] = app.extensions["resources"]
         for resource in resources.values():
             self._add_resource(resource, resources)
@@ -90,39 +90,54 @@ class Shapes:
         whole, new = self._whole(resource.shape), self._whole(resource.create_shape)
         # What nests this schema refers to it by name.
         self._converter.refs[make_schema_key(resource.shape)] = name
-        self.schemas |= {
+        self.named |= {
             name: answer(whole),
             f"{name}WithRelations": _with_relations(answer(whole), resource, related),
             f"New{name}": body(new),
             f"{name}Replacement": body(whole),
             f"{name}Partial": body(whole, partial=True),
             f"{name}Upsert": _upsert(new),
-            f"{name}Filter": filter_shape(resource),
-            f"{name}Where": where_shape(resource),
+            f"{name}Filter": filter_schema(resource),
+            f"{name}Where": where_schema(resource),
         }
 
-    def of_body(self, shape: Any) -> Json:
-        """Return the schema of a body, which may be a marshmallow schema's name."""
-        return self._schema(shape, body)
+    def of_body(self, shape: Any, subject: Resource | None) -> Json:
+        """Return the schema of a body; `subject` is the resource whose schemas it may name."""
+        return self._schema(shape, body, subject)
 
-    def of_answer(self, shape: Any) -> Json:
-        """Return the schema of an answer, which may be a marshmallow schema's name."""
-        if isinstance(shape, list):
-            return {"type": "array", "items": self.of_answer(shape[0])}
-        return self._schema(shape, answer)
+    def of_answer(self, shape: Any, subject: Resource | None) -> Json:
+        """Return the schema of an answer; `subject` is the resource whose schemas it may name."""
+        return self._schema(shape, answer, subject)
 
-    def _schema(self, shape: Any, variant: Any) -> Json:
+    def _schema(self, shape: Any, variant: Any, subject: Resource | None) -> Json:
         if isinstance(shape, dict):
             return shape
+        if isinstance(shape, list):
+            return {"type": "array", "items": self._schema(shape[0], variant, subject)}
+        if isinstance(shape, str) and subject is not None:
+            return _named(shape, subject)
         name = shape.__name__.removesuffix("Schema")
-        if name not in self.schemas:
-            self.schemas[name] = variant(self._whole(shape()))
+        if name not in self.named:
+            self.named[name] = variant(self._whole(shape()))
         return ref(name)
 
     def _whole(self, schema: marshmallow.Schema) -> Json:
         whole: Json = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
         text = (type(schema).__doc__ or "").partition("\n")[0]
         return {"description": text, **whole}
+
+
+def _named(text: str, subject: Resource) -> Json:
+    """Read the names of a resource's schemas: `{}` is its model, `[...]` an array, `|` or."""
+    schemas = [_named_one(each, subject) for each in text.split(" | ")]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def _named_one(text: str, subject: Resource) -> Json:
+    if not text.startswith("["):
+        return ref(text.format(model_name(subject)))
+    items = {"type": "array", "items": _named_one(text.strip("[]"), subject)}
+    return {**items, "maxItems": subject.largest_create} if "New" in text else items
 
 
 def model_name(resource: Resource) -> str:
@@ -135,10 +150,10 @@ def ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def id_shape(resource: Resource, literal: str | None) -> Json:
+def id_schema(resource: Resource, literal: str | None) -> Json:
     """Return the schema of a row's id in a path; `literal` may stand for the caller's own."""
     number = {"type": "integer", "minimum": 1}
-    if literal and resource.owns_itself:
+    if literal and resource.is_owner_model:
         return {"anyOf": [number, {"const": literal}], "examples": [literal]}
     return {**number, "examples": [1]}
 

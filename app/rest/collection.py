@@ -1,197 +1,200 @@
-"""The endpoints that every collection has: load, authorize, call, dump."""
+"""The endpoints that every collection has: load, call, serialize."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from flask import Blueprint, Flask, jsonify, request
+from flask import Flask, jsonify, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import ColumnElement
 from werkzeug.exceptions import Conflict
 
-from app.access.policy import Grant, authorize, install_rules
+from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
 from app.errors import InvalidFilter
 
 from .bodies import read_body, read_items
-from .filters import Filter
+from .endpoint import declare, endpoints_of, register_endpoints
 from .ids import row_id
 from .parameters import read_parameter
 from .relations import relation_endpoints
-from .resource import Resource, Values
-from .serialization import answer_page, render
+from .repository import Conditions
+from .resource import Resource
+from .serialization import respond_page, respond_row, respond_rows
 
 
-class Endpoints:
-    """The views of one resource."""
+class CollectionViews:
+    """The views of one resource; their methods and paths are those of LoopBack 3."""
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
+        self.rows = resource.rows
 
-    def create(self) -> ResponseReturnValue:
+    @declare("create", WRITE, "POST /", body="New{} | [New{}]", answer="{} | [{}]")
+    def create(self, grant: Grant) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
-        own = self.resource.owned_by(self._authorize("create").user_id)
         body = read_items()
-        objects = render(self.resource, self.resource.create(body, own))
-        return jsonify(objects if isinstance(body, list) else objects[0])
+        rows = self.resource.create(body, self.resource.owned_by(grant.user_id))
+        if isinstance(body, list):
+            return respond_rows(self.resource, rows)
+        return respond_row(self.resource, rows[0])
 
-    def find(self) -> ResponseReturnValue:
-        """List the rows that a filter wants."""
-        scope = self._scope("find")
-        wanted = self.resource.parse(read_parameter("filter"))
-        return answer_page(self.resource, self.resource.find(scope, wanted), wanted)
+    @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")
+    def find(self, grant: Grant) -> ResponseReturnValue:
+        """List the rows that a filter selects."""
+        filter_ = self.resource.parse(read_parameter("filter"))
+        return respond_page(self.resource, self.rows.find(self._scope(grant), filter_), filter_)
 
-    def find_one(self) -> ResponseReturnValue:
-        """Show the first row that a filter wants."""
-        scope = self._scope("findOne")
-        wanted = self.resource.parse({**(read_parameter("filter") or {}), "limit": 1})
-        rows = self.resource.find(scope, wanted).rows
-        self.resource.found("undefined", rows[0] if rows else None)
-        return self._one(rows[0], wanted)
-
-    def count(self) -> ResponseReturnValue:
-        """Count the rows that a `where` wants."""
-        scope = self._scope("count")
-        wanted = self.resource.parse({"where": read_parameter("where")})
-        return jsonify({"count": self.resource.count([*scope, *wanted.conditions])})
-
-    def find_by_id(self, id: str) -> ResponseReturnValue:
-        """Show one row."""
-        number, grant = self.resource.reach("findById", id)
-        row = self.resource.read(number, grant)
-        wanted = self.resource.parse(read_parameter("filter")) if request.args else None
-        return self._one(row, wanted)
-
-    def exists(self, id: str) -> ResponseReturnValue:
-        """Tell whether there is such a row."""
-        number, scope = self._reach("exists", id)
-        return jsonify({"exists": self.resource.count([self.resource.key == number, *scope]) == 1})
-
-    def patch_attributes(self, id: str) -> ResponseReturnValue:
-        """Change some properties of a row."""
-        number, scope = self._reach("patchAttributes", id)
-        return self._one(self.resource.change(number, scope, read_body(), partial=True))
-
-    def replace_by_id(self, id: str) -> ResponseReturnValue:
-        """Replace a row; properties that are not sent go back to their default."""
-        number, scope = self._reach("replaceById", id)
-        return self._one(self.resource.change(number, scope, read_body(), partial=False))
-
-    def delete_by_id(self, id: str) -> ResponseReturnValue:
-        """Delete a row."""
-        number, scope = self._reach("deleteById", id)
-        count = self.resource.delete([self.resource.key == number, *scope])
-        self.resource.found(id, count or None)
-        return jsonify({"count": count})
-
-    def patch_or_create(self) -> ResponseReturnValue:
+    @declare(
+        "patchOrCreate",
+        WRITE,
+        "PATCH /",
+        body="{}Upsert",
+        answer="{}",
+        finds_row=True,
+        requires="create",
+    )
+    def patch_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Change the row whose id the body has; create one when it has none."""
-        return self._upsert("patchOrCreate", partial=True)
+        return self._upsert(grant, partial=True)
 
-    def replace_or_create(self) -> ResponseReturnValue:
+    @declare(
+        "replaceOrCreate",
+        WRITE,
+        "PUT /",
+        "POST /replaceOrCreate",
+        body="{}Upsert",
+        answer="{}",
+        finds_row=True,
+        requires="create",
+    )
+    def replace_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Replace the row whose id the body has; create one when it has none."""
-        return self._upsert("replaceOrCreate", partial=False)
+        return self._upsert(grant, partial=False)
 
-    def upsert_with_where(self) -> ResponseReturnValue:
-        """Change the one row that a `where` wants; create one when there is none."""
-        scope = [*self._scope("upsertWithWhere"), *self._required_where()]
+    @declare(
+        "upsertWithWhere",
+        WRITE,
+        "POST /upsertWithWhere",
+        query="where!",
+        body="{}Partial | New{}",
+        answer="{}",
+        finds_row=True,
+        requires="create",
+    )
+    def upsert_with_where(self, grant: Grant) -> ResponseReturnValue:
+        """Change the one row that a `where` selects; create one when there is none."""
+        scope = [*self._scope(grant), *self._required_where()]
         body = read_body()
-        rows, more = self.resource.find(scope, self.resource.parse({"limit": 1}))
+        rows, more = self.rows.find(scope, self.resource.parse({"limit": 1}))
         if not rows:
             return self._create(body)
         if more:
             raise Conflict("Several rows fulfil the where; upsertWithWhere changes only one.")
-        return self._one(self.resource.change(rows[0].id, scope, body, partial=True))
+        return self._update_one(rows[0].id, scope, body, partial=True)
 
-    def update_all(self) -> ResponseReturnValue:
-        """Change every row that a `where` wants."""
-        conditions = [*self._scope("updateAll"), *self._required_where()]
+    @declare(
+        "findOne", READ, "GET /findOne", query="filter", answer="{}WithRelations", finds_row=True
+    )
+    def find_one(self, grant: Grant) -> ResponseReturnValue:
+        """Show the first row that a filter selects."""
+        filter_ = self.resource.parse({**(read_parameter("filter") or {}), "limit": 1})
+        rows = self.rows.find(self._scope(grant), filter_).rows
+        row = self.resource.or_404("undefined", rows[0] if rows else None)
+        return respond_row(self.resource, row, filter_)
+
+    @declare("count", READ, "GET /count", query="where", answer="Count")
+    def count(self, grant: Grant) -> ResponseReturnValue:
+        """Count the rows that a `where` selects."""
+        filter_ = self.resource.parse({"where": read_parameter("where")})
+        return jsonify({"count": self.rows.count([*self._scope(grant), *filter_.conditions])})
+
+    @declare("updateAll", WRITE, "POST /update", query="where!", body="{}Partial", answer="Count")
+    def update_all(self, grant: Grant) -> ResponseReturnValue:
+        """Change every row that a `where` selects."""
+        conditions = [*self._scope(grant), *self._required_where()]
         values = self.resource.shape.load(read_body(), partial=True)
         if not values:
-            return jsonify({"count": self.resource.count(conditions)})
+            return jsonify({"count": self.rows.count(conditions)})
         return jsonify({"count": self.resource.update_all(conditions, values)})
 
-    def _authorize(self, method: str) -> Grant:
-        return authorize(self.resource.name, method)
+    @declare(
+        "findById", READ, "GET /<id>", query="filter", answer="{}WithRelations", finds_row=True
+    )
+    def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Show one row."""
+        row = self.resource.read(grant, self.resource.authorize_id(grant, id))
+        filter_ = self.resource.parse(read_parameter("filter")) if request.query_string else None
+        return respond_row(self.resource, row, filter_)
 
-    def _scope(self, method: str) -> list[ColumnElement[bool]]:
-        return self._authorize(method).scope(self.resource.owner_column)
+    @declare("exists", READ, "GET /<id>/exists", answer="Exists", finds_row=True)
+    def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Tell whether there is such a row."""
+        number = self.resource.authorize_id(grant, id)
+        count = self.rows.count([self.rows.key == number, *self._scope(grant)])
+        return jsonify({"exists": count == 1})
 
-    def _reach(self, method: str, text: str) -> tuple[int, list[ColumnElement[bool]]]:
-        """Return the id in the path, and the conditions under which its row is within reach."""
-        number, grant = self.resource.reach(method, text)
-        return number, grant.scope(self.resource.owner_column)
+    @declare("patchAttributes", WRITE, "PATCH /<id>", body="{}Partial", answer="{}", finds_row=True)
+    def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Change some properties of a row."""
+        number = self.resource.authorize_id(grant, id)
+        return self._update_one(number, self._scope(grant), read_body(), partial=True)
 
-    def _one(self, row: Any, wanted: Filter | None = None) -> ResponseReturnValue:
-        return jsonify(render(self.resource, [row], wanted)[0])
+    @declare(
+        "replaceById",
+        WRITE,
+        "PUT /<id>",
+        "POST /<id>/replace",
+        body="{}Replacement",
+        answer="{}",
+        finds_row=True,
+    )
+    def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Replace a row; properties that are not sent go back to their default."""
+        number = self.resource.authorize_id(grant, id)
+        return self._update_one(number, self._scope(grant), read_body(), partial=False)
 
-    def _create(self, body: Values) -> ResponseReturnValue:
+    @declare("deleteById", WRITE, "DELETE /<id>", answer="Count", finds_row=True)
+    def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Delete a row."""
+        number = self.resource.authorize_id(grant, id)
+        self.resource.delete_one(number, self._scope(grant))
+        return jsonify({"count": 1})
+
+    def _scope(self, grant: Grant) -> Conditions:
+        """Return the conditions that keep a query to the rows that a permission covers."""
+        return grant.scope(self.rows.owner)
+
+    def _update_one(
+        self, number: int, scope: Conditions, body: dict[str, Any], partial: bool
+    ) -> ResponseReturnValue:
+        return respond_row(
+            self.resource, self.resource.update_one(number, scope, body, partial=partial)
+        )
+
+    def _create(self, body: dict[str, Any]) -> ResponseReturnValue:
         """Create the row of an upsert, which takes the permission to create one."""
-        own = self.resource.owned_by(self._authorize("create").user_id)
-        return self._one(self.resource.create(body, own)[0])
+        grant = authorize(self.resource.name, "create")
+        rows = self.resource.create(body, self.resource.owned_by(grant.user_id))
+        return respond_row(self.resource, rows[0])
 
-    def _upsert(self, method: str, partial: bool) -> ResponseReturnValue:
-        grant = self._authorize(method)
+    def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:
         body = read_body()
         if body.get("id") is None:
             return self._create({name: value for name, value in body.items() if name != "id"})
         number = row_id(self.resource.singular, str(body["id"]))
-        scope = grant.scope(self.resource.owner_column)
-        return self._one(self.resource.change(number, scope, body, partial))
+        return self._update_one(number, self._scope(grant), body, partial)
 
-    def _required_where(self) -> list[ColumnElement[bool]]:
+    def _required_where(self) -> Conditions:
         where = read_parameter("where")
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
         return self.resource.parse({"where": where}).conditions
 
 
-class Route(NamedTuple):
-    """One way to call a method: verb and path below the collection."""
-
-    verb: str
-    path: str
-    method: str
-    access: str
-    view: Callable[..., ResponseReturnValue]
-
-
-# In the reference's names. A path's fixed segments beat its <id>.
-ROUTES = (
-    Route("POST", "", "create", WRITE, Endpoints.create),
-    Route("GET", "", "find", READ, Endpoints.find),
-    Route("PATCH", "", "patchOrCreate", WRITE, Endpoints.patch_or_create),
-    Route("PUT", "", "replaceOrCreate", WRITE, Endpoints.replace_or_create),
-    Route("POST", "/replaceOrCreate", "replaceOrCreate", WRITE, Endpoints.replace_or_create),
-    Route("POST", "/upsertWithWhere", "upsertWithWhere", WRITE, Endpoints.upsert_with_where),
-    Route("GET", "/findOne", "findOne", READ, Endpoints.find_one),
-    Route("GET", "/count", "count", READ, Endpoints.count),
-    Route("POST", "/update", "updateAll", WRITE, Endpoints.update_all),
-    Route("GET", "/<id>", "findById", READ, Endpoints.find_by_id),
-    Route("GET", "/<id>/exists", "exists", READ, Endpoints.exists),
-    Route("PATCH", "/<id>", "patchAttributes", WRITE, Endpoints.patch_attributes),
-    Route("PUT", "/<id>", "replaceById", WRITE, Endpoints.replace_by_id),
-    Route("POST", "/<id>/replace", "replaceById", WRITE, Endpoints.replace_by_id),
-    Route("DELETE", "/<id>", "deleteById", WRITE, Endpoints.delete_by_id),
-)
-
-
-def collection(resource: Resource) -> Blueprint:
-    """Return the blueprint with a resource's endpoints, and those of its relations."""
-    bp = Blueprint(resource.name, __name__)
-    views = {route.method: partial(route.view, Endpoints(resource)) for route in ROUTES}
-    for route in ROUTES:
-        bp.add_url_rule(route.path, route.method, views[route.method], methods=[route.verb])
-    for relation in relation_endpoints(resource):
-        relation.add_to(bp)
-    return bp
-
-
-def serve(app: Flask, resource: Resource, bp: Blueprint) -> None:
-    """Put a resource's endpoints under the base path, with its rules in force."""
+def register_resource(app: Flask, resource: Resource) -> None:
+    """Serve a resource: the endpoints of every collection, its relations' and its own."""
     app.extensions.setdefault("resources", {})[resource.name] = resource
-    methods = {route.method: route.access for route in ROUTES}
-    for relation in relation_endpoints(resource):
-        methods |= relation.methods
-    install_rules(app, resource.name, {**methods, **resource.methods}, resource.rules(app.config))
-    app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{resource.name}")
+    endpoints = [
+        *resource.own_endpoints,
+        *endpoints_of(CollectionViews(resource)),
+        *relation_endpoints(resource),
+    ]
+    register_endpoints(app, resource.name, endpoints, resource.rules(app.config))

@@ -28,13 +28,13 @@ class Include:
     relation: Relation
     target: Resource
     # Which of the target's rows, and what is included into these.
-    wanted: Filter
+    filter_: Filter
     inner: "list[Include]"
 
 
-def parse_includes(resource: Resource, wanted: Filter) -> list[Include]:
+def parse_includes(resource: Resource, filter_: Filter) -> list[Include]:
     """Return what a filter includes; raise InvalidFilter."""
-    includes = _parse(resource, wanted, "include", ())
+    includes = _parse(resource, filter_, "include", ())
     if _count(includes) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
     return includes
@@ -44,8 +44,8 @@ def _count(includes: list[Include]) -> int:
     return len(includes) + sum(_count(each.inner) for each in includes)
 
 
-def _parse(resource: Resource, wanted: Filter, place: str, keys: Keys) -> list[Include]:
-    return [_include(resource, name, scope, place, keys) for name, scope in wanted.include.items()]
+def _parse(resource: Resource, filter_: Filter, place: str, keys: Keys) -> list[Include]:
+    return [_include(resource, name, scope, place, keys) for name, scope in filter_.include.items()]
 
 
 def _include(
@@ -58,7 +58,7 @@ def _include(
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     place = f"{place}.{name}"
     target = resource_named(relation.target)
-    keys = (*keys, (target if relation.many else resource).all_columns[relation.foreign_key])
+    keys = (*keys, (target if relation.many else resource).rows.column(relation.foreign_key))
     if len(keys) > MAX_LEVELS:
         raise InvalidFilter(f"{place}: relations are included at most {MAX_LEVELS} deep.")
     # Back over a key, each of n rows would have the n rows again.

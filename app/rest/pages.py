@@ -23,7 +23,7 @@ class Page(NamedTuple):
     more: bool
 
 
-def read_page(result: Result[Any], wanted: Filter) -> Page:
+def read_page(result: Result[Any], filter_: Filter) -> Page:
     """Read the rows of a page, from a query for one row more than its limit.
 
     A page without a limit of the client's own ends where its text fills an answer. One with a
@@ -34,15 +34,15 @@ def read_page(result: Result[Any], wanted: Filter) -> Page:
     with result:
         for row in result:
             text += text_size(row)
-            if len(rows) == wanted.limit or (rows and text > MAX_TEXT):
-                _check_whole(rows, wanted)
+            if len(rows) == filter_.limit or (rows and text > MAX_TEXT):
+                _check_whole(rows, filter_)
                 return Page(rows, more=True)
             rows.append(row)
     return Page(rows, more=False)
 
 
-def _check_whole(rows: Sequence[Any], wanted: Filter) -> None:
-    if len(rows) < wanted.limit and wanted.has_limit:
+def _check_whole(rows: Sequence[Any], filter_: Filter) -> None:
+    if len(rows) < filter_.limit and filter_.has_limit:
         raise InvalidFilter(
             f"limit: {len(rows)} of these rows have {MAX_TEXT:,} bytes of text, which is as much "
             "as an answer has; ask for fewer of them, or for fewer fields."

@@ -21,11 +21,11 @@ from .resource import Resource
 Object = dict[str, Any]
 
 
-def answer_page(resource: Resource, page: Page, wanted: Filter) -> ResponseReturnValue:
+def respond_page(resource: Resource, page: Page, filter_: Filter) -> ResponseReturnValue:
     """Answer with a list, and with a link to the next one when rows are left."""
-    response = jsonify(render(resource, page.rows, wanted))
+    response = jsonify(serialize(resource, page.rows, filter_))
     if page.more:
-        following = wanted.next_page(len(page.rows))
+        following = filter_.next_page(len(page.rows))
         query = urlencode({"filter": json.dumps(following, separators=(",", ":"))})
         # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
         path = f"{request.script_root}{request.path}"
@@ -33,24 +33,36 @@ def answer_page(resource: Resource, page: Page, wanted: Filter) -> ResponseRetur
     return response
 
 
-def render(resource: Resource, rows: Sequence[Any], wanted: Filter | None = None) -> list[Object]:
+def respond_rows(resource: Resource, rows: Sequence[Any]) -> ResponseReturnValue:
+    """Answer with these rows, whole."""
+    return jsonify(serialize(resource, rows))
+
+
+def respond_row(resource: Resource, row: Any, filter_: Filter | None = None) -> ResponseReturnValue:
+    """Answer with one row, as a filter wants to see it."""
+    return jsonify(serialize(resource, [row], filter_)[0])
+
+
+def serialize(
+    resource: Resource, rows: Sequence[Any], filter_: Filter | None = None
+) -> list[Object]:
     """Return the rows as a filter wants to see them; raise InvalidFilter for bad includes."""
-    if wanted is None:
+    if filter_ is None:
         return [resource.dump(row) for row in rows]
-    includes = parse_includes(resource, wanted)
-    return _render(resource, rows, wanted, includes, Budget())
+    includes = parse_includes(resource, filter_)
+    return _serialize(resource, rows, filter_, includes, Budget())
 
 
-def _render(
+def _serialize(
     resource: Resource,
     rows: Sequence[Any],
-    wanted: Filter,
+    filter_: Filter,
     includes: Sequence[Include],
     budget: Budget,
 ) -> list[Object]:
     objects = [resource.dump(row) for row in rows]
-    if wanted.fields is not None:
-        objects = [_keep(each, wanted.fields) for each in objects]
+    if filter_.fields is not None:
+        objects = [_keep(each, filter_.fields) for each in objects]
     for include in includes:
         add = _add_many if include.relation.many else _add_one
         add(include, rows, objects, budget)
@@ -63,7 +75,7 @@ def _keep(whole: Object, fields: set[str]) -> Object:
 
 def _add_many(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
     """Put lists of related objects into the objects, as far as the caller may read them."""
-    found = _many(include, [row.id for row in rows], budget)
+    found = _to_many(include, [row.id for row in rows], budget)
     for row, each in zip(rows, objects, strict=True):
         each[include.name] = found.get(row.id, [])
 
@@ -71,7 +83,7 @@ def _add_many(include: Include, rows: Sequence[Any], objects: list[Object], budg
 def _add_one(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
     """Put one related object into each of the objects, as far as the caller may read it."""
     ids = [getattr(row, include.relation.foreign_key) for row in rows]
-    ones = _ones(include, set(ids), budget)
+    ones = _to_one(include, set(ids), budget)
     for id, times in Counter(ids).items():
         if id in ones:
             budget.spend(include.place, *_weigh(ones[id]), times=times - 1)
@@ -90,43 +102,43 @@ def _weigh(whole: Object) -> tuple[int, int]:
     return count, text
 
 
-def _many(include: Include, ids: list[int], budget: Budget) -> dict[int, list[Object]]:
+def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list[Object]]:
     """Return the related objects of each id, in one query; limit and skip hold for each."""
-    target, wanted = include.target, include.wanted
-    parent = target.all_columns[include.relation.foreign_key]
-    scope = authorize(target.name, "find").scope(target.owner_column)
-    place = func.row_number().over(partition_by=parent, order_by=wanted.order).label("place_")
+    target, filter_ = include.target, include.filter_
+    parent = target.rows.column(include.relation.foreign_key)
+    scope = authorize(target.name, "find").scope(target.rows.owner)
+    place = func.row_number().over(partition_by=parent, order_by=filter_.order).label("place_")
     numbered = (
-        select(target.key.label("id_"), parent.label("parent_"), place)
-        .where(parent.in_(ids), *scope, *wanted.conditions)
+        select(target.rows.key.label("id_"), parent.label("parent_"), place)
+        .where(parent.in_(ids), *scope, *filter_.conditions)
         .subquery()
     )
-    page = numbered.c.place_.between(wanted.skip + 1, wanted.skip + wanted.limit)
+    page = numbered.c.place_.between(filter_.skip + 1, filter_.skip + filter_.limit)
     statement = (
-        select(*target.columns_for(wanted), numbered.c.parent_)
-        .join(numbered, numbered.c.id_ == target.key)
+        select(*target.rows.columns_for(filter_), numbered.c.parent_)
+        .join(numbered, numbered.c.id_ == target.rows.key)
         .where(page)
         .order_by(numbered.c.place_)
         .limit(budget.objects + 1)
     )
     rows = budget.read(include.place, db.session.execute(statement))
     grouped = defaultdict(list)
-    objects = _render(target, rows, wanted, include.inner, budget)
+    objects = _serialize(target, rows, filter_, include.inner, budget)
     for row, each in zip(rows, objects, strict=True):
         grouped[row.parent_].append(each)
     return grouped
 
 
-def _ones(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object]:
+def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object]:
     """Return the object of each id that the caller may read."""
-    target, wanted = include.target, include.wanted
-    scope = authorize(target.name, "findById").scope(target.owner_column)
-    chosen = target.key.in_([each for each in ids if each is not None])
+    target, filter_ = include.target, include.filter_
+    scope = authorize(target.name, "findById").scope(target.rows.owner)
+    chosen = target.rows.key.in_([each for each in ids if each is not None])
     statement = (
-        select(*target.columns_for(wanted))
-        .where(chosen, *scope, *wanted.conditions)
+        select(*target.rows.columns_for(filter_))
+        .where(chosen, *scope, *filter_.conditions)
         .limit(budget.objects + 1)
     )
     rows = budget.read(include.place, db.session.execute(statement))
-    objects = zip(rows, _render(target, rows, wanted, include.inner, budget), strict=True)
+    objects = zip(rows, _serialize(target, rows, filter_, include.inner, budget), strict=True)
     return {row.id: each for row, each in objects}

@@ -14,7 +14,8 @@ from werkzeug.exceptions import HTTPException
 from app.access import roles as access_roles
 from app.errors import fields_error
 
-from . import service
+from . import accounts
+from . import tokens as access_tokens
 from .models import User
 from .schemas import RegistrationSchema
 
@@ -70,7 +71,7 @@ def create(
 @users.command("list")
 def list_() -> None:
     """List all users: id, email, username, realm, created."""
-    for user in service.list_users():
+    for user in accounts.list_users():
         columns = (user.id, user.email, user.username, user.realm, user.created.isoformat())
         click.echo("\t".join(str(column or "-") for column in columns))
 
@@ -82,7 +83,7 @@ def list_() -> None:
 def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
     """Give the user EMAIL a new password and end all its sessions."""
     user = _find(email, realm)
-    _sentence(service.set_password, user, _password(password_stdin))
+    _sentence(accounts.set_password, user, _password(password_stdin))
     click.echo(f"Set the password of user {user.id} and ended all sessions.")
 
 
@@ -95,14 +96,14 @@ def delete(email: str, realm: str | None, yes: bool) -> None:
     user = _find(email, realm)
     if not yes:
         click.confirm(f"Delete user {user.id}, {user.email}, with all to-dos?", abort=True)
-    service.delete_user(user.id)
+    accounts.delete_user(user.id)
     click.echo(f"Deleted user {user.id}, {user.email}.")
 
 
 @tokens.command()
 def purge() -> None:
     """Delete all expired tokens."""
-    click.echo(f"Purged {service.purge_tokens()} expired tokens.")
+    click.echo(f"Purged {access_tokens.purge_tokens()} expired tokens.")
 
 
 @tokens.command()
@@ -111,7 +112,7 @@ def purge() -> None:
 def revoke(email: str, realm: str | None) -> None:
     """End all sessions of the user EMAIL."""
     user = _find(email, realm)
-    click.echo(f"Revoked {service.destroy_all_tokens(user.id)} tokens of user {user.id}.")
+    click.echo(f"Revoked {access_tokens.destroy_all_tokens(user.id)} tokens of user {user.id}.")
 
 
 @roles.command()
@@ -153,7 +154,7 @@ def _password(from_stdin: bool) -> str:
 
 
 def _find(email: str, realm: str | None) -> User:
-    user = service.find_user(email, realm)
+    user = accounts.find_user(email, realm)
     if user is None:
         raise click.ClickException(
             f"There is no user {email}" + (f" in realm {realm}." if realm else ".")
@@ -163,7 +164,7 @@ def _find(email: str, realm: str | None) -> User:
 
 def _register(given: dict[str, Any]) -> User:
     """Create a user from what registration would take."""
-    return service.create_user(**RegistrationSchema().load(given))
+    return accounts.create_user(**RegistrationSchema().load(given))
 
 
 def _sentence(action: Callable[..., Any], *arguments: Any) -> Any:

@@ -13,11 +13,11 @@ from .names import normal_email, normal_username, username_key
 
 # A number as text, which forms send: JSON's (RFC 8259 section 6), with spaces around.
 NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)
-# What counts as not given, as in the reference.
+# What counts as not given, as in LoopBack 3.
 ABSENT = (None, "", 0)
 
 
-def identity(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
+def parse_credentials(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return the realm, and the name and value of the column that identifies the user.
 
     `email` beats `username`; "realm:name" beats `realm` when REALM_DELIMITER is set. Raises
@@ -36,7 +36,7 @@ def identity(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
     return realm or "", "username_key", username_key(value)
 
 
-def ttl(asked: object) -> float:
+def parse_ttl(asked: object) -> float:
     """Return the seconds a token lives when `asked` came with the login; raise InvalidTtl."""
     longest: int = current_app.config["TOKEN_MAX_TTL"]
     if isinstance(asked, str) and NUMERIC.fullmatch(asked):

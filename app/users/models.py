@@ -7,7 +7,7 @@ import string
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, ScalarSelect, String
+from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, and_
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Model, RowId, UtcDateTime, now
@@ -32,6 +32,11 @@ def token_digest(value: str) -> str:
     A plain hash is enough for a value of this entropy (OWASP ASVS 6.5.2).
     """
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def has_expired(expires_at: datetime) -> bool:
+    """Tell whether a token that lives until then can be used no more."""
+    return expires_at <= now()
 
 
 class User(Model):
@@ -74,6 +79,11 @@ class AccessToken(Model):
     scope: Mapped[str | None] = mapped_column(String(32))
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+
+    @classmethod
+    def is_live(cls, scope: str | None = None) -> ColumnElement[bool]:
+        """Return the condition of a token of this scope, or of a login, that can be used."""
+        return and_(cls.scope.is_not_distinct_from(scope), cls.expires_at > now())
 
     @classmethod
     def issue(

@@ -8,8 +8,8 @@ from flask.typing import ResponseReturnValue
 from app.errors import InvalidToken, ValidationError
 from app.rest.bodies import read_body
 
-from . import service
 from .models import token_digest
+from .password_reset import check_reset_token, reset_password
 
 bp = Blueprint("pages", __name__)
 
@@ -19,7 +19,7 @@ def show() -> ResponseReturnValue:
     """Show the form; looking at it uses nothing up, since mail scanners follow links too."""
     token = request.args.get("access_token", "")
     try:
-        service.check_reset_token(token_digest(token))
+        check_reset_token(token_digest(token))
     except InvalidToken:
         return _page(401, expired=True)
     return _page(200, token=token)
@@ -31,7 +31,7 @@ def submit() -> ResponseReturnValue:
     form = {name: str(value) for name, value in read_body().items()}
     token = form.get("access_token", "")
     try:
-        service.reset_password(token_digest(token), form.get("newPassword", ""))
+        reset_password(token_digest(token), form.get("newPassword", ""))
     except InvalidToken:
         return _page(401, expired=True)
     except ValidationError as error:

@@ -82,7 +82,7 @@ def needs_rehash(stored: str) -> bool:
         return True
 
 
-def check_password(password: str, *context: str | None, field: str = "password") -> None:
+def validate_password(password: str, *context: str | None, field: str = "password") -> None:
     """Raise ValidationError for a password that is too short, too long or easily guessed.
 
     Length and a blocklist, no rules of composition (OWASP ASVS 6.2.1 to 6.2.11). `context` are

@@ -5,13 +5,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement
 
-from app.access.policy import require_session, session_token
+from app.access.identity import current_identity
 from app.access.roles import ADMIN
-from app.access.rules import AUTHENTICATED, EVERYONE, EXECUTE, OWNER, READ, WRITE, Rule, allow
+from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
 from app.errors import ValidationError
 from app.rest.resource import Relation, Resource
 
-from . import service
+from .accounts import changes_email, create_users, update_users
+from .login import confirm_caller
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 
@@ -50,16 +51,17 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
 def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Sequence[User]:
     """Change users; a new email takes the caller's password, and the caller's session outlives it.
 
-    Raises what `service.update_users` and `service.confirm_caller` do.
+    Raises what `update_users` and `confirm_caller` do.
     """
-    chosen, token = list(conditions), session_token()
+    chosen, identity = list(conditions), current_identity()
     password = values.pop("password", None)
-    confirmed = "email" in values and service.changes_email(chosen, values["email"])
+    confirmed = "email" in values and changes_email(chosen, values["email"])
     if confirmed:
-        service.confirm_caller(require_session().digest, password)
+        confirm_caller(identity.require_session().digest, password)
     elif password is not None:
         raise ValidationError({"password": ["is taken with a new email only"]})
-    return service.update_users(chosen, values, token.digest if token else None, confirmed)
+    keep = identity.session.digest if identity.session else None
+    return update_users(chosen, values, keep, confirmed)
 
 
 users = Resource(
@@ -71,18 +73,8 @@ users = Resource(
     owner=User.id,
     relations={"todos": Relation("todos", foreign_key="owner_id")},
     create_schema=RegistrationSchema,
-    insert_with=service.create_users,
+    insert_with=create_users,
     update_with=update,
     # Each costs a password hash.
     largest_create=20,
-    methods={
-        "login": EXECUTE,
-        "logout": EXECUTE,
-        "resetPassword": EXECUTE,
-        "setPassword": EXECUTE,
-        "changePassword": EXECUTE,
-        "__get__accessTokens": READ,
-        "__destroyById__accessTokens": WRITE,
-        "__delete__accessTokens": WRITE,
-    },
 )

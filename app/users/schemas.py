@@ -92,7 +92,7 @@ class RegistrationSchema(UserSchema):
 class CredentialsSchema(marshmallow.Schema):
     """What login takes: an email or a username, and the password; `ttl` is in seconds.
 
-    Only for reading: what credentials mean is decided in `credentials.py`.
+    Takes over what is sent as it is: `credentials.py` says what it means, with an error for each.
     """
 
     class Meta:
@@ -100,23 +100,30 @@ class CredentialsSchema(marshmallow.Schema):
 
         unknown = marshmallow.EXCLUDE
 
-    email = fields.String(metadata={"examples": EXAMPLE_EMAIL["examples"]})
-    username = fields.String()
-    password = Password(is_new=False)
-    ttl = fields.Float(metadata={"minimum": 0})
-    realm = fields.String()
+    email = fields.Raw(
+        allow_none=True, metadata={"type": "string", "examples": EXAMPLE_EMAIL["examples"]}
+    )
+    username = fields.Raw(allow_none=True, metadata={"type": "string"})
+    password = fields.Raw(
+        allow_none=True,
+        metadata={"type": "string", "format": "password", "examples": [EXAMPLE_PASSWORD]},
+    )
+    ttl = fields.Raw(allow_none=True, metadata={"type": "number", "minimum": 0})
+    realm = fields.Raw(allow_none=True, metadata={"type": "string"})
 
 
 class ResetRequestSchema(marshmallow.Schema):
-    """What a request for a password reset takes."""
+    """What a request for a password reset takes, as it is sent."""
 
     class Meta:
         """Clients send more."""
 
         unknown = marshmallow.EXCLUDE
 
-    email = fields.String(required=True, metadata=EXAMPLE_EMAIL)
-    realm = fields.String()
+    email = fields.Raw(
+        allow_none=True, load_default=None, metadata={"type": "string", **EXAMPLE_EMAIL}
+    )
+    realm = fields.Raw(allow_none=True, load_default=None, metadata={"type": "string"})
 
 
 class LogoutSchema(marshmallow.Schema):
@@ -127,7 +134,7 @@ class LogoutSchema(marshmallow.Schema):
 
         unknown = marshmallow.EXCLUDE
 
-    sid = fields.String()
+    sid = fields.Raw(allow_none=True, metadata={"type": "string"})
 
 
 class AccessTokenSchema(Schema):
@@ -151,7 +158,6 @@ class SessionSchema(Schema):
     handle = fields.String(metadata={"examples": ["0123456789abcdef"]})
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
-    # The view knows which one it is.
     current = fields.Boolean()
 
 

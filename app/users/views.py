@@ -1,104 +1,149 @@
-"""The endpoints of users and access tokens: load, call, dump."""
+"""The endpoints of users and access tokens beyond those of every collection."""
 
 from typing import Any
 
-from flask import current_app, g, jsonify, request
-from flask.typing import ResponseReturnValue
+from flask import Flask, Response, jsonify, request
 
-from app.access.policy import authorize, require_scope, require_session, session_token
+from app import errors
+from app.access.identity import current_identity
+from app.access.rules import EXECUTE, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
-from app.rest.bodies import parse_json, read_body
-from app.rest.collection import collection
+from app.rest.bodies import parse_json
+from app.rest.collection import register_resource
 
-from . import service
-from .auth import clear_cookie, set_cookie
+from . import accounts, password_reset, tokens
+from . import login as login_service
+from .cookies import clear_cookie, set_cookie
 from .models import RESET_SCOPE, token_digest
 from .resource import users
 from .schemas import (
     AccessTokenSchema,
     ChangePasswordSchema,
+    CredentialsSchema,
     LoginSchema,
+    LogoutSchema,
     NewPasswordSchema,
+    ResetRequestSchema,
     SessionSchema,
 )
 
-bp = collection(users)
+INCLUDE = {
+    "name": "include",
+    "in": "query",
+    "description": "`user` adds the user to the answer.",
+    "schema": {"type": "string", "enum": ["user"]},
+}
+BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
 
-ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-NO_CONTENT = ("", 204)
+
+def init_app(app: Flask) -> None:
+    """Serve users: the endpoints of every collection and those below."""
+    register_resource(app, users)
 
 
-@bp.post("/login")
-def login() -> ResponseReturnValue:
+@users.endpoint(
+    "login",
+    EXECUTE,
+    "POST /login",
+    body=CredentialsSchema,
+    answer=LoginSchema,
+    parameters=(INCLUDE,),
+    errors=(
+        errors.LoginFailed(),
+        errors.UsernameOrEmailRequired(),
+        errors.RealmRequired(),
+        errors.InvalidEmail(),
+        errors.InvalidUsername(),
+        errors.InvalidRealm(),
+        errors.InvalidTtl(),
+    ),
+)
+def login(body: dict[str, Any]) -> Response:
     """Log in: exchange credentials for an access token."""
-    authorize(users.name, "login")
-    token = service.login(read_body(), include=_included())
+    token = login_service.login(body, include=_included())
     schema = AccessTokenSchema() if token.user is None else LoginSchema()
     response = jsonify(schema.dump(token))
     set_cookie(response, token.id, token.ttl)
     return response
 
 
-@bp.route("/logout", methods=ANY_METHOD)
-def logout() -> ResponseReturnValue:
+@users.endpoint(
+    "logout",
+    EXECUTE,
+    *(f"{verb} /logout" for verb in ("POST", "GET", "PUT", "PATCH", "DELETE")),
+    body=LogoutSchema,
+    token_optional=True,
+    errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
+)
+def logout(body: dict[str, Any]) -> Response:
     """Log out: end the access token that was presented, or named as `sid`."""
-    authorize(users.name, "logout")
-    service.end_session(_token_to_end())
-    response = current_app.make_response(NO_CONTENT)
+    tokens.end_session(_token_to_end(body))
+    response = Response(status=204)
     clear_cookie(response)
     return response
 
 
-@bp.post("/reset", endpoint="resetPassword")
-def request_reset() -> ResponseReturnValue:
+@users.endpoint(
+    "resetPassword",
+    EXECUTE,
+    "POST /reset",
+    body=ResetRequestSchema,
+    answer={"type": "object", "additionalProperties": False},
+    errors=(errors.EmailRequired(), errors.InvalidEmail(), errors.InvalidRealm()),
+)
+def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
     """Ask for a password reset; the answer is the same whether the email is known or not."""
-    authorize(users.name, "resetPassword")
-    body = read_body()
-    service.request_password_reset(body.get("email"), body.get("realm"))
-    return jsonify({})
+    password_reset.request_password_reset(**body)
+    return {}
 
 
-@bp.post("/reset-password", endpoint="setPassword")
-def reset_password() -> ResponseReturnValue:
+@users.endpoint(
+    "setPassword",
+    EXECUTE,
+    "POST /reset-password",
+    body=NewPasswordSchema,
+    scope=RESET_SCOPE,
+    errors=(BAD_NEW_PASSWORD,),
+)
+def reset_password(body: dict[str, Any]) -> None:
     """Set a new password with a reset token."""
-    authorize(users.name, "setPassword")
-    token = require_scope(RESET_SCOPE)
-    data = NewPasswordSchema().load(read_body())
-    service.reset_password(token.digest, **data)
-    return NO_CONTENT
+    password_reset.reset_password(current_identity().require_scope(RESET_SCOPE).digest, **body)
 
 
-@bp.post("/change-password", endpoint="changePassword")
-def change_password() -> ResponseReturnValue:
+@users.endpoint(
+    "changePassword",
+    EXECUTE,
+    "POST /change-password",
+    body=ChangePasswordSchema,
+    errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD),
+)
+def change_password(body: dict[str, Any]) -> None:
     """Set a new password with the old one; the user's other sessions end."""
-    authorize(users.name, "changePassword")
-    token = require_session()
-    data = ChangePasswordSchema().load(read_body())
-    service.change_password(token.user_id, keep=token.digest, **data)
-    return NO_CONTENT
+    session = current_identity().require_session()
+    accounts.change_password(session.user_id, keep=session.digest, **body)
 
 
-@bp.get("/<id>/accessTokens", endpoint="__get__accessTokens")
-def sessions(id: str) -> ResponseReturnValue:
+@users.endpoint("__get__accessTokens", READ, "GET /<id>/accessTokens", answer=[SessionSchema])
+def sessions(user: Any) -> list[tokens.Session]:
     """List a user's sessions."""
-    user_id = users.reach("__get__accessTokens", id)[0]
-    dump, mine = SessionSchema().dump, require_session().digest
-    tokens = service.list_sessions(user_id)
-    return jsonify([{**dump(each), "current": each.digest == mine} for each in tokens])
+    return tokens.list_sessions(user.id, current_identity().require_session().digest)
 
 
-@bp.delete("/<id>/accessTokens/<handle>", endpoint="__destroyById__accessTokens")
-def revoke(id: str, handle: str) -> ResponseReturnValue:
+@users.endpoint(
+    "__destroyById__accessTokens",
+    WRITE,
+    "DELETE /<id>/accessTokens/<handle>",
+    errors=(errors.ModelNotFound("accessToken", "0123456789abcdef"),),
+)
+def revoke(user: Any, handle: str) -> None:
     """End one of a user's sessions."""
-    service.revoke_session(users.reach("__destroyById__accessTokens", id)[0], handle)
-    return NO_CONTENT
+    tokens.revoke_session(user.id, handle)
 
 
-@bp.delete("/<id>/accessTokens", endpoint="__delete__accessTokens")
-def revoke_all(id: str) -> ResponseReturnValue:
+@users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens")
+def revoke_all(user: Any) -> None:
     """End all of a user's sessions."""
-    service.destroy_all_tokens(users.reach("__delete__accessTokens", id)[0])
-    return NO_CONTENT
+    tokens.destroy_all_tokens(user.id)
 
 
 def _included() -> list[Any]:
@@ -113,11 +158,12 @@ def _included() -> list[Any]:
     return names
 
 
-def _token_to_end() -> str:
+def _token_to_end(body: dict[str, Any]) -> str:
     """Return the digest of `sid` from the body, or else of the token that was presented."""
-    sid = read_body().get("sid")
+    sid = body.get("sid")
     if isinstance(sid, str) and sid:
         return token_digest(sid)
-    if (token := session_token()) is None:
-        raise g.token_error or AccessTokenRequired()
-    return str(token.digest)
+    identity = current_identity()
+    if identity.session is None:
+        raise identity.problem or AccessTokenRequired()
+    return identity.session.digest

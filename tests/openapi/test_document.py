@@ -5,10 +5,13 @@ import re
 import pytest
 from openapi_spec_validator import validate
 
-from app.openapi import Operation, describe
+from app.access.rules import EVERYONE, READ, allow
 from app.openapi.schemas import body
+from app.rest.endpoint import declare, endpoints_of, register_endpoints
 
 VERBS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
+# The ways to present an access token, as the document calls them.
+WAYS = ("header", "header.X-Access-Token", "query", "bearer")
 PRIVATE = ("password_hash", "passwordHash", "digest", "argon2", "expires_at", "has_roles")
 
 
@@ -136,9 +139,9 @@ def test_new_passwords_are_described_by_the_settings(make_app):
     [
         ("users.login", []),
         ("users.create", []),
-        ("todos.find", [{"header": []}, {"bearer": []}, {"query": []}]),
-        ("users.find", [{"header": ["admin"]}, {"bearer": ["admin"]}, {"query": ["admin"]}]),
-        ("users.logout", [{}, {"header": []}, {"bearer": []}, {"query": []}]),
+        ("todos.find", [{way: []} for way in WAYS]),
+        ("users.find", [{way: ["admin"]} for way in WAYS]),
+        ("users.logout", [{}, *({way: []} for way in WAYS)]),
     ],
 )
 def test_operations_tell_which_token_they_need(document, name, security):
@@ -146,12 +149,18 @@ def test_operations_tell_which_token_they_need(document, name, security):
 
 
 def test_security_follows_the_settings(make_app):
-    app = make_app(TOKEN_IN_QUERY=False, TOKEN_MIDDLEWARE={"cookies": ["session"]})
+    middleware = {"cookies": ["session"], "headers": ["X-Key"], "params": ["key"]}
+    app = make_app(TOKEN_IN_QUERY=False, TOKEN_MIDDLEWARE=middleware)
     document = app.test_client().get("/api/openapi.json").json
 
     schemes = document["components"]["securitySchemes"]
-    assert list(schemes) == ["header", "bearer", "cookie"]
-    assert schemes["cookie"]["name"] == "session"
+    assert {each.get("name") for each in schemes.values()} == {
+        "Authorization",
+        "X-Access-Token",
+        "X-Key",
+        "session",
+        None,
+    }
     assert named(document, "todos.find")["security"] == [{name: []} for name in schemes]
 
 
@@ -222,19 +231,21 @@ def test_the_server_is_the_base_path_wherever_a_proxy_has_put_it(make_app):
     assert app.extensions["openapi"].cache_info().misses == 1
 
 
-def test_endpoints_of_other_modules_are_described_by_them_or_by_their_route(make_app):
+def test_endpoints_of_other_modules_are_described_as_declared_or_by_their_route(make_app):
     app = make_app()
+    answer = {"type": "object", "properties": {"sky": {"type": "string"}}}
 
-    @app.get("/api/weather/<city>", endpoint="weather.forecast")
-    def forecast(city):
-        """Tell tomorrow's weather."""
+    class Weather:
+        @declare("forecast", READ, "GET /<city>", answer=answer)
+        def forecast(self, grant, city):
+            """Tell tomorrow's weather."""
+
+    register_endpoints(app, "weather", endpoints_of(Weather()), [allow(EVERYONE)])
 
     @app.get("/api/weather", endpoint="weather.cities")
     def cities():
         """List the cities."""
 
-    answer = {"type": "object", "properties": {"sky": {"type": "string"}}}
-    describe(app, lambda app: {"weather.forecast": Operation(answer=answer)})
     document = app.test_client().get("/api/openapi.json").json
 
     validate(document)

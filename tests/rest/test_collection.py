@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from sqlalchemy import event
 
-from app.extensions import db
 from tests.rest.conftest import store
+from tests.rows import statements
 
 
 def titles(api, token):
@@ -206,20 +205,6 @@ def test_the_unknown_is_404_in_the_reference_words(api, token):
     assert response.json["error"]["code"] == "MODEL_NOT_FOUND"
 
 
-@pytest.fixture
-def queries(app):
-    """Every statement that reaches the database."""
-    seen = []
-
-    def note(connection, cursor, statement, *rest):
-        seen.append(statement)
-
-    with app.app_context():
-        event.listen(db.engine, "before_cursor_execute", note)
-        yield seen
-        event.remove(db.engine, "before_cursor_execute", note)
-
-
 @pytest.mark.parametrize(
     ("verb", "path", "body", "ceiling"),
     [
@@ -234,14 +219,14 @@ def queries(app):
         ("GET", "/todos?filter[include]=owner", None, 3),
     ],
 )
-def test_a_call_costs_the_token_and_its_rows(app, api, token, queries, verb, path, body, ceiling):
+def test_a_call_costs_the_token_and_its_rows(app, api, token, verb, path, body, ceiling):
     rows = [
         {"id": number, "title": "x", "desc": None, "owner_id": 1} for number in range(1001, 1050)
     ]
     store(app, rows)
-    queries.clear()
 
-    response = api(verb, path, body, token=token)
+    with statements(app) as sent:
+        response = api(verb, path, body, token=token)
 
     assert response.status_code == 200
-    assert len([each for each in queries if not each.startswith("PRAGMA")]) == ceiling
+    assert len(sent) == ceiling

@@ -7,7 +7,7 @@ from werkzeug.security import generate_password_hash
 
 from app import errors
 from app.extensions import db
-from app.users import service
+from app.users import service, tokens
 from app.users.models import AccessToken
 from tests.conftest import NEW, PASSWORD
 from tests.rows import count, expire, store_hash
@@ -156,9 +156,9 @@ def test_change_password_of_nobody_is_not_found():
 
 
 def test_purge_works_in_batches(app, user, login, monkeypatch):
-    monkeypatch.setattr(service, "PURGE_BATCH", 2)
+    monkeypatch.setattr(tokens, "PURGE_BATCH", 2)
     for _ in range(5):
         expire(app, login(CREDENTIALS).id)
 
-    assert service.purge_tokens() == 5
+    assert tokens.purge_tokens() == 5
     assert count(app, AccessToken) == 0

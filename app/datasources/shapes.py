@@ -1,16 +1,9 @@
-"""What the endpoints of public data sources take and give, for the OpenAPI document."""
+"""The JSON schemas of what a function of a data source takes and answers."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Flask
-
-from app import connector
-from app.connector import Variable
-from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
-from app.openapi import Operation
-
-from .sources import data_sources
+from app.connector import Operation, Variable
 
 # The JSON schema of each type of a variable; those of the rest say nothing.
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
@@ -18,38 +11,25 @@ TYPES = {"string", "number", "integer", "boolean", "object", "array"}
 PLACES = {"query": "query", "header": "header"}
 
 
-def describe(app: Flask) -> dict[str, Operation]:
-    """Describe every function of every public data source."""
-    return {
-        f"{source.name}.{name}": _operation(operation)
-        for source in data_sources(app).values()
-        if source.public
-        for name, operation in source.operations.items()
-    }
-
-
-def _operation(operation: connector.Operation) -> Operation:
+def shapes_of(operation: Operation) -> dict[str, Any]:
+    """Return the fields of Endpoint that say what a function takes and answers."""
     by_source: dict[str, dict[str, Variable]] = {}
     for each in operation.accepts:
         variables = by_source.setdefault(each["http"]["source"], {})
         variables[each["arg"]] = operation.variables[each["arg"]]
-    return Operation(
-        body=_body({**by_source.get("body", {}), **by_source.get("form", {})}),
+    return {
+        "body": _body({**by_source.get("body", {}), **by_source.get("form", {})}),
         # What the remote service answers is not known here.
-        answer={},
-        parameters=tuple(
+        "answer": {},
+        "parameters": tuple(
             _parameter(name, variable, place)
             for source, place in PLACES.items()
             for name, variable in by_source.get(source, {}).items()
         ),
-        arguments={name: _schema(variable) for name, variable in by_source.get("path", {}).items()},
-        errors=(
-            ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
-            RemoteError(404),
-            RemoteTimeout(),
-            TooManyCalls(),
-        ),
-    )
+        "arguments": {
+            name: _schema(variable) for name, variable in by_source.get("path", {}).items()
+        },
+    }
 
 
 def _body(variables: Mapping[str, Variable]) -> dict[str, Any] | None:

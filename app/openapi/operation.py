@@ -1,0 +1,156 @@
+"""One verb of one route, described as an operation of OpenAPI."""
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+
+from flask import Flask
+from werkzeug.exceptions import Conflict, HTTPException
+from werkzeug.routing import Rule
+
+from app.errors import InvalidFilter, ModelNotFound, TooDeep, ValidationError
+from app.rest.endpoint import Endpoint
+from app.rest.resource import Resource
+
+from .responses import body_errors, responses
+from .schemas import Json, Schemas, id_schema, model_name, ref
+from .security import Security
+
+BODILESS = ("GET", "DELETE")
+ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
+NEXT_PAGE = {
+    "Link": {
+        "description": 'The next page, with `rel="next"`, when rows are left.',
+        "schema": {"type": "string"},
+    }
+}
+
+
+class Operation:
+    """Describes an endpoint at one of its routes."""
+
+    def __init__(self, app: Flask, rule: Rule, verb: str, endpoint: Endpoint) -> None:
+        resources: Mapping[str, Resource] = app.extensions["resources"]
+        self._tag = rule.endpoint.partition(".")[0]
+        self._resource = resources.get(self._tag)
+        # Whose rows go in and come out; a relation's are those of its target.
+        self._subject = resources.get(endpoint.subject or self._tag)
+        self._literal = (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
+        # In the order of the path.
+        self._arguments = ARGUMENT.findall(rule.rule)
+        self._security = Security(app, rule.endpoint, endpoint, self._is_owner_id())
+        self._verb = verb
+        self._endpoint = endpoint
+
+    def describe(self, schemas: Schemas, shared: dict[str, Json]) -> Json:
+        """Return the operation; `shared` receives the responses that many have in common."""
+        body = self._body(schemas)
+        refused = responses(self._errors(body is not None), shared)
+        described = {
+            "tags": [self._tag],
+            **self._words(),
+            "parameters": [
+                *self._path_parameters(),
+                *self._query_parameters(),
+                *self._endpoint.parameters,
+            ],
+            "responses": {**self._success(schemas), **refused},
+            "security": self._security.requirements(),
+        }
+        return {**described, "requestBody": body} if body else described
+
+    def _is_owner_id(self) -> bool:
+        """Tell whether the id in the path is that of a user, so that another's is refused."""
+        is_owner_model = self._resource is not None and self._resource.is_owner_model
+        return is_owner_model and "id" in self._arguments
+
+    def _words(self) -> Json:
+        """Return the summary and the description, from the view's docstring and the rules."""
+        text = inspect.getdoc(self._endpoint.view) or ""
+        for word, resource in (("row", self._subject), ("parent", self._resource)):
+            if resource is not None:
+                text = re.sub(rf"\b{word}(s?)\b", rf"{resource.singular}\1", text)
+        summary, _, more = text.partition("\n")
+        sentences = (more.strip(), self._security.sentence())
+        return {
+            "summary": summary.rstrip(".").replace("`", ""),
+            "description": "\n\n".join(filter(None, sentences)),
+        }
+
+    def _path_parameters(self) -> Iterator[Json]:
+        for name in self._arguments:
+            schema = self._argument(name)
+            yield {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "schema": {key: value for key, value in schema.items() if key != "examples"},
+                **({"example": schema["examples"][0]} if "examples" in schema else {}),
+            }
+
+    def _argument(self, name: str) -> Json:
+        """Return the schema of an argument in the path: a row's id, or what is declared."""
+        if name in self._endpoint.arguments:
+            schema: Json = self._endpoint.arguments[name]
+            return schema
+        if name == "id" and self._resource is not None:
+            return id_schema(self._resource, self._literal)
+        if name == "fk" and self._subject is not None:
+            return id_schema(self._subject, None)
+        return {"type": "string"}
+
+    def _query_parameters(self) -> Iterator[Json]:
+        """Yield the structured parameter; without an example, so that it starts empty."""
+        if self._endpoint.query and self._subject is not None:
+            name = self._endpoint.query.strip("!")
+            schema = f"{model_name(self._subject)}{name.capitalize()}"
+            yield {
+                "name": name,
+                "in": "query",
+                "required": self._endpoint.query.endswith("!"),
+                "description": f"JSON of the schema `{schema}`, or in brackets: `{name}[...]=...`.",
+                "content": {"application/json": {"schema": ref(schema)}},
+            }
+
+    def _body(self, schemas: Schemas) -> Json | None:
+        if self._endpoint.body is None or self._verb in BODILESS:
+            return None
+        schema = schemas.of_body(self._endpoint.body, self._subject)
+        return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+    def _success(self, schemas: Schemas) -> dict[str, Json]:
+        answer = self._endpoint.answer
+        if answer is None:
+            return {"204": {"description": "Done, without content."}}
+        schema = schemas.of_answer(answer, self._subject)
+        success: Json = {
+            "description": "Done.",
+            "content": {"application/json": {"schema": schema}},
+        }
+        if self._endpoint.query == "filter" and schema.get("type") == "array":
+            success["headers"] = NEXT_PAGE
+        return {"200": success}
+
+    def _errors(self, has_body: bool) -> Iterator[HTTPException]:
+        yield from self._endpoint.errors
+        yield from self._security.errors(self._verb)
+        if self._resource is not None:
+            yield from self._row_errors(self._resource)
+        if has_body:
+            yield from body_errors()
+
+    def _row_errors(self, resource: Resource) -> Iterator[HTTPException]:
+        """Yield what a filter, the values of a row or its id can be refused with."""
+        subject = self._subject or resource
+        if self._endpoint.query:
+            name = self._endpoint.query.strip("!")
+            yield InvalidFilter(f"{name} must be an object.")
+            yield TooDeep(f"{name} nests deeper than 12 levels.")
+        if isinstance(self._endpoint.body, str):
+            required = [
+                name for name, each in subject.create_shape.load_fields.items() if each.required
+            ]
+            yield ValidationError({name: ["can't be blank"] for name in required[:1]})
+            yield Conflict("The change conflicts with one made at the same time.")
+        if self._endpoint.finds_row:
+            yield ModelNotFound(subject.singular, 7)

@@ -1,0 +1,145 @@
+"""The rows of one model in SQL; knows neither who is calling nor what JSON is."""
+
+from collections import namedtuple
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    inspect,
+    null,
+    select,
+    update,
+)
+
+from app.extensions import db, transaction
+from app.statements import PreparedStatement
+
+from .filters import Filter
+from .pages import Page, read_page
+
+Conditions = Iterable[ColumnElement[bool]]
+Values = dict[str, Any]
+
+
+class Repository:
+    """Reads and writes the rows of a model, as named tuples of the columns that clients see."""
+
+    def __init__(
+        self, model: type[Any], properties: Mapping[str, Column[Any]], owner: Column[Any] | None
+    ) -> None:
+        """Answer with the columns of `properties`; `owner` is the one that says whose a row is."""
+        self.model = model
+        self._properties = properties
+        self.columns = list(properties.values())
+        self.owner = owner
+        self._table_columns: Mapping[str, Column[Any]] = inspect(model).columns
+        self.key = self._table_columns["id"]
+        self._all_rows: Select[Any] = select(*self.columns)
+        # One statement for each set of values that clients leave out.
+        self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
+
+    def find(self, conditions: Conditions, filter_: Filter) -> Page:
+        """Return the rows that a filter selects; raise InvalidFilter for more than fit."""
+        every = self._all_rows if filter_.fields is None else select(*self.columns_for(filter_))
+        statement = every.where(*conditions, *filter_.conditions)
+        page = statement.order_by(*filter_.order).limit(filter_.limit + 1)
+        result = db.session.execute(page.offset(filter_.skip) if filter_.skip else page)
+        return read_page(result, filter_)
+
+    def columns_for(self, filter_: Filter) -> list[ColumnElement[Any]]:
+        """Return the columns of answers, without the text that a filter does not want."""
+        return [
+            null().label(column.key) if filter_.leaves_out(name, column) else column
+            for name, column in self._properties.items()
+        ]
+
+    def get(self, row_id: int, conditions: Conditions) -> Any:
+        """Return one row within these conditions, or None."""
+        statement = self._all_rows.where(self.key == row_id, *conditions)
+        return db.session.execute(statement).first()
+
+    def get_own(self, row_id: int, owner_id: int | None) -> Any:
+        """Return one row of this owner, or None."""
+        return self._own_row.first({"row": row_id, "owner": owner_id})
+
+    def count(self, conditions: Conditions) -> int:
+        """Return how many rows fulfil the conditions."""
+        statement = select(func.count()).select_from(self.key.table).where(*conditions)
+        return db.session.scalar(statement) or 0
+
+    def insert(self, items: Sequence[Values]) -> Sequence[Any]:
+        """Store new rows, all or none; return them in the same order."""
+        if len(items) == 1:
+            values = self._with_defaults(items[0])
+            return [self._insert_statement(tuple(values)).first(values)]
+        # Only the ORM heeds that rows may differ in what they set.
+        statement = insert(self.model).returning(*self.columns, sort_by_parameter_order=True)
+        with transaction():
+            return db.session.execute(statement, items).all() if items else []
+
+    def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
+        """Change every row that fulfils the conditions; return them as they now are."""
+        changes = {self._table_columns[name]: value for name, value in values.items()}
+        statement = update(self.key.table).where(*conditions).values(changes)
+        return db.session.execute(statement.returning(*self.columns)).all()
+
+    def update_all(self, conditions: Conditions, values: Values) -> int:
+        """Change every row that fulfils the conditions; return how many those were."""
+        changes = {self._table_columns[name]: value for name, value in values.items()}
+        result: Any = db.session.execute(update(self.key.table).where(*conditions).values(changes))
+        return int(result.rowcount)
+
+    def delete(self, conditions: Conditions) -> int:
+        """Delete the rows that fulfil the conditions; return how many those were."""
+        statement = delete(self.key.table).where(*conditions).returning(self.key)
+        return len(db.session.scalars(statement).all())
+
+    def of_entities(self, entities: Iterable[Any]) -> list[Any]:
+        """Return entities as the rows that the other methods answer with."""
+        names = self._row._fields
+        return [self._row(*(getattr(each, name) for name in names)) for each in entities]
+
+    def column(self, name: str) -> Column[Any]:
+        """Return the column of an attribute of the model."""
+        return self._table_columns[name]
+
+    @cached_property
+    def _row(self) -> type[Any]:
+        return namedtuple("Row", [column.key for column in self.columns])
+
+    @cached_property
+    def _own_row(self) -> PreparedStatement:
+        """The commonest statement of all: an owner reads a row by its id."""
+        belongs: Any = self.owner == bindparam("owner")
+        return PreparedStatement(self._all_rows.where(self.key == bindparam("row"), belongs))
+
+    @cached_property
+    def _defaults(self) -> Mapping[str, Any]:
+        """The defaults that Python gives, by attribute; the database gives the others itself."""
+        defaults = {name: column.default for name, column in self._table_columns.items()}
+        return {
+            name: default
+            for name, default in defaults.items()
+            if default is not None and (default.is_scalar or default.is_callable)
+        }
+
+    def _with_defaults(self, values: Values) -> Values:
+        missing = {
+            name: default.arg(None) if default.is_callable else default.arg
+            for name, default in self._defaults.items()
+            if name not in values
+        }
+        return {**values, **missing}
+
+    def _make_insert(self, names: tuple[str, ...]) -> PreparedStatement:
+        """Return the statement that inserts one row with values for these columns."""
+        values: dict[Any, Any] = {self._table_columns[name]: bindparam(name) for name in names}
+        return PreparedStatement(insert(self.key.table).values(values).returning(*self.columns))

@@ -1,0 +1,104 @@
+"""Access tokens: issuing them, ending them, and the sessions that a user sees."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ScalarSelect, delete, select
+
+from app.errors import AccessTokenRequired, ModelNotFound
+from app.extensions import affected_rows, db, now, transaction
+
+from .models import HANDLE, AccessToken, User, new_token, token_digest
+
+# Rows that one statement of a purge removes, so that it never locks for long.
+PURGE_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class IssuedToken:
+    """A fresh access token; the only place where its value, `id`, exists."""
+
+    id: str = field(repr=False)
+    ttl: float
+    created: datetime
+    user_id: int
+    user: User | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """A login as its user sees it in the list of sessions."""
+
+    handle: str
+    ttl: float
+    created: datetime
+    current: bool
+
+
+def issue(
+    user_id: int | ScalarSelect[Any], ttl: float, scope: str | None = None
+) -> tuple[str, AccessToken]:
+    """Store a token that lives for `ttl` seconds; return its value and its row.
+
+    Raises IntegrityError when there is no such user.
+    """
+    value = new_token()
+    row = AccessToken.issue(value, user_id, ttl, scope)
+    with transaction():
+        db.session.add(row)
+        db.session.flush()
+    return value, row
+
+
+def logout(token: str) -> None:
+    """End this access token; raise AccessTokenRequired when it opens nothing anyway."""
+    end_session(token_digest(token))
+
+
+def end_session(digest: str) -> None:
+    """End the login with this token digest; raise AccessTokenRequired when there is none."""
+    login = AccessToken.digest == digest, AccessToken.is_live()
+    if not affected_rows(delete(AccessToken).where(*login)):
+        raise AccessTokenRequired()
+
+
+def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
+    """Return a user's live logins, the newest first; `current` is the digest of the caller's."""
+    rows = db.session.scalars(
+        select(AccessToken)
+        .where(AccessToken.user_id == user_id, AccessToken.is_live())
+        .order_by(AccessToken.created.desc(), AccessToken.handle)
+    )
+    return [Session(row.handle, row.ttl, row.created, row.digest == current) for row in rows]
+
+
+def revoke_session(user_id: int, handle: str) -> None:
+    """End one of a user's tokens by its handle; raise ModelNotFound."""
+    named = AccessToken.user_id == user_id, AccessToken.handle == handle
+    if not HANDLE.fullmatch(handle) or not affected_rows(delete(AccessToken).where(*named)):
+        raise ModelNotFound("accessToken", handle)
+
+
+def destroy_all_tokens(user_id: int) -> int:
+    """End every token of a user; return how many those were."""
+    return end_tokens([user_id])
+
+
+def end_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
+    """End every token of these users but the one with digest `keep`; return how many.
+
+    Within a transaction, lock the users first (`accounts.lock`).
+    """
+    others = AccessToken.digest != (keep or "")
+    return affected_rows(delete(AccessToken).where(AccessToken.user_id.in_(user_ids), others))
+
+
+def purge_tokens() -> int:
+    """Delete the expired tokens, in batches; return how many those were."""
+    expired = select(AccessToken.digest).where(AccessToken.expires_at <= now()).limit(PURGE_BATCH)
+    total = 0
+    while count := affected_rows(delete(AccessToken).where(AccessToken.digest.in_(expired))):
+        total += count
+    return total

@@ -1,0 +1,147 @@
+"""How an access token travels: the places of a request where one may stand, and who presents it."""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from flask import Flask, current_app, request
+from sqlalchemy import bindparam, exists, inspect, or_, select
+
+from app.access.identity import (
+    ANONYMOUS,
+    COOKIE,
+    HEADER,
+    QUERY,
+    Identity,
+    TokenTransport,
+    set_identity,
+)
+from app.access.roles import RoleMapping
+from app.errors import InvalidToken
+from app.statements import PreparedStatement
+
+from .cookies import refuse_cross_site
+from .models import AccessToken, has_expired, token_digest
+
+AUTHORIZATION = TokenTransport(
+    HEADER, "Authorization", "The access token itself, which `users.login` answers as `id`."
+)
+
+# Core columns and a fixed two-value condition: half the cost of the ORM form, on every request.
+TOKENS, HOLDERS = inspect(AccessToken).columns, inspect(RoleMapping).columns
+TOKEN_QUERY = PreparedStatement(
+    select(
+        TOKENS.digest,
+        TOKENS.user_id,
+        TOKENS.scope,
+        TOKENS.created,
+        TOKENS.expires_at,
+        # Most users hold no role, and then no query looks for them.
+        exists().where(HOLDERS.user_id == TOKENS.user_id).label("has_roles"),
+    ).where(or_(TOKENS.digest == bindparam("first"), TOKENS.digest == bindparam("last")))
+)
+
+
+def init_app(app: Flask) -> None:
+    """Resolve the token of every request before its view runs."""
+    app.extensions["token_transports"] = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
+    app.before_request(resolve_access_token)
+
+
+def resolve_access_token() -> None:
+    """Set the identity of the request from the token that it presents, with at most one query.
+
+    Raises AccessDenied for a cookie that another site made travel.
+    """
+    transport, value = _presented()
+    identity = ANONYMOUS if transport is None else _identify(transport, value)
+    set_identity(identity)
+    if transport is not None and transport.place == COOKIE and identity.token is not None:
+        refuse_cross_site()
+    _replace_user_literal(identity)
+
+
+def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
+    """Yield the places in the order in which they are asked; the first that is filled decides."""
+    yield AUTHORIZATION
+    for name in ("X-Access-Token", *middleware.get("headers", ())):
+        yield TokenTransport(HEADER, name)
+    for name in ("access_token", *middleware.get("params", ())):
+        yield TokenTransport(QUERY, name)
+    for name in middleware.get("cookies", ()):
+        yield TokenTransport(COOKIE, name)
+
+
+def _presented() -> tuple[TokenTransport | None, str]:
+    """Return the first place that has a token, and what it has."""
+    for transport in current_app.extensions["token_transports"]:
+        if value := READERS[transport.place](transport.name):
+            return transport, value
+    return None, ""
+
+
+def _header(name: str) -> str | None:
+    """Return a header that was given once: the server joins several by commas (RFC 9110 5.3)."""
+    value = request.headers.get(name, "")
+    return None if "," in value else value
+
+
+def _query(name: str) -> str | None:
+    return _single(request.args.getlist(name))
+
+
+def _cookie(name: str) -> str | None:
+    return _single(request.cookies.getlist(name))
+
+
+def _single(values: list[str]) -> str | None:
+    """Return the value that was given once; several leave open which one is meant."""
+    return values[0] if len(values) == 1 else None
+
+
+READERS: dict[str, Callable[[str], str | None]] = {HEADER: _header, QUERY: _query, COOKIE: _cookie}
+
+
+def _identify(transport: TokenTransport, value: str) -> Identity:
+    """Return the caller whose token this is, if it can be used."""
+    if transport.place == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
+        return Identity(problem=InvalidToken("Access tokens are not accepted in the query string."))
+    candidates = _from_authorization(value) if transport is AUTHORIZATION else [value]
+    digests = [token_digest(each) for each in candidates]
+    if not digests:
+        return ANONYMOUS
+    row = TOKEN_QUERY.first({"first": digests[0], "last": digests[-1]})
+    if row is None:
+        return ANONYMOUS
+    return Identity(problem=InvalidToken()) if has_expired(row.expires_at) else Identity(row)
+
+
+def _from_authorization(header: str) -> list[str]:
+    """Return the token as it is, as `Bearer`, as `Bearer` in base64, and as part of `Basic`."""
+    scheme, _, rest = header.partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return [rest.strip(), *filter(None, [_decoded(rest)])]
+        case "basic":
+            return [*filter(None, _decoded(rest).split(":", 1))]
+        case _:
+            return [header]
+
+
+def _decoded(text: str) -> str:
+    """Return what base64 text says, or nothing when it is none."""
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _replace_user_literal(identity: Identity) -> None:
+    """Let the current-user literal stand where a user id goes."""
+    literal = (current_app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
+    if not literal or request.blueprint != "users":
+        return
+    arguments = request.view_args or {}
+    if arguments.get("id") == literal:
+        arguments["id"] = str(identity.require_session().user_id)
