@@ -50,12 +50,12 @@ class Password(fields.String):
 
     def __init__(
         self,
-        example: str = EXAMPLE_PASSWORD,
+        example: str | None = EXAMPLE_PASSWORD,
         is_new: bool = True,
         required: bool = True,
         **kwargs: Any,
     ) -> None:
-        metadata = {"format": "password", "examples": [example]}
+        metadata = {"format": "password", **({"examples": [example]} if example else {})}
         super().__init__(required=required, load_only=True, metadata=metadata, **kwargs)
         self.is_new = is_new
 
@@ -78,8 +78,8 @@ class UserSchema(Schema):
     )
     emailVerified = fields.Boolean(attribute="email_verified", dump_only=True)  # noqa: N815
     created = Timestamp(dump_only=True)
-    # The caller's, which goes with a new email alone.
-    password = Password(is_new=False, required=False)
+    # The caller's, which goes with a new email alone, and therefore not with an example.
+    password = Password(None, is_new=False, required=False)
 
 
 class RegistrationSchema(UserSchema):
