@@ -12,7 +12,7 @@ import pytest
 import trustme
 from aiosmtpd.controller import Controller
 
-from app import mail
+from app.mail import delivery, queue, subscribers
 from tests.conftest import PASSWORD, Api
 from tests.smtp import (
     Postbox,
@@ -33,8 +33,8 @@ LINK = re.compile(r"(\S*)/reset-password\?access_token=([A-Za-z0-9]{64})")
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     """Try again soon; a server that says nothing still takes its time."""
-    monkeypatch.setattr(mail, "FIRST_PAUSE", 0.05)
-    monkeypatch.setattr(mail, "SERVER_TIMEOUT", 5.0)
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 5.0)
 
 
 @pytest.fixture
@@ -236,12 +236,12 @@ def test_a_server_that_hangs_does_not_keep_the_request(mailing):
 
         answers = [request_reset(api), request_reset(api), request_reset(api, "eve@example.com")]
 
-        assert time.monotonic() - start < mail.SERVER_TIMEOUT / 5
+        assert time.monotonic() - start < delivery.SERVER_TIMEOUT / 5
         assert {answer.status_code for answer in answers} == {200}
 
 
 def test_the_mail_arrives_once_a_hanging_server_is_back(mailing, monkeypatch):
-    monkeypatch.setattr(mail, "SERVER_TIMEOUT", 0.2)
+    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 0.2)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
         request_reset(api)
@@ -262,8 +262,8 @@ def test_the_mail_arrives_once_a_missing_server_is_there(mailing, caplog):
 
 
 def test_pauses_between_tries_double(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(mail, "FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(mail, "LONGEST_PAUSE", 0.04)
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(queue, "LONGEST_PAUSE", 0.04)
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{free_port()}")
 
     request_reset(api)
@@ -303,7 +303,7 @@ def test_a_refused_mail_does_not_hold_up_the_next(mailing, caplog):
 
 
 def test_a_mail_is_given_up_when_its_token_would_have_expired(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(mail, "FIRST_PAUSE", 1.5)
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 1.5)
     port = free_port()
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}", RESET_TOKEN_TTL=1)
 
@@ -316,7 +316,7 @@ def test_a_mail_is_given_up_when_its_token_would_have_expired(mailing, caplog, m
 
 
 def test_what_waits_is_tried_once_more_at_close(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(mail, "FIRST_PAUSE", 60.0)
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 60.0)
     port = free_port()
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
     request_reset(api)
@@ -329,7 +329,7 @@ def test_what_waits_is_tried_once_more_at_close(mailing, caplog, monkeypatch):
 
 
 def test_what_cannot_be_delivered_at_close_is_logged(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(mail, "DRAIN_TIMEOUT", 0.1)
+    monkeypatch.setattr(queue, "DRAIN_TIMEOUT", 0.1)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
         request_reset(api)
@@ -338,13 +338,13 @@ def test_what_cannot_be_delivered_at_close_is_logged(mailing, caplog, monkeypatc
 
         api.client.application.extensions["outbox"].close()
 
-    assert time.monotonic() - start < mail.SERVER_TIMEOUT / 2
+    assert time.monotonic() - start < delivery.SERVER_TIMEOUT / 2
     assert "mail lost at shutdown: 1 undelivered" in caplog.text
 
 
 def test_a_full_queue_drops_mail_and_says_so(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(mail, "LONGEST_QUEUE", 1)
-    monkeypatch.setattr(mail, "DRAIN_TIMEOUT", 0.1)
+    monkeypatch.setattr(queue, "LONGEST_QUEUE", 1)
+    monkeypatch.setattr(queue, "DRAIN_TIMEOUT", 0.1)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
         answers = [request_reset(api) for _ in range(4)]
@@ -406,9 +406,11 @@ def test_a_server_that_cannot_take_an_address_is_asked_once(mailing, caplog):
 
 def test_nothing_is_rendered_before_the_answer(mailing, monkeypatch):
     rendered = []
-    compose = mail._compose
-    monkeypatch.setattr(mail, "HEAD_START", 3600.0)
-    monkeypatch.setattr(mail, "_compose", lambda *given: rendered.append(1) or compose(*given))
+    compose = subscribers.compose
+    monkeypatch.setattr(queue, "HEAD_START", 3600.0)
+    monkeypatch.setattr(
+        subscribers, "compose", lambda *given: rendered.append(1) or compose(*given)
+    )
     api = mailing()
 
     request_reset(api)

@@ -1,0 +1,75 @@
+"""Delivers messages to an SMTP server or into files."""
+
+import smtplib
+import ssl
+import time
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qs, unquote
+
+from email_validator import EmailNotValidError
+from flask import Flask
+
+from app.config import ConfigurationError
+
+# Seconds for one conversation with the server.
+SERVER_TIMEOUT = 10.0
+
+Deliver = Callable[[EmailMessage], None]
+
+
+def is_permanent(error: Exception) -> bool:
+    """Tell a refusal that asks not to be repeated (RFC 5321 4.2.1) from a passing one."""
+    # Raised for an address beyond ASCII by a server without SMTPUTF8 (RFC 6531).
+    if isinstance(error, smtplib.SMTPNotSupportedError | EmailNotValidError):
+        return True
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return all(code >= 500 for code, _ in error.recipients.values())
+    refusals = (smtplib.SMTPSenderRefused, smtplib.SMTPDataError)
+    return isinstance(error, refusals) and error.smtp_code >= 500
+
+
+def smtp_delivery(server: SplitResult) -> Deliver:
+    """Return how to deliver to `smtp://` (plain or with `?starttls=1`) or `smtps://`."""
+    host, port = server.hostname or "", server.port or 0
+    starttls = parse_qs(server.query).get("starttls") in (["1"], ["true"])
+    # The server must show a certificate for its name, or it gets neither login nor mail.
+    context = ssl.create_default_context()
+
+    def connect() -> smtplib.SMTP:
+        if server.scheme == "smtps":
+            return smtplib.SMTP_SSL(host, port, timeout=SERVER_TIMEOUT, context=context)
+        return smtplib.SMTP(host, port, timeout=SERVER_TIMEOUT)
+
+    def deliver(message: EmailMessage) -> None:
+        with connect() as smtp:
+            if starttls:
+                smtp.starttls(context=context)
+            if server.username:
+                smtp.login(unquote(server.username), unquote(server.password or ""))
+            smtp.send_message(message)
+
+    return deliver
+
+
+def file_delivery(app: Flask) -> Deliver:
+    """Return how to write a message to MAIL_FOLDER, readable by the service's user alone."""
+    folder = Path(app.instance_path, app.config["MAIL_FOLDER"])
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ConfigurationError(
+            f"the mail folder {folder} cannot be written: {error.strerror}"
+        ) from None
+
+    def deliver(message: EmailMessage) -> None:
+        path = folder / f"{time.time_ns()}.eml"
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_bytes(bytes(message))
+        app.logger.info("mail written to %s", path)
+
+    return deliver
