@@ -1,0 +1,41 @@
+"""An app whose mail goes where the settings say, and a certificate authority to trust."""
+
+import pytest
+import trustme
+
+from app.mail import delivery, queue
+from tests.conftest import Api
+
+
+@pytest.fixture
+def database_url(sqlite_url):
+    """No mail depends on which database there is."""
+    return sqlite_url
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    """Try again soon; a server that says nothing still takes its time."""
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 5.0)
+
+
+@pytest.fixture
+def mailing(make_app, secrets):
+    """Build an API with a user in it, whose mail goes where the settings say."""
+
+    def mailing(**settings):
+        api = Api(make_app(**settings).test_client(), secrets)
+        api.register("ada@example.com")
+        return api
+
+    return mailing
+
+
+@pytest.fixture
+def authority(monkeypatch, tmp_path):
+    """A certificate authority that this process trusts, and nobody else."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    return authority

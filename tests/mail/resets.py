@@ -1,0 +1,23 @@
+"""Ask for a password reset, and read the mail that follows."""
+
+import email.policy
+import re
+from email import message_from_bytes
+from pathlib import Path
+
+LINK = re.compile(r"(\S*)/reset-password\?access_token=([A-Za-z0-9]{64})")
+
+
+def request_reset(api, address="ada@example.com", **options):
+    return api("POST", "/users/reset", {"email": address}, **options)
+
+
+def parse(raw):
+    return message_from_bytes(raw, policy=email.policy.default)
+
+
+def written(api):
+    """Return the paths of the mails that were written as files."""
+    app = api.client.application
+    app.extensions["outbox"].close()
+    return sorted(Path(app.config["MAIL_FOLDER"]).iterdir())

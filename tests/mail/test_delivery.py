@@ -1,0 +1,102 @@
+"""How mails are delivered: as files, and to SMTP servers that show their certificate."""
+
+import ssl
+import stat
+
+import pytest
+import trustme
+from aiosmtpd.controller import Controller
+
+from tests.mail.resets import LINK, parse, request_reset, written
+from tests.smtp import Postbox, SmtpsController, accept_ada, eventually, free_port, smtp_server
+
+
+def server_context(authority, name="127.0.0.1"):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name).configure_cert(context)
+    return context
+
+
+def test_without_a_server_the_mail_is_a_file_that_only_the_service_reads(mailing):
+    api = mailing()
+
+    request_reset(api)
+
+    [path] = written(api)
+    assert path.suffix == ".eml"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_the_path_of_the_file_is_logged(mailing, caplog):
+    api = mailing()
+
+    request_reset(api)
+
+    [path] = written(api)
+    assert f"mail written to {path}" in caplog.text
+
+
+def test_a_server_gets_the_mail(mailing):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}", MAIL_FROM="Porter <porter@example.com>")
+
+    with smtp_server(port, Postbox()) as postbox:
+        request_reset(api)
+        envelope = postbox.wait()
+
+    assert envelope.mail_from == "porter@example.com"
+    assert envelope.rcpt_tos == ["ada@example.com"]
+    assert LINK.search(parse(envelope.content).get_body(["plain"]).get_content())
+    assert envelope.tls is False
+
+
+def test_an_address_beyond_ascii_gets_its_mail(mailing):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+    api.register("jörg@example.com")
+
+    with smtp_server(port, Postbox(), enable_SMTPUTF8=True) as postbox:
+        request_reset(api, "jörg@example.com")
+
+        assert postbox.wait().rcpt_tos == ["jörg@example.com"]
+
+
+def test_starttls_and_login_are_used(mailing, authority):
+    port, postbox = free_port(), Postbox()
+    api = mailing(MAIL_URL=f"smtp://ada:p%40ss%2Fword@127.0.0.1:{port}?starttls=1")
+    tls = server_context(authority)
+    options = {"require_starttls": True, "auth_required": True, "authenticator": accept_ada}
+
+    with smtp_server(port, postbox, tls_context=tls, **options):
+        request_reset(api)
+        envelope = postbox.wait()
+
+    assert (envelope.tls, envelope.login) == (True, "ada")
+
+
+def test_smtps_is_used(mailing, authority):
+    port, postbox = free_port(), Postbox()
+    api = mailing(MAIL_URL=f"smtps://127.0.0.1:{port}")
+
+    with smtp_server(port, postbox, SmtpsController, ssl_context=server_context(authority)):
+        request_reset(api)
+
+        assert postbox.wait().tls is True
+
+
+@pytest.mark.parametrize("kind", ["starttls", "smtps"])
+@pytest.mark.parametrize("flaw", ["unknown authority", "other name"])
+def test_a_server_that_cannot_prove_its_name_gets_no_mail(mailing, authority, caplog, kind, flaw):
+    port, postbox = free_port(), Postbox()
+    issuer = trustme.CA() if flaw == "unknown authority" else authority
+    tls = server_context(issuer, "127.0.0.1" if flaw == "unknown authority" else "evil.example")
+    address = {"starttls": "smtp://127.0.0.1:{}?starttls=1", "smtps": "smtps://127.0.0.1:{}"}[kind]
+    options = {"starttls": {"tls_context": tls}, "smtps": {"ssl_context": tls}}[kind]
+    api = mailing(MAIL_URL=address.format(port))
+
+    with smtp_server(port, postbox, SmtpsController if kind == "smtps" else Controller, **options):
+        request_reset(api)
+        eventually(lambda: "mail delayed" in caplog.text or not postbox.messages.empty())
+
+        assert postbox.messages.empty()

@@ -1,0 +1,168 @@
+"""How mails wait: beside the requests, until the server takes them or they are of no use."""
+
+import time
+
+import pytest
+
+from app.mail import delivery, queue
+from tests.mail.resets import LINK, request_reset
+from tests.smtp import Postbox, eventually, free_port, hanging_server, smtp_server
+
+
+def test_several_mails_all_arrive(mailing):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+
+    with smtp_server(port, Postbox()) as postbox:
+        for _ in range(5):
+            request_reset(api)
+        tokens = {LINK.search(postbox.wait().content.decode())[2] for _ in range(5)}
+
+    assert len(tokens) == 5
+
+
+def test_a_server_that_hangs_does_not_keep_the_request(mailing):
+    with hanging_server() as port:
+        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+        start = time.monotonic()
+
+        answers = [request_reset(api), request_reset(api), request_reset(api, "eve@example.com")]
+
+        assert time.monotonic() - start < delivery.SERVER_TIMEOUT / 5
+        assert {answer.status_code for answer in answers} == {200}
+
+
+def test_the_mail_arrives_once_a_hanging_server_is_back(mailing, monkeypatch):
+    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 0.2)
+    with hanging_server() as port:
+        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+        request_reset(api)
+
+    with smtp_server(port, Postbox()) as postbox:
+        assert postbox.wait().rcpt_tos == ["ada@example.com"]
+
+
+def test_the_mail_arrives_once_a_missing_server_is_there(mailing, caplog):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+
+    assert request_reset(api).status_code == 200
+    eventually(lambda: "mail delayed" in caplog.text)
+
+    with smtp_server(port, Postbox()) as postbox:
+        assert postbox.wait().rcpt_tos == ["ada@example.com"]
+
+
+def test_pauses_between_tries_double(mailing, caplog, monkeypatch):
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(queue, "LONGEST_PAUSE", 0.04)
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{free_port()}")
+
+    request_reset(api)
+
+    delays = [0.01, 0.02, 0.04, 0.04]
+    found = eventually(lambda: pauses(caplog, len(delays)))
+    assert found == pytest.approx(delays)
+
+
+@pytest.mark.parametrize(("refusal", "attempts"), [("550 no", 1), ("450 later", 2)])
+def test_only_a_passing_refusal_is_tried_again(mailing, caplog, refusal, attempts):
+    port, postbox = free_port(), Postbox(refusal)
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+
+    with smtp_server(port, postbox):
+        request_reset(api)
+        if attempts == 1:
+            eventually(lambda: "mail given up: SMTPRecipientsRefused" in caplog.text)
+        else:
+            eventually(lambda: postbox.attempts >= attempts)
+
+    assert ("mail delayed" in caplog.text) is (attempts > 1)
+    assert postbox.attempts >= attempts
+
+
+def test_a_refused_mail_does_not_hold_up_the_next(mailing, caplog):
+    port, postbox = free_port(), Postbox("550 no")
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+
+    with smtp_server(port, postbox):
+        request_reset(api)
+        eventually(lambda: "mail given up" in caplog.text)
+        postbox.refusal = None
+        request_reset(api)
+
+        assert postbox.wait().rcpt_tos == ["ada@example.com"]
+
+
+def test_a_mail_is_given_up_when_its_token_would_have_expired(mailing, caplog, monkeypatch):
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 1.5)
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}", RESET_TOKEN_TTL=1)
+
+    request_reset(api)
+
+    eventually(lambda: "mail given up: ConnectionRefusedError" in caplog.text)
+    with smtp_server(port, Postbox()) as postbox:
+        api.client.application.extensions["outbox"].close()
+    assert postbox.messages.empty()
+
+
+def test_what_waits_is_tried_once_more_at_close(mailing, caplog, monkeypatch):
+    monkeypatch.setattr(queue, "FIRST_PAUSE", 60.0)
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+    request_reset(api)
+    eventually(lambda: "mail delayed" in caplog.text)
+
+    with smtp_server(port, Postbox()) as postbox:
+        api.client.application.extensions["outbox"].close()
+
+        assert postbox.messages.qsize() == 1
+
+
+def test_what_cannot_be_delivered_at_close_is_logged(mailing, caplog, monkeypatch):
+    monkeypatch.setattr(queue, "DRAIN_TIMEOUT", 0.1)
+    with hanging_server() as port:
+        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+        request_reset(api)
+        request_reset(api)
+        start = time.monotonic()
+
+        api.client.application.extensions["outbox"].close()
+
+    assert time.monotonic() - start < delivery.SERVER_TIMEOUT / 2
+    assert "mail lost at shutdown: 1 undelivered" in caplog.text
+
+
+def test_a_full_queue_drops_mail_and_says_so(mailing, caplog, monkeypatch):
+    monkeypatch.setattr(queue, "LONGEST_QUEUE", 1)
+    monkeypatch.setattr(queue, "DRAIN_TIMEOUT", 0.1)
+    with hanging_server() as port:
+        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+        answers = [request_reset(api) for _ in range(4)]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert "mail dropped: 1 are waiting already" in caplog.text
+
+
+def test_an_app_that_sent_nothing_closes_at_once(app, caplog):
+    app.extensions["outbox"].close()
+
+    assert "mail" not in caplog.text
+
+
+def test_a_server_that_cannot_take_an_address_is_asked_once(mailing, caplog):
+    port = free_port()
+    with smtp_server(port, Postbox(), enable_SMTPUTF8=False):
+        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+        api.register("jörg@example.com")
+        request_reset(api, "jörg@example.com")
+        eventually(lambda: "mail given up: SMTPNotSupportedError" in caplog.text)
+
+    assert "mail delayed" not in caplog.text
+
+
+def pauses(caplog, number):
+    """Return the pauses of the first tries, from what is logged with them."""
+    delays = [record.args[0] for record in caplog.records if "delayed" in record.msg]
+    return delays[:number] if len(delays) >= number else None
