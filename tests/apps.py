@@ -27,7 +27,7 @@ def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
 
 
 def close(app: Flask) -> None:
-    app.extensions["outbox"].close()
+    app.extensions["mail_queue"].close()
     with app.app_context():
         db.engine.dispose()
 
@@ -47,7 +47,7 @@ class SharedApp:
 
     def reset(self) -> None:
         """Forget the last test, and check that it left the app as it was built."""
-        self.app.extensions["outbox"].close()
+        self.app.extensions["mail_queue"].close()
         mail.init_app(self.app)
         for name in self.app.extensions.keys() - self._built["extensions"]:
             del self.app.extensions[name]

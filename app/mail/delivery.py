@@ -30,7 +30,7 @@ def is_permanent(error: Exception) -> bool:
     return isinstance(error, refusals) and error.smtp_code >= 500
 
 
-def smtp_delivery(server: SplitResult) -> Deliver:
+def make_smtp_delivery(server: SplitResult) -> Deliver:
     """Return how to deliver to `smtp://` (plain or with `?starttls=1`) or `smtps://`."""
     host, port = server.hostname or "", server.port or 0
     starttls = parse_qs(server.query).get("starttls") in (["1"], ["true"])
@@ -53,7 +53,7 @@ def smtp_delivery(server: SplitResult) -> Deliver:
     return deliver
 
 
-def file_delivery(app: Flask) -> Deliver:
+def make_file_delivery(app: Flask) -> Deliver:
     """Return how to write a message to MAIL_FOLDER, readable by the service's user alone."""
     folder = Path(app.instance_path, app.config["MAIL_FOLDER"])
     try:

@@ -8,9 +8,9 @@ from flask import Flask
 
 from app.signals import email_changed, reset_password_request
 
-from .delivery import file_delivery, smtp_delivery
+from .delivery import make_file_delivery, make_smtp_delivery
 from .messages import compose
-from .queue import Outbox
+from .queue import MailQueue
 
 # Seconds for which a notice that asks for nothing is worth delivering.
 NOTICE_LIFETIME = 86400.0
@@ -19,8 +19,8 @@ NOTICE_LIFETIME = 86400.0
 def init_app(app: Flask) -> None:
     """Listen for what this app mails; raise ConfigurationError for an unusable folder."""
     url = app.config["MAIL_URL"]
-    deliver = smtp_delivery(urlsplit(url)) if url else file_delivery(app)
-    app.extensions["outbox"] = Outbox(app, deliver)
+    deliver = make_smtp_delivery(urlsplit(url)) if url else make_file_delivery(app)
+    app.extensions["mail_queue"] = MailQueue(app, deliver)
     reset_password_request.connect(send_reset_link, sender=app)
     email_changed.connect(send_email_changed, sender=app)
 
@@ -48,4 +48,4 @@ def _queue(app: Flask, kind: str, address: str, context: dict[str, Any], lifetim
         with app.app_context():
             return compose(app, kind, address, context)
 
-    app.extensions["outbox"].put(compose_one, lifetime)
+    app.extensions["mail_queue"].put(compose_one, lifetime)

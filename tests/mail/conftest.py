@@ -16,7 +16,7 @@ def database_url(sqlite_url):
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     """Try again soon; a server that says nothing still takes its time."""
-    monkeypatch.setattr(queue, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(queue, "FIRST_BACKOFF", 0.05)
     monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 5.0)
 
 

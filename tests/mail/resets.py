@@ -19,5 +19,5 @@ def parse(raw):
 def written(api):
     """Return the paths of the mails that were written as files."""
     app = api.client.application
-    app.extensions["outbox"].close()
+    app.extensions["mail_queue"].close()
     return sorted(Path(app.config["MAIL_FOLDER"]).iterdir())

@@ -90,7 +90,7 @@ def test_an_international_domain_is_written_as_dns_has_it(mailing):
 def test_nothing_is_rendered_before_the_answer(mailing, monkeypatch):
     rendered = []
     compose = subscribers.compose
-    monkeypatch.setattr(queue, "HEAD_START", 3600.0)
+    monkeypatch.setattr(queue, "DELIVERY_DELAY", 3600.0)
     monkeypatch.setattr(
         subscribers, "compose", lambda *given: rendered.append(1) or compose(*given)
     )

@@ -54,8 +54,8 @@ def test_the_mail_arrives_once_a_missing_server_is_there(mailing, caplog):
 
 
 def test_pauses_between_tries_double(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(queue, "LONGEST_PAUSE", 0.04)
+    monkeypatch.setattr(queue, "FIRST_BACKOFF", 0.01)
+    monkeypatch.setattr(queue, "MAX_BACKOFF", 0.04)
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{free_port()}")
 
     request_reset(api)
@@ -95,7 +95,7 @@ def test_a_refused_mail_does_not_hold_up_the_next(mailing, caplog):
 
 
 def test_a_mail_is_given_up_when_its_token_would_have_expired(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "FIRST_PAUSE", 1.5)
+    monkeypatch.setattr(queue, "FIRST_BACKOFF", 1.5)
     port = free_port()
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}", RESET_TOKEN_TTL=1)
 
@@ -103,19 +103,19 @@ def test_a_mail_is_given_up_when_its_token_would_have_expired(mailing, caplog, m
 
     eventually(lambda: "mail given up: ConnectionRefusedError" in caplog.text)
     with smtp_server(port, Postbox()) as postbox:
-        api.client.application.extensions["outbox"].close()
+        api.client.application.extensions["mail_queue"].close()
     assert postbox.messages.empty()
 
 
 def test_what_waits_is_tried_once_more_at_close(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "FIRST_PAUSE", 60.0)
+    monkeypatch.setattr(queue, "FIRST_BACKOFF", 60.0)
     port = free_port()
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
     request_reset(api)
     eventually(lambda: "mail delayed" in caplog.text)
 
     with smtp_server(port, Postbox()) as postbox:
-        api.client.application.extensions["outbox"].close()
+        api.client.application.extensions["mail_queue"].close()
 
         assert postbox.messages.qsize() == 1
 
@@ -128,14 +128,14 @@ def test_what_cannot_be_delivered_at_close_is_logged(mailing, caplog, monkeypatc
         request_reset(api)
         start = time.monotonic()
 
-        api.client.application.extensions["outbox"].close()
+        api.client.application.extensions["mail_queue"].close()
 
     assert time.monotonic() - start < delivery.SERVER_TIMEOUT / 2
     assert "mail lost at shutdown: 1 undelivered" in caplog.text
 
 
 def test_a_full_queue_drops_mail_and_says_so(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "LONGEST_QUEUE", 1)
+    monkeypatch.setattr(queue, "MAX_QUEUED", 1)
     monkeypatch.setattr(queue, "DRAIN_TIMEOUT", 0.1)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
@@ -146,7 +146,7 @@ def test_a_full_queue_drops_mail_and_says_so(mailing, caplog, monkeypatch):
 
 
 def test_an_app_that_sent_nothing_closes_at_once(app, caplog):
-    app.extensions["outbox"].close()
+    app.extensions["mail_queue"].close()
 
     assert "mail" not in caplog.text
 
