@@ -2,16 +2,16 @@
 
 import atexit
 import heapq
+import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from email.message import EmailMessage
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
-from flask import Flask
-
-from .delivery import Deliver, is_permanent
+from .delivery import is_permanent
+from .messages import MessageError
 
 # Seconds between two attempts, doubled after each.
 FIRST_BACKOFF = 1.0
@@ -24,40 +24,50 @@ DRAIN_TIMEOUT = 15.0
 # Mails that wait at most; a server that is down for long must not fill the memory.
 MAX_QUEUED = 1000
 
-Compose = Callable[[], EmailMessage]
-
 
 @dataclass(order=True)
 class QueuedMail:
-    """A queued message: next attempt, order of arrival, deadline, back-off."""
+    """A queued mail: next attempt, order of arrival, deadline, back-off, attempts, content."""
 
     next_attempt: float
     number: int
     deadline: float = field(compare=False)
+    kind: str = field(compare=False)
+    # Not shown: an address is personal data, and the variables have the token.
+    to: str = field(compare=False, repr=False)
+    context: Mapping[str, Any] = field(compare=False, repr=False)
     backoff: float = field(compare=False)
-    compose: Compose = field(compare=False)
+    attempts: int = field(compare=False, default=0)
+
+
+# Delivers a mail, and says how in a few words for the log.
+Transmit = Callable[[QueuedMail], str]
 
 
 class MailQueue:
-    """Delivers messages on one background thread, trying again until each one's deadline."""
+    """Delivers mails on one background thread, trying again until each one's deadline.
 
-    def __init__(self, app: Flask, deliver: Deliver) -> None:
-        self._log = app.logger
-        self._deliver = deliver
+    Logs one line for each mail that was delivered: how, its kind and the number of attempts. No
+    line has an address, a subject or any other content.
+    """
+
+    def __init__(self, log: logging.Logger, transmit: Transmit) -> None:
+        self._log = log
+        self._transmit = transmit
         self._queued: list[QueuedMail] = []
         self._order = count()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closing = False
 
-    def put(self, compose: Compose, lifetime: float) -> None:
-        """Queue a message that is worth delivering for `lifetime` seconds; returns at once."""
-        start = time.monotonic()
-        next_attempt, number = start + DELIVERY_DELAY, next(self._order)
-        mail = QueuedMail(next_attempt, number, start + lifetime, FIRST_BACKOFF, compose)
+    def put(self, kind: str, to: str, context: Mapping[str, Any], lifetime: float) -> None:
+        """Queue a mail that is worth delivering for `lifetime` seconds; return at once."""
+        now, number = time.monotonic(), next(self._order)
+        deadline = now + lifetime
+        mail = QueuedMail(now + DELIVERY_DELAY, number, deadline, kind, to, context, FIRST_BACKOFF)
         with self._changed:
             if len(self._queued) >= MAX_QUEUED:
-                self._log.error("mail dropped: %d are waiting already", MAX_QUEUED)
+                self._log.error("mail dropped: %d are waiting already (%s)", MAX_QUEUED, kind)
                 return
             self._push(mail)
             self._start()
@@ -78,7 +88,7 @@ class MailQueue:
         self._changed.notify()
 
     def _start(self) -> None:
-        """Start the thread with the first message: after the server's fork, and only if needed."""
+        """Start the thread with the first mail: after the server's fork, and only if needed."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="mail-queue", daemon=True)
             self._thread.start()
@@ -87,12 +97,12 @@ class MailQueue:
     def _run(self) -> None:
         while (mail := self._next()) is not None:
             if mail.deadline <= time.monotonic():
-                self._log.error("mail given up: it waited for longer than it is of use")
-            elif (error := self._attempt(mail.compose)) is not None:
-                self._put_back(mail, error)
+                self._give_up(mail, "its deadline has passed")
+            else:
+                self._attempt(mail)
 
     def _next(self) -> QueuedMail | None:
-        """Wait for the next message that is due; None when closing and nothing is left."""
+        """Wait for the next mail that is due; None when closing and nothing is left."""
         with self._changed:
             while True:
                 if self._closing:
@@ -102,23 +112,35 @@ class MailQueue:
                     return heapq.heappop(self._queued)
                 self._changed.wait(timeout)
 
-    def _attempt(self, compose: Compose) -> Exception | None:
+    def _attempt(self, mail: QueuedMail) -> None:
+        mail.attempts += 1
         try:
-            self._deliver(compose())
+            how = self._transmit(mail)
         except Exception as error:
-            return error
-        return None
+            self._handle_failure(mail, error)
+        else:
+            self._log.info("mail %s (%s, attempts: %d)", how, mail.kind, mail.attempts)
 
-    def _put_back(self, mail: QueuedMail, error: Exception) -> None:
-        """Let a message wait for its next try, unless there can be none."""
-        next_attempt = time.monotonic() + mail.backoff
-        # The error's text may quote the message, and with it the token.
-        what = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}".strip()
-        if is_permanent(error) or self._closing or next_attempt >= mail.deadline:
-            self._log.error("mail given up: %s", what)
+    def _handle_failure(self, mail: QueuedMail, error: Exception) -> None:
+        """Queue a mail for its next attempt, unless there can be none."""
+        mail.next_attempt = time.monotonic() + mail.backoff
+        hopeless = isinstance(error, MessageError) or is_permanent(error)
+        if hopeless or self._closing or mail.next_attempt >= mail.deadline:
+            self._give_up(mail, _reason(error))
             return
-        self._log.warning("mail delayed by %.0f s: %s", mail.backoff, what)
+        what = (mail.backoff, _reason(error), mail.kind, mail.attempts)
+        self._log.warning("mail delayed by %.0f s: %s (%s, attempts: %d)", *what)
+        mail.backoff = min(mail.backoff * 2, MAX_BACKOFF)
         with self._changed:
-            self._push(
-                replace(mail, next_attempt=next_attempt, backoff=min(mail.backoff * 2, MAX_BACKOFF))
-            )
+            self._push(mail)
+
+    def _give_up(self, mail: QueuedMail, reason: str) -> None:
+        what = (reason, mail.kind, mail.attempts)
+        self._log.error("mail given up: %s (%s, attempts: %d)", *what)
+
+
+def _reason(error: Exception) -> str:
+    """Name an error; the text of most may quote the message, and with it the token."""
+    if isinstance(error, MessageError):
+        return str(error)
+    return f"{type(error).__name__} {getattr(error, 'smtp_code', '')}".strip()

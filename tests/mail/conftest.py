@@ -2,6 +2,7 @@
 
 import pytest
 import trustme
+from jinja2 import ChoiceLoader, DictLoader
 
 from app.mail import delivery, queue
 from tests.conftest import Api
@@ -39,3 +40,17 @@ def authority(monkeypatch, tmp_path):
     authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
     return authority
+
+
+@pytest.fixture
+def with_templates(mailing):
+    """Build an API with mail templates that come before the app's own, given by their path."""
+
+    def with_templates(templates):
+        api = mailing()
+        app = api.client.application
+        own = {f"mail/{path}": content for path, content in templates.items()}
+        app.jinja_loader = ChoiceLoader([DictLoader(own), app.jinja_loader])
+        return api
+
+    return with_templates

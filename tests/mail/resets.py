@@ -1,4 +1,4 @@
-"""Ask for a password reset, and read the mail that follows."""
+"""Ask for a password reset, and read the mail and the log that follow."""
 
 import email.policy
 import re
@@ -21,3 +21,8 @@ def written(api):
     app = api.client.application
     app.extensions["mail_queue"].close()
     return sorted(Path(app.config["MAIL_FOLDER"]).iterdir())
+
+
+def log_lines(caplog):
+    """Return what the app logged."""
+    return [record.getMessage() for record in caplog.records if record.name == "app"]

@@ -7,7 +7,7 @@ import pytest
 import trustme
 from aiosmtpd.controller import Controller
 
-from tests.mail.resets import LINK, parse, request_reset, written
+from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.smtp import Postbox, SmtpsController, accept_ada, eventually, free_port, smtp_server
 
 
@@ -28,13 +28,25 @@ def test_without_a_server_the_mail_is_a_file_that_only_the_service_reads(mailing
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_the_path_of_the_file_is_logged(mailing, caplog):
+def test_a_mail_that_is_written_is_one_log_line_with_its_path(mailing, caplog):
     api = mailing()
 
     request_reset(api)
 
     [path] = written(api)
-    assert f"mail written to {path}" in caplog.text
+    assert log_lines(caplog) == [f"mail written to {path} (reset_password, attempts: 1)"]
+
+
+def test_a_mail_that_is_sent_is_one_log_line_without_its_content(mailing, authority, caplog):
+    port, tls = free_port(), server_context(authority)
+    api = mailing(MAIL_URL=f"smtp://ada:p%40ss%2Fword@127.0.0.1:{port}?starttls=1")
+    options = {"tls_context": tls, "auth_required": True, "authenticator": accept_ada}
+
+    with smtp_server(port, Postbox(), **options):
+        request_reset(api)
+        [line] = eventually(lambda: log_lines(caplog))
+
+    assert line == f"mail sent by SMTP server 127.0.0.1:{port} (reset_password, attempts: 1)"
 
 
 def test_a_server_gets_the_mail(mailing):

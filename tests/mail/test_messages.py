@@ -1,8 +1,10 @@
 """What mails say, and to whom."""
 
-from app.mail import queue, subscribers
+import pytest
+
+from app.mail import messages, queue, send
 from tests.conftest import PASSWORD
-from tests.mail.resets import LINK, parse, request_reset, written
+from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.smtp import Postbox, free_port, smtp_server
 
 
@@ -89,15 +91,78 @@ def test_an_international_domain_is_written_as_dns_has_it(mailing):
 
 def test_nothing_is_rendered_before_the_answer(mailing, monkeypatch):
     rendered = []
-    compose = subscribers.compose
+    render = messages._render
+
+    def record(templates, kind, part, context):
+        rendered.append(part)
+        return render(templates, kind, part, context)
+
     monkeypatch.setattr(queue, "DELIVERY_DELAY", 3600.0)
-    monkeypatch.setattr(
-        subscribers, "compose", lambda *given: rendered.append(1) or compose(*given)
-    )
+    monkeypatch.setattr(messages, "_render", record)
     api = mailing()
 
     request_reset(api)
     before = list(rendered)
 
     assert len(written(api)) == 1
-    assert (before, rendered) == ([], [1])
+    assert (before, rendered) == ([], ["subject.txt", "body.txt", "body.html"])
+
+
+def test_a_folder_of_templates_and_one_call_are_a_kind_of_mail(with_templates):
+    api = with_templates(
+        {
+            "welcome/subject.txt": "Welcome,\n{{ name }}\n",
+            "welcome/body.txt": "Hello {{ name }}.",
+            "welcome/body.html": "<p>Hello {{ name }}.</p>",
+        }
+    )
+
+    send(api.client.application, "welcome", "ada@example.com", {"name": "A & B"}, lifetime=60)
+
+    message = parse(written(api)[0].read_bytes())
+    assert (message["To"], message["Subject"]) == ("ada@example.com", "Welcome, A & B")
+    assert message.get_body(["plain"]).get_content().strip() == "Hello A & B."
+    assert message.get_body(["html"]).get_content().strip() == "<p>Hello A &amp; B.</p>"
+
+
+@pytest.mark.parametrize(
+    ("part", "template", "problem"),
+    [
+        ("body.txt", "{{ nickname }}", "the variable 'nickname' is undefined in body.txt"),
+        ("subject.txt", "{{ config }}", "the variable 'config' is undefined in subject.txt"),
+        ("body.html", "{{ {}[link] }}", "an attribute or item is undefined in body.html"),
+        ("body.txt", "{% include link %}", "TemplateNotFound in body.txt"),
+        ("body.txt", "{% if %}", "TemplateSyntaxError in body.txt"),
+    ],
+)
+def test_a_template_that_fails_is_logged_without_values(
+    with_templates, caplog, part, template, problem
+):
+    api = with_templates({f"reset_password/{part}": template})
+
+    response = request_reset(api)
+
+    assert (response.status_code, response.json) == (200, {})
+    assert written(api) == []
+    # That it holds no token is checked after every test.
+    assert log_lines(caplog) == [f"mail given up: {problem} (reset_password, attempts: 1)"]
+
+
+def test_a_template_that_fails_stops_no_other_mail(with_templates):
+    api = with_templates({"reset_password/body.txt": "{{ nickname }}"})
+    token = api.login("ada@example.com")["id"]
+
+    request_reset(api)
+    api("PATCH", "/users/1", {"email": "eve@example.com"}, token=token)
+
+    [path] = written(api)
+    assert parse(path.read_bytes())["To"] == "ada@example.com"
+
+
+def test_a_kind_without_templates_is_logged(mailing, caplog):
+    api = mailing()
+
+    send(api.client.application, "welcome", "ada@example.com", {}, lifetime=60)
+
+    assert written(api) == []
+    assert "mail given up: TemplateNotFound in subject.txt (welcome, attempts: 1)" in caplog.text

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from app.mail import delivery, queue
-from tests.mail.resets import LINK, request_reset
+from app.mail import delivery, queue, send
+from tests.mail.resets import LINK, log_lines, request_reset, written
 from tests.smtp import Postbox, eventually, free_port, hanging_server, smtp_server
 
 
@@ -81,6 +81,22 @@ def test_only_a_passing_refusal_is_tried_again(mailing, caplog, refusal, attempt
     assert postbox.attempts >= attempts
 
 
+def test_a_delivery_is_logged_with_its_attempts(mailing, caplog):
+    port, postbox = free_port(), Postbox("450 later")
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+
+    with smtp_server(port, postbox):
+        request_reset(api)
+        eventually(lambda: "mail delayed" in caplog.text)
+        postbox.refusal = None
+        postbox.wait()
+        eventually(lambda: "mail sent" in caplog.text)
+
+    *delayed, sent = log_lines(caplog)
+    assert all("SMTPRecipientsRefused (reset_password, attempts: " in line for line in delayed)
+    assert sent.endswith(f"(reset_password, attempts: {len(delayed) + 1})")
+
+
 def test_a_refused_mail_does_not_hold_up_the_next(mailing, caplog):
     port, postbox = free_port(), Postbox("550 no")
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
@@ -105,6 +121,16 @@ def test_a_mail_is_given_up_when_its_token_would_have_expired(mailing, caplog, m
     with smtp_server(port, Postbox()) as postbox:
         api.client.application.extensions["mail_queue"].close()
     assert postbox.messages.empty()
+
+
+def test_a_mail_whose_deadline_has_passed_is_not_tried(mailing, caplog):
+    api = mailing()
+
+    send(api.client.application, "email_changed", "ada@example.com", {}, lifetime=0)
+
+    assert written(api) == []
+    expected = "mail given up: its deadline has passed (email_changed, attempts: 0)"
+    assert log_lines(caplog) == [expected]
 
 
 def test_what_waits_is_tried_once_more_at_close(mailing, caplog, monkeypatch):
