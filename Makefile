@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c r
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
@@ -39,11 +39,20 @@ format: .venv/.installed-dev ## format the code
 	$(BIN)/ruff format .
 
 bench: install ## measure against bare floors; takes some minutes (QUICK=1: a minute or two)
-	$(BIN)/python benchmarks/connector.py
+	$(BIN)/python -m benchmarks.connector
 	$(BIN)/python -m benchmarks.rest $(if $(QUICK),--quick)
+
+bench-peers: install ## compare with LoopBack 3, which needs node (QUICK=1: a minute or two)
+	$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
+
+bench-threads: install ## measure numbers of processes and threads (QUICK=1: a minute)
+	$(BIN)/python -m benchmarks.threads $(if $(QUICK),--quick)
+
+bench-calls: install ## count function calls, statements and round trips of a request
+	$(BIN)/python -m benchmarks.calls
 
 clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find app tests -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test lint format bench clean
+.PHONY: help install run test lint format bench bench-peers bench-threads bench-calls clean

@@ -1,6 +1,6 @@
 """One call through a compiled operation against the same call written by hand with requests.
 
-Run as `python benchmarks/connector.py [calls]`. The server is a process of its own; the two
+Run as `python -m benchmarks.connector [calls]`. The server is a process of its own; the two
 kinds of call alternate in one run, so that a busy machine slows both.
 """
 
@@ -11,15 +11,13 @@ import multiprocessing
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import requests
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from app.connector import DataSource
 
@@ -36,11 +34,13 @@ TEMPLATE = {
     "responsePath": "$.results[0].geometry.location",
 }
 FUNCTIONS = {"geocode": ["street", "city", "zipcode", "tenant"]}
+# Seconds that a slow remote service takes to answer /slow.
+SLOW = 0.3
 ADDRESS = {"street": "107 S B St", "city": "San Mateo", "zipcode": "94401", "tenant": "a"}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers every GET with the same JSON."""
+    """Answers every GET with the same JSON: /slow late, and everything else at once."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -48,6 +48,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer."""
+        if self.path == "/slow":
+            time.sleep(SLOW)
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(BODY)))
@@ -63,6 +65,18 @@ def serve(ready: Connection) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     ready.send(server.server_port)
     server.serve_forever()
+
+
+@contextmanager
+def remote() -> Iterator[str]:
+    """Run the server in a process of its own; yield its URL."""
+    ours, theirs = multiprocessing.Pipe()
+    server = multiprocessing.Process(target=serve, args=(theirs,), daemon=True)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{ours.recv()}"
+    finally:
+        server.terminate()
 
 
 def by_hand(session: requests.Session, base: str) -> Any:
@@ -116,13 +130,8 @@ def report(text: str, ratio: float | None = None) -> None:
 def main() -> None:
     """Start the server and compare."""
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
-    ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.Process(target=serve, args=(theirs,), daemon=True)
-    server.start()
-    try:
-        compare(f"http://127.0.0.1:{ours.recv()}", calls)
-    finally:
-        server.terminate()
+    with remote() as base:
+        compare(base, calls)
 
 
 if __name__ == "__main__":

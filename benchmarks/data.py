@@ -8,6 +8,8 @@ from argon2 import PasswordHasher
 from sqlalchemy import Connection, create_engine
 
 CREATED, EXPIRES = "2026-01-02 03:04:05.678000", "2099-01-01 00:00:00.000000"
+# Seconds.
+TTL = 1_000_000_000
 # The user who logs in and creates, with token 0 and no to-dos at first.
 EMAIL, PASSWORD = "ada@example.com", "correct horse battery"
 Lines = Iterable[tuple[Any, ...]]
@@ -20,9 +22,18 @@ def token(number: int) -> str:
 
 def fill(url: str, rows: int, owners: int) -> None:
     """Load this many to-dos and as many access tokens, spread over the owners."""
+    _fill(url, _tables(rows, owners))
+
+
+def fill_loopback(url: str, rows: int) -> None:
+    """Load the same into LoopBack's tables, with one owner; nobody can log in there."""
+    _fill(url, _loopback_tables(rows))
+
+
+def _fill(url: str, tables: Iterable[tuple[str, str, Lines]]) -> None:
     engine = create_engine(url)
     with engine.begin() as connection:
-        for table, columns, lines in _tables(rows, owners):
+        for table, columns, lines in tables:
             _load(connection, table, columns, lines)
     if engine.dialect.name == "postgresql":
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -42,13 +53,21 @@ def _tables(rows: int, owners: int) -> Iterator[tuple[str, str, Lines]]:
     numbers = range(1, rows + 1)
     owner = [owners + 1, *((number - 1) % owners + 1 for number in numbers)]
     tokens = (
-        (sha256(token(i).encode()).hexdigest(), f"{i:016x}", owner[i], 1e9, CREATED, EXPIRES)
+        (sha256(token(i).encode()).hexdigest(), f"{i:016x}", owner[i], TTL, CREATED, EXPIRES)
         for i in range(rows + 1)
     )
     yield "access_tokens", "digest, handle, user_id, ttl, created, expires_at", tokens
 
     todos = ((f"To-do number {i}", None, i % 2 == 0, CREATED, owner[i]) for i in numbers)
     yield "todos", 'title, "desc", is_complete, created, owner_id', todos
+
+
+def _loopback_tables(rows: int) -> Iterator[tuple[str, str, Lines]]:
+    yield '"user"', "email, password", [("user1@example.com", "-"), (EMAIL, "-")]
+    tokens = ((token(i), TTL, CREATED, 1 if i else 2) for i in range(rows + 1))
+    yield "accesstoken", "id, ttl, created, userid", tokens
+    todos = ((f"To-do number {i}", None, i % 2 == 0, CREATED, 1) for i in range(1, rows + 1))
+    yield "todo", 'title, "desc", iscomplete, created, ownerid', todos
 
 
 def _load(connection: Connection, table: str, columns: str, lines: Lines) -> None:

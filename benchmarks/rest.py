@@ -4,12 +4,8 @@ import argparse
 import json
 import os
 import platform
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -18,6 +14,7 @@ from urllib.parse import quote
 from . import load, stack
 from .data import EMAIL, PASSWORD, fill
 from .load import Request
+from .stack import Server
 
 FLOOR, OSTIARY = "benchmarks.floor:app", "wsgi:app"
 OWN_ROWS = 10_000
@@ -73,13 +70,13 @@ def main() -> None:
     plan = replace(QUICK if options.quick else FULL, by_wrk=options.wrk)
     _introduce(plan)
     if options.database != "postgresql":
-        with _folder() as folder:
+        with stack.temporary_folder() as folder:
             _measure("SQLite", lambda name: stack.sqlite(folder, name), folder, plan)
     if options.database != "sqlite":
         if not stack.has_postgresql():
             print("PostgreSQL is not on this machine: not measured")
             return
-        with _folder() as folder, stack.postgresql_server(folder):
+        with stack.temporary_folder() as folder, stack.postgresql_server(folder):
             _measure("PostgreSQL", lambda name: stack.postgresql(folder, name), folder, plan)
 
 
@@ -93,15 +90,6 @@ def _introduce(plan: Plan) -> None:
     print(
         "PostgreSQL with fsync on; SQLite in WAL mode with synchronous=NORMAL, as Ostiary runs it"
     )
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="ostiary-bench-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
 
 
 def _measure(title: str, database: Database, folder: Path, plan: Plan) -> None:
@@ -129,9 +117,9 @@ def _measure(title: str, database: Database, folder: Path, plan: Plan) -> None:
         _compare(one.name, (few, one), (many, any_of), AGAINST_EMPTY, plan)
 
 
-def _check_alike(request: Request, floor: int, ostiary: int) -> None:
+def _check_alike(request: Request, floor: Server, ostiary: Server) -> None:
     """Make sure that both do the same work: equal answers to reads, alike ones to the rest."""
-    ours, theirs = load.ask(ostiary, request), load.ask(floor, request)
+    ours, theirs = load.ask(ostiary.port, request), load.ask(floor.port, request)
     if request.method == "POST":
         ours, theirs = list(ours), list(theirs)
     if ours != theirs:
@@ -140,16 +128,18 @@ def _check_alike(request: Request, floor: int, ostiary: int) -> None:
 
 def _compare(
     name: str,
-    base: tuple[int, Request],
-    ours: tuple[int, Request],
+    base: tuple[Server, Request],
+    ours: tuple[Server, Request],
     aim: float | None,
     plan: Plan,
 ) -> None:
     """Measure two sides in turn, after a moment to warm up, and print the medians."""
-    rate = partial(load.rate, seconds=plan.seconds, by_wrk=plan.by_wrk)
     for side in base, ours:
-        load.rate(*side, 1, plan.by_wrk)
-    pairs = [(rate(*base), rate(*ours)) for _ in range(plan.rounds)]
+        _rate(side, 1, plan)
+    pairs = [
+        (_rate(base, plan.seconds, plan), _rate(ours, plan.seconds, plan))
+        for _ in range(plan.rounds)
+    ]
     ratios = sorted(each / floor for floor, each in pairs)
     rates = [median(side) for side in zip(*pairs, strict=True)]
     spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
@@ -158,6 +148,11 @@ def _compare(
         + (f"{aim:.2f}" if aim else "-"),
         flush=True,
     )
+
+
+def _rate(side: tuple[Server, Request], seconds: float, plan: Plan) -> float:
+    server, request = side
+    return load.rate(server.port, request, seconds, plan.by_wrk)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,47 @@
-"""What is measured on: migrated databases, and gunicorn as the project runs it."""
+"""What is measured on: databases with their tables, and running servers."""
 
 import os
+import platform
 import pwd
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, make_url
 
 ROOT = Path(__file__).parent.parent
+LOOPBACK = ROOT / "benchmarks" / "loopback3"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: the port on which it listens, and its first process."""
+
+    port: int
+    pid: int
+
+
+def machine() -> str:
+    """Describe the machine: above 1 the load average, before the run, says that it was busy."""
+    load = os.getloadavg()[0]
+    return f"Python {platform.python_version()}, {os.cpu_count()} cores, load average {load:.1f}"
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a folder for databases and logs; delete it at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="ostiary-bench-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def sqlite(folder: Path, name: str) -> str:
@@ -23,12 +51,15 @@ def sqlite(folder: Path, name: str) -> str:
 
 def postgresql(folder: Path, name: str) -> str:
     """Return the URL of a migrated database on the server that runs in this folder."""
-    server = f"postgresql+psycopg://ostiary@/{{}}?host={folder}"
-    engine = create_engine(server.format("postgres"), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.exec_driver_sql(f"CREATE DATABASE {name}")
-    engine.dispose()
-    return _migrated(server.format(name), folder)
+    return _migrated(_created(folder, name), folder)
+
+
+def loopback_postgresql(folder: Path, name: str) -> str:
+    """Return the URL of a database with LoopBack's tables on the server in this folder."""
+    url = _created(folder, name)
+    command, environment = ["node", "server.js", "migrate"], _node_environment(url)
+    subprocess.run(command, cwd=LOOPBACK, env=environment, check=True, capture_output=True)
+    return url
 
 
 def has_postgresql() -> bool:
@@ -37,8 +68,11 @@ def has_postgresql() -> bool:
 
 
 @contextmanager
-def postgresql_server(folder: Path) -> Iterator[None]:
-    """Run PostgreSQL as it comes, with every commit on disk (fsync), on a socket in the folder."""
+def postgresql_server(folder: Path) -> Iterator[int]:
+    """Run PostgreSQL as it comes, with every commit on disk (fsync), on a socket in the folder.
+
+    Yield the id of its first process.
+    """
     data, options = f"{folder}/data", f"-k {folder} -c listen_addresses='' -c timezone=UTC"
     if os.geteuid() == 0:
         # PostgreSQL refuses to run as root.
@@ -46,37 +80,39 @@ def postgresql_server(folder: Path) -> Iterator[None]:
     _run("initdb", "-D", data, "-U", "ostiary", "-A", "trust", "-E", "UTF8")
     _run("pg_ctl", "-D", data, "-w", "-o", options, "-l", f"{folder}/postgresql.log", "start")
     try:
-        yield
+        yield int(Path(data, "postmaster.pid").read_text().split()[0])
     finally:
         _run("pg_ctl", "-D", data, "-m", "fast", "stop")
 
 
 @contextmanager
-def gunicorn(target: str, database_url: str, folder: Path) -> Iterator[int]:
-    """Serve a WSGI application by the project's gunicorn.conf.py; yield the port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    environment = {**_environment(database_url, folder), "PORT": str(port)}
-    command = [sys.executable, "-m", "gunicorn", target]
-    with (folder / f"gunicorn-{port}.log").open("w") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-    try:
-        _wait(port)
-        yield port
-    finally:
-        process.terminate()
-        process.wait(30)
+def gunicorn(
+    target: str, database_url: str, folder: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """Serve a WSGI application by the project's gunicorn.conf.py.
+
+    `settings` are environment variables, such as THREADS; without them everything is the default.
+    """
+    environment = {**default_environment(database_url, folder), **(settings or {})}
+    with _serving([sys.executable, "-m", "gunicorn", target], ROOT, environment, folder) as server:
+        yield server
 
 
-def _migrated(url: str, folder: Path) -> str:
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"]
-    environment = _environment(url, folder)
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
-    return url
+@contextmanager
+def loopback(database_url: str, folder: Path) -> Iterator[Server]:
+    """Serve the application in loopback3/ on a database that has its tables."""
+    environment = {**_node_environment(database_url), "NODE_ENV": "production"}
+    with _serving(["node", "server.js"], LOOPBACK, environment, folder) as server:
+        yield server
 
 
-def _environment(database_url: str, folder: Path) -> dict[str, str]:
+def install_loopback() -> None:
+    """Install LoopBack's packages as package-lock.json pins them, unless they are there."""
+    if not (LOOPBACK / "node_modules").is_dir():
+        subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=LOOPBACK, check=True)
+
+
+def default_environment(database_url: str, folder: Path) -> dict[str, str]:
     """Return an environment in which every setting is the default, whatever is set outside."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("APP_")}
     kept.pop("WEB_CONCURRENCY", None)
@@ -85,13 +121,59 @@ def _environment(database_url: str, folder: Path) -> dict[str, str]:
     return {**kept, "DATABASE_URL": database_url, "APP_MAIL_FOLDER": mail}
 
 
-def _wait(port: int) -> None:
-    for _ in range(200):
+@contextmanager
+def _serving(
+    command: list[str], cwd: Path, environment: Mapping[str, str], folder: Path
+) -> Iterator[Server]:
+    """Run a server on a free port that the environment names, until it is no longer needed."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    environment = {**environment, "PORT": str(port)}
+    path = folder / f"server-{port}.log"
+    with path.open("w") as log:
+        process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=log, stderr=log)
+    try:
+        if not _listens(port, process):
+            raise RuntimeError(f"{' '.join(command)} did not start:\n{path.read_text()}")
+        yield Server(port, process.pid)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _created(folder: Path, name: str) -> str:
+    """Return the URL of a new, empty database on the server that runs in this folder."""
+    server = f"postgresql+psycopg://ostiary@/{{}}?host={folder}"
+    engine = create_engine(server.format("postgres"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    engine.dispose()
+    return server.format(name)
+
+
+def _migrated(url: str, folder: Path) -> str:
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"]
+    environment = default_environment(url, folder)
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    return url
+
+
+def _node_environment(database_url: str) -> dict[str, str]:
+    url = make_url(database_url)
+    place = {"PGHOST": str(url.query["host"]), "PGDATABASE": str(url.database)}
+    return {**os.environ, **place, "PGUSER": str(url.username)}
+
+
+def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
+    """Wait until a server listens on the port; tell whether it does, after a minute at most."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+                return True
         time.sleep(0.1)
-    raise TimeoutError("gunicorn did not start")
+    return False
 
 
 def _programs() -> Path | None:
