@@ -52,7 +52,7 @@ bench-calls: install ## count function calls, statements and round trips of a re
 	$(BIN)/python -m benchmarks.calls
 
 clean: ## remove .venv and every cache; instance/ stays
-	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules
 	find app tests -name __pycache__ -type d -exec rm -rf {} +
 
 .PHONY: help install run test lint format bench bench-peers bench-threads bench-calls clean

@@ -1,6 +1,5 @@
 """The floor: the same answers from bare Flask views, with SQL written by hand."""
 
-import os
 import secrets
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -10,7 +9,7 @@ from argon2 import PasswordHasher
 from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import Row, text
 
-from app import extensions
+from app import config, extensions
 from app.extensions import db, now
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
@@ -39,7 +38,8 @@ TTL = 1209600
 hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 app = Flask(__name__)
 app.json.sort_keys = False
-app.config["SQLALCHEMY_DATABASE_URI"] = os.environ["DATABASE_URL"]
+# The same settings of the database, from the environment.
+config.configure(app, None)
 extensions.init_app(app)
 
 
