@@ -38,7 +38,7 @@ TTL = 1209600
 hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 app = Flask(__name__)
 app.json.sort_keys = False
-# The same settings of the database, from the environment.
+# The settings that Ostiary has, from the environment: for the database and the worker.
 config.configure(app, None)
 extensions.init_app(app)
 

@@ -11,6 +11,8 @@ import psycopg
 from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import make_url
 
+from app import config
+
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = (
     "SELECT digest, user_id, scope, expires_at, EXISTS (SELECT 1 FROM role_mappings"
@@ -27,6 +29,8 @@ URL = make_url(os.environ["DATABASE_URL"]).set(drivername="postgresql").render_a
 kept = threading.local()
 app = Flask(__name__)
 app.json.sort_keys = False
+# The project's gunicorn worker reads settings.
+config.configure(app, None)
 
 
 @app.get("/api/todos/<int:id>")

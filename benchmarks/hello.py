@@ -2,7 +2,11 @@
 
 from flask import Flask, Response, jsonify
 
+from app import config
+
 app = Flask(__name__)
+# The project's gunicorn worker reads settings.
+config.configure(app, None)
 TODO = {
     "id": 1,
     "title": "Buy milk",

@@ -125,7 +125,10 @@ def _answer(port: int, request: Request) -> bytes:
         connection.sendall(request.message(request.first))
         answer = b""
         while not _is_complete(answer):
-            answer += connection.recv(65536)
+            part = connection.recv(65536)
+            if not part:
+                raise RuntimeError(f"{request.name}: the server closed the connection")
+            answer += part
     return answer
 
 
