@@ -4,6 +4,7 @@ import os
 import platform
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def machine() -> str:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yield a folder for databases and logs; delete it at the end."""
+    """Yield a folder for databases and logs; delete it at the end, when it is SIGTERM too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = Path(tempfile.mkdtemp(prefix="ostiary-bench-"))
     try:
         yield folder
