@@ -16,7 +16,7 @@ from app.datasources import sources
 from app.datasources.endpoints import register_data_sources
 from app.explorer import views as explorer
 from app.extensions import db
-from app.ops import headers
+from app.ops import headers, json
 from app.rest.collection import register_resource
 from app.rest.routing import AnyCase
 from app.server import refusals
@@ -30,7 +30,6 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     Raises ConfigurationError, with one sentence, when it could not serve.
     """
     app = Flask("app", instance_relative_config=True, static_folder=None)
-    app.json.sort_keys = False  # type: ignore[attr-defined]
     app.logger.setLevel(logging.INFO)
     app.url_map.strict_slashes = False
     # Else doubled slashes are redirected, and the address repeats a token in the query.
@@ -41,6 +40,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
     # Each registers its own hooks, handlers and commands.
     headers.init_app(app)
+    json.init_app(app)
     errors.init_app(app)
     refusals.init_app(app)
     passwords.init_app(app)

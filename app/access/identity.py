@@ -53,7 +53,8 @@ class Identity:
     @property
     def user_id(self) -> int | None:
         """The id of the user who is logged in; None for an anonymous caller."""
-        return None if self.session is None else self.session.user_id
+        session = self.session
+        return None if session is None else session.user_id
 
     @cached_property
     def roles(self) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from flask import Flask, current_app, request
@@ -15,7 +16,9 @@ from app.access.identity import (
     QUERY,
     Identity,
     TokenTransport,
+    current_identity,
     set_identity,
+    token_transports,
 )
 from app.access.roles import RoleMapping
 from app.errors import InvalidToken
@@ -47,6 +50,8 @@ def init_app(app: Flask) -> None:
     """Resolve the token of every request before its view runs."""
     app.extensions["token_transports"] = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
     app.before_request(resolve_access_token)
+    if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
+        app.before_request(partial(_replace_user_literal, literal))
 
 
 def resolve_access_token() -> None:
@@ -54,12 +59,11 @@ def resolve_access_token() -> None:
 
     Raises AccessDenied for a cookie that another site made travel.
     """
-    transport, value = _presented()
+    transport, value = _presented(token_transports(current_app))
     identity = ANONYMOUS if transport is None else _identify(transport, value)
     set_identity(identity)
     if transport is not None and transport.place == COOKIE and identity.token is not None:
         refuse_cross_site()
-    _replace_user_literal(identity)
 
 
 def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
@@ -73,9 +77,9 @@ def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
         yield TokenTransport(COOKIE, name)
 
 
-def _presented() -> tuple[TokenTransport | None, str]:
+def _presented(transports: Iterable[TokenTransport]) -> tuple[TokenTransport | None, str]:
     """Return the first place that has a token, and what it has."""
-    for transport in current_app.extensions["token_transports"]:
+    for transport in transports:
         if value := READERS[transport.place](transport.name):
             return transport, value
     return None, ""
@@ -83,7 +87,7 @@ def _presented() -> tuple[TokenTransport | None, str]:
 
 def _header(name: str) -> str | None:
     """Return a header that was given once: the server joins several by commas (RFC 9110 5.3)."""
-    value = request.headers.get(name, "")
+    value: str = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}", "")
     return None if "," in value else value
 
 
@@ -137,11 +141,8 @@ def _decoded(text: str) -> str:
         return ""
 
 
-def _replace_user_literal(identity: Identity) -> None:
+def _replace_user_literal(literal: str) -> None:
     """Let the current-user literal stand where a user id goes."""
-    literal = (current_app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
-    if not literal or request.blueprint != "users":
-        return
     arguments = request.view_args or {}
-    if arguments.get("id") == literal:
-        arguments["id"] = str(identity.require_session().user_id)
+    if request.blueprint == "users" and arguments.get("id") == literal:
+        arguments["id"] = str(current_identity().require_session().user_id)
