@@ -18,7 +18,7 @@ from app.explorer import views as explorer
 from app.extensions import db
 from app.ops import headers, json
 from app.rest.collection import register_resource
-from app.rest.routing import AnyCase
+from app.rest.routing import CaseInsensitiveCollections
 from app.server import refusals
 from app.todos.resource import todos
 from app.users import cli, pages, passwords, transports, views
@@ -59,7 +59,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     openapi.init_app(app)
     explorer.init_app(app)
 
-    app.wsgi_app = AnyCase(app.wsgi_app, root)  # type: ignore[method-assign]
+    app.wsgi_app = CaseInsensitiveCollections(app.wsgi_app, root)  # type: ignore[method-assign]
     if proxies := app.config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies

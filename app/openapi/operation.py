@@ -148,7 +148,9 @@ class Operation:
             yield TooDeep(f"{name} nests deeper than 12 levels.")
         if isinstance(self._endpoint.body, str):
             required = [
-                name for name, each in subject.create_shape.load_fields.items() if each.required
+                name
+                for name, each in subject.create_schema_instance.load_fields.items()
+                if each.required
             ]
             yield ValidationError({name: ["can't be blank"] for name in required[:1]})
             yield Conflict("The change conflicts with one made at the same time.")

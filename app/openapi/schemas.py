@@ -77,7 +77,7 @@ class Schemas:
     def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
         self._converter = converter
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
-            _keywords(app.config)
+            _own_json_schema_function(app.config)
         )
         self.named: dict[str, Json] = dict(COMMON)
         resources: dict[str, Resource] = app.extensions["resources"]
@@ -87,9 +87,12 @@ class Schemas:
     def _add_resource(self, resource: Resource, related: Mapping[str, Resource]) -> None:
         """Add what a collection takes and gives; `related` are the resources by name."""
         name = model_name(resource)
-        whole, new = self._whole(resource.shape), self._whole(resource.create_shape)
+        whole, new = (
+            self._whole(resource.schema_instance),
+            self._whole(resource.create_schema_instance),
+        )
         # What nests this schema refers to it by name.
-        self._converter.refs[make_schema_key(resource.shape)] = name
+        self._converter.refs[make_schema_key(resource.schema_instance)] = name
         self.named |= {
             name: answer(whole),
             f"{name}WithRelations": _with_relations(answer(whole), resource, related),
@@ -137,7 +140,7 @@ def _named_one(text: str, subject: Resource) -> Json:
     if not text.startswith("["):
         return ref(text.format(model_name(subject)))
     items = {"type": "array", "items": _named_one(text.strip("[]"), subject)}
-    return {**items, "maxItems": subject.largest_create} if "New" in text else items
+    return {**items, "maxItems": subject.max_create} if "New" in text else items
 
 
 def model_name(resource: Resource) -> str:
@@ -192,13 +195,13 @@ def body(whole: Json, partial: bool = False) -> Json:
     return {**shape, "required": required} if required else shape
 
 
-def _keywords(settings: Mapping[str, Any]) -> Callable[..., Json]:
+def _own_json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
     """Return the function that lets fields of our own say what apispec cannot know of them."""
 
-    def own_keywords(_: object, field: Any, **kwargs: Any) -> Json:
-        return field.keywords(settings) if hasattr(field, "keywords") else {}
+    def own_json_schema(_: object, field: Any, **kwargs: Any) -> Json:
+        return field.json_schema(settings) if hasattr(field, "json_schema") else {}
 
-    return own_keywords
+    return own_json_schema
 
 
 def _upsert(new: Json) -> Json:

@@ -1,1 +1,1 @@
-"""REST: how bodies are read, and the shapes of values on the wire."""
+"""REST endpoints for models: declaration, request parsing, repositories and serialization."""

@@ -1,4 +1,4 @@
-"""Read a request's body, or say what is wrong with it."""
+"""Parse the body of a request."""
 
 import json
 import re
@@ -11,18 +11,19 @@ from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 from app.errors import MalformedBody, TooDeep
 
 FORM = "application/x-www-form-urlencoded"
-# How deep data may nest; the reference's figure.
+# Levels of a body; LoopBack 3's limit.
 MAX_DEPTH = 32
 # Fields of one form.
 MAX_FIELDS = 1000
-# Text that no database stores and no encoding carries.
+# Characters that PostgreSQL cannot store or UTF-8 cannot encode.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def read_body() -> dict[str, Any]:
     """Return the body's object; an empty body is an empty object.
 
-    Raises 400 for what is not an object, 415 for another media type than JSON or a form.
+    Raises MalformedBody (400) for a body that is not an object, and UnsupportedMediaType (415) for
+    a media type other than JSON or a form.
     """
     body = _read()
     if not isinstance(body, dict):
@@ -31,7 +32,7 @@ def read_body() -> dict[str, Any]:
 
 
 def read_items() -> dict[str, Any] | list[Any]:
-    """Return the body's object, or its array of what should be objects."""
+    """Return the body's object or array; the items of an array are not checked."""
     body = _read()
     if not isinstance(body, dict | list):
         raise MalformedBody("The body must be a JSON object or an array of objects.")
@@ -39,7 +40,7 @@ def read_items() -> dict[str, Any] | list[Any]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON by the letter of RFC 8259, as text that can be stored; raise ValueError."""
+    """Parse strict JSON (RFC 8259) whose text can be stored; raise ValueError or TooDeep."""
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -47,14 +48,14 @@ def parse_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg}, line {error.lineno} column {error.colno}") from None
     except ValueError as error:
-        # Python reads no integer of more than 4300 digits, and says so at length.
+        # Python refuses integers of more than 4300 digits with a long message.
         raise ValueError(str(error).partition(":")[0]) from None
     check_text(data)
     return data
 
 
 def check_text(data: Any, depth: int = 0) -> None:
-    """Raise ValueError for text that cannot be stored, TooDeep for depth without end."""
+    """Raise ValueError for text that cannot be stored, TooDeep for more than MAX_DEPTH levels."""
     if depth > MAX_DEPTH:
         raise TooDeep(f"It nests deeper than {MAX_DEPTH} levels.")
     if isinstance(data, str):
@@ -78,7 +79,7 @@ def _read() -> Any:
 
 
 def _read_bytes() -> bytes:
-    """Return the whole body; one of no declared length is cut off at the limit without a word."""
+    """Return the body; Werkzeug silently truncates a chunked one that exceeds the limit."""
     raw = request.get_data()
     if request.content_length is None and len(raw) >= current_app.config["MAX_CONTENT_LENGTH"]:
         raise RequestEntityTooLarge()

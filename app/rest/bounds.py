@@ -1,13 +1,13 @@
-"""How large a filter may be, checked before anything in it is translated."""
+"""Limits on the size of a filter, checked before it is translated into SQL."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.errors import InvalidFilter, quote
 
-from .patterns import LIKE, check_pattern, searched
+from .patterns import LIKE, check_pattern, count_searched
 
-# Items that the lists of one filter may have together.
+# Items of all lists of one filter together.
 MAX_ITEMS = 1000
 # Properties and operators of one filter: SQLite takes expressions of up to 1000 levels.
 MAX_CONDITIONS = 400
@@ -19,7 +19,7 @@ MAX_SEARCHED = 20
 
 
 def check_size(raw: Mapping[str, Any]) -> None:
-    """Raise InvalidFilter for a filter whose conditions are too many, those of includes counted."""
+    """Raise InvalidFilter for a filter with too many conditions, those of includes counted."""
     conditions = [raw.get("where"), raw.get("include")]
     names, items = _count(conditions)
     if items - len(conditions) > MAX_ITEMS:
@@ -30,7 +30,7 @@ def check_size(raw: Mapping[str, Any]) -> None:
 
 
 def _count(value: Any) -> tuple[int, int]:
-    """Return how many names the objects have, an empty one counting as one, and the list items."""
+    """Return the number of names in objects (an empty object counts as one) and of list items."""
     if isinstance(value, list):
         names, items, inner = 0, len(value), value
     elif isinstance(value, dict) and "0" in value:
@@ -44,27 +44,27 @@ def _count(value: Any) -> tuple[int, int]:
 
 
 def _check_patterns(conditions: list[Any]) -> None:
-    searching = 0
-    for number, (place, pattern) in enumerate(_patterns(conditions, "where"), 1):
+    searched = 0
+    for number, (path, pattern) in enumerate(_patterns(conditions, "where"), 1):
         if number > MAX_PATTERNS:
-            raise InvalidFilter(f"{place}: a filter has at most {MAX_PATTERNS} patterns.")
-        check_pattern(place, pattern)
-        searching += searched(pattern)
-        if searching > MAX_SEARCHED:
+            raise InvalidFilter(f"{path}: a filter has at most {MAX_PATTERNS} patterns.")
+        check_pattern(path, pattern)
+        searched += count_searched(pattern)
+        if searched > MAX_SEARCHED:
             raise InvalidFilter(
-                f"{place}: patterns that are more than text with % before or after it may have "
+                f"{path}: patterns that are more than text with % before or after it may have "
                 f"{MAX_SEARCHED} characters after their first %, all together."
             )
 
 
 def _patterns(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Yield every pattern with its place, such as `title.like`."""
+    """Yield every pattern with its path, such as `title.like`."""
     if isinstance(value, list):
         for each in value:
             yield from _patterns(each, name)
     elif isinstance(value, dict):
-        for word, inner in value.items():
-            if word in LIKE and isinstance(inner, str):
-                yield quote(f"{name}.{word}"), inner
+        for operator, inner in value.items():
+            if operator in LIKE and isinstance(inner, str):
+                yield quote(f"{name}.{operator}"), inner
             else:
-                yield from _patterns(inner, word)
+                yield from _patterns(inner, operator)

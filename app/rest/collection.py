@@ -1,4 +1,4 @@
-"""The endpoints that every collection has: load, call, serialize."""
+"""The endpoints that every collection has."""
 
 from typing import Any
 
@@ -110,7 +110,7 @@ class CollectionViews:
     def update_all(self, grant: Grant) -> ResponseReturnValue:
         """Change every row that a `where` selects."""
         conditions = [*self._scope(grant), *self._required_where()]
-        values = self.resource.shape.load(read_body(), partial=True)
+        values = self.resource.schema_instance.load(read_body(), partial=True)
         if not values:
             return jsonify({"count": self.rows.count(conditions)})
         return jsonify({"count": self.resource.update_all(conditions, values)})
@@ -159,7 +159,7 @@ class CollectionViews:
         return jsonify({"count": 1})
 
     def _scope(self, grant: Grant) -> Conditions:
-        """Return the conditions that keep a query to the rows that a permission covers."""
+        """Return the conditions that limit a query to the rows that a grant covers."""
         return grant.scope(self.rows.owner)
 
     def _update_one(
@@ -170,7 +170,7 @@ class CollectionViews:
         )
 
     def _create(self, body: dict[str, Any]) -> ResponseReturnValue:
-        """Create the row of an upsert, which takes the permission to create one."""
+        """Create the row of an upsert, if the caller may create one."""
         grant = authorize(self.resource.name, "create")
         rows = self.resource.create(body, self.resource.owned_by(grant.user_id))
         return respond_row(self.resource, rows[0])
@@ -190,7 +190,7 @@ class CollectionViews:
 
 
 def register_resource(app: Flask, resource: Resource) -> None:
-    """Serve a resource: the endpoints of every collection, its relations' and its own."""
+    """Serve a resource: the endpoints of every collection, of its relations and its own."""
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = [
         *resource.own_endpoints,

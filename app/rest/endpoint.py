@@ -1,4 +1,4 @@
-"""An endpoint, declared once: its routes, its authorization, its body and its documentation."""
+"""Endpoints: each is declared once, with its routes, access type, body, response and errors."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from .bodies import read_body
 
 # A marshmallow schema, a list of the one schema that its items have, a JSON schema, or the names
 # of a model's schemas: "{}" is the model's name, "[...]" an array, "|" an alternative.
-Shape = Any
+SchemaSpec = Any
 View = Callable[..., Any]
 NO_CONTENT = ("", 204)
 
@@ -41,37 +41,37 @@ class Route(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """A method that clients call: where, who may, what goes in and what comes out.
+    """A remote method: its routes, access type, request body, response and errors.
 
-    Authorization, loading the body, the operation in the OpenAPI document and the table of
+    Authorization, loading the body, the operation in the OpenAPI document and the matrix of
     routes and callers in the tests are all derived from it.
     """
 
-    # The method's name and access type, as rules speak of it.
+    # The method's name and access type (READ, WRITE or EXECUTE), which access rules refer to.
     method: str
     access: str
     routes: tuple[Route, ...]
     # Called with the grant, the path's arguments and, where the body is a marshmallow schema,
     # `body`. What it returns is dumped by `answer`, unless it is a response already.
     view: View
-    body: Shape = None
-    # None is 204 and no content.
-    answer: Shape = None
-    # The structured query parameter that it reads; "!" when it is required.
+    body: SchemaSpec = None
+    # None: the response is 204 without content.
+    answer: SchemaSpec = None
+    # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
-    # Further parameters in the query or the header, as OpenAPI writes them.
+    # Further parameters in the query or header, as OpenAPI parameter objects.
     parameters: tuple[Mapping[str, Any], ...] = ()
-    # The schemas of the path's arguments, where they are not text.
+    # The JSON schemas of path arguments that are not strings.
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    # Its own errors; those of its body, its rules, its query and the token are derived.
+    # Its own errors; those of the body, rules, query and token are derived.
     errors: tuple[HTTPException, ...] = ()
-    # The resource whose schemas `body` and `answer` name, where it is another one.
+    # The resource that `body` and `answer` refer to, if it is not the endpoint's own.
     subject: str | None = None
-    # A further method, of the subject, that the caller needs the permission for.
+    # A further method, of the subject, that the caller must be allowed to call.
     requires: str = ""
-    # Whether it is about a row, which may be missing.
+    # Whether it looks up a row, so that it may answer 404.
     finds_row: bool = False
-    # The scope of the one kind of token that opens it, and whether it works without any token.
+    # The scope that the token must have, and whether it may be called without a token.
     scope: str | None = None
     token_optional: bool = False
 
@@ -92,7 +92,7 @@ def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable
 
 
 def endpoints_of(views: object) -> list[Endpoint]:
-    """Return the endpoints that the class of `views` declares, with its bound methods as views."""
+    """Return the endpoints that the class of `views` declares, with bound methods as views."""
     return [
         replace(function.endpoint, view=getattr(views, name))
         for name, function in vars(type(views)).items()
@@ -105,7 +105,7 @@ def register_endpoints(
 ) -> None:
     """Serve endpoints under the base path, at `/name`, with these rules.
 
-    Raises ConfigurationError for a rule that speaks of a method without an endpoint.
+    Raises ConfigurationError for a rule of a method that has no endpoint.
     """
     endpoints = list(endpoints)
     install_rules(app, name, {each.method: each.access for each in endpoints}, rules)
@@ -116,12 +116,12 @@ def register_endpoints(
         view = _view_function(name, endpoint)
         for verb, path in endpoint.routes:
             bp.add_url_rule(path, endpoint.method, view, methods=[verb])
-    # The segment comes in any case, and is routed in lower case.
+    # CaseInsensitiveCollections lowers the case of this segment.
     app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{name.lower()}")
 
 
 def _view_function(name: str, endpoint: Endpoint) -> Callable[..., ResponseReturnValue]:
-    """Return the function that Flask calls: authorize, load the body, call the view, dump."""
+    """Return Flask's view function: authorize, load the body, call the view, dump its result."""
     method, view = endpoint.method, endpoint.view
     load, dump = _loader(endpoint.body), _dumper(endpoint.answer)
 
@@ -135,16 +135,16 @@ def _view_function(name: str, endpoint: Endpoint) -> Callable[..., ResponseRetur
     return respond
 
 
-def _loader(body: Shape) -> Callable[[], dict[str, Any]]:
-    """Return how a body is read where a schema loads it; other views read it themselves."""
+def _loader(body: SchemaSpec) -> Callable[[], dict[str, Any]]:
+    """Return the function that loads the body; without a marshmallow schema the view reads it."""
     if not isinstance(body, type) or not issubclass(body, marshmallow.Schema):
         return dict
     schema = body()
     return lambda: {"body": schema.load(read_body())}
 
 
-def _dumper(answer: Shape) -> Callable[[Any], ResponseReturnValue]:
-    """Return how the result of a view becomes a response."""
+def _dumper(answer: SchemaSpec) -> Callable[[Any], ResponseReturnValue]:
+    """Return the function that makes a response of a view's result."""
     if answer is None:
         return lambda _: NO_CONTENT
     many = isinstance(answer, list)

@@ -1,4 +1,4 @@
-"""The fields and the schema base that every model's wire shape is made of."""
+"""The base class and the fields of the models' marshmallow schemas."""
 
 import re
 from collections.abc import Mapping
@@ -8,23 +8,27 @@ from typing import Any
 import marshmallow
 from marshmallow import ValidationError, fields, validate
 
-# The C0 and C1 control characters and DEL; the second leaves out tab and line breaks.
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-CONTROL_BUT_LINES = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# The C0 and C1 control characters and DEL; the second pattern allows tab and line breaks.
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f]")
+CONTROL_EXCEPT_WHITESPACE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 Field = fields.Field[Any]
-# How fields dump that give what the column holds: text, whole numbers, true and false.
-AS_STORED = (fields.String._serialize, fields.Integer._serialize, fields.Boolean._serialize)
+# Serializers that return the column's value unchanged.
+PASSTHROUGH_SERIALIZERS = (
+    fields.String._serialize,
+    fields.Integer._serialize,
+    fields.Boolean._serialize,
+)
 
 
 def not_blank(text: str) -> None:
-    """Refuse text of nothing but white space."""
+    """Raise ValidationError for text that is empty or white space."""
     if not text.strip():
         raise ValidationError("can't be blank")
 
 
 class Schema(marshmallow.Schema):
-    """A wire shape that refuses what it does not know, and what only the service sets."""
+    """A schema that rejects unknown and read-only properties."""
 
     error_messages = {
         "unknown": "is not a property of this model",
@@ -32,44 +36,44 @@ class Schema(marshmallow.Schema):
     }
 
     def handle_error(self, error: ValidationError, data: Any, **kwargs: Any) -> None:
-        """Tell a property that is read-only from one that does not exist."""
+        """Report read-only properties as such, not as unknown."""
         for name, field in self.fields.items():
             if field.dump_only and (field.data_key or name) in error.messages_dict:
                 error.messages_dict[field.data_key or name] = ["is read-only"]
 
 
 class Text(fields.String):
-    """Text of at most `longest` characters; `lines` allows tabs and line breaks as well."""
+    """Text of at most `max_length` characters; `multiline` allows tabs and line breaks."""
 
     default_error_messages = {
         "required": "can't be blank",
         "null": "can't be blank",
         "invalid": "must be a string",
         "control": "has a control character",
-        "long": "is too long (maximum is {longest} characters)",
+        "long": "is too long (maximum is {max_length} characters)",
     }
 
-    def __init__(self, longest: int, lines: bool = False, **kwargs: Any) -> None:
+    def __init__(self, max_length: int, multiline: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.longest = longest
-        self.refused = CONTROL_BUT_LINES if lines else CONTROL
+        self.max_length = max_length
+        self.forbidden = CONTROL_EXCEPT_WHITESPACE if multiline else CONTROL_CHARACTERS
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         text: str = super()._deserialize(value, *args, **kwargs)
-        if len(text) > self.longest:
-            raise self.make_error("long", longest=self.longest)
-        if self.refused.search(text):
+        if len(text) > self.max_length:
+            raise self.make_error("long", max_length=self.max_length)
+        if self.forbidden.search(text):
             raise self.make_error("control")
         return text
 
-    def keywords(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Say in JSON Schema what text this is; other fields of ours have the like."""
-        filled = {"pattern": r"\S"} if not_blank in self.validators else {}
-        return {"maxLength": self.longest, **filled}
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords that apispec cannot derive from the field."""
+        non_blank = {"pattern": r"\S"} if not_blank in self.validators else {}
+        return {"maxLength": self.max_length, **non_blank}
 
 
-class Whole(fields.Integer):
-    """A whole number that an SQL INTEGER holds."""
+class Int32(fields.Integer):
+    """A 32-bit signed integer, the range of an SQL INTEGER."""
 
     default_error_messages = {"null": "can't be blank", "invalid": "must be a whole number"}
 
@@ -77,8 +81,8 @@ class Whole(fields.Integer):
         super().__init__(strict=True, validate=validate.Range(-(2**31), 2**31 - 1), **kwargs)
 
 
-class Flag(fields.Boolean):
-    """True or false; forms, which have only text, spell them out."""
+class Boolean(fields.Boolean):
+    """True or false; also as the strings "true" and "false", which forms send."""
 
     truthy = {True, "true"}
     falsy = {False, "false"}
@@ -93,7 +97,7 @@ class Timestamp(fields.Field[datetime]):
             return None
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def keywords(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Say in JSON Schema that it is a point in time."""
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of a point in time."""
         example = "2026-01-02T03:04:05.678Z"
         return {"type": "string", "format": "date-time", "examples": [example]}

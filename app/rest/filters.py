@@ -1,4 +1,4 @@
-"""LoopBack's filter: which rows, which of their properties, in which order, how many."""
+"""Parse filters in LoopBack 3's form: conditions, properties, order, limit and includes."""
 
 import re
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from .bounds import check_size
 from .parameters import as_list
 from .where import Column, Properties, find_property, is_text, text_order, translate
 
-# Rows in one answer, by default and at most.
+# Rows in one response: the default and the maximum.
 MAX_LIMIT = 1000
 # Properties to order by.
 MAX_ORDER = 20
-# Rows that can be skipped: what an SQL INTEGER holds.
+# The largest offset: the maximum of a 32-bit SQL INTEGER.
 MAX_SKIP = 2**31 - 1
 DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
 KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
@@ -25,23 +25,23 @@ KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter that was understood; `raw` is how it was written."""
+    """A parsed filter; `raw` is the client's form."""
 
     conditions: list[ColumnElement[bool]] = field(default_factory=list)
     order: list[ColumnElement[Any]] = field(default_factory=list)
     limit: int = MAX_LIMIT
     skip: int = 0
-    # Names of the properties to answer with; None is all.
+    # Names of the properties to return; None means all.
     fields: set[str] | None = None
-    # Relation names and the filter for each one's rows.
+    # The filter for the rows of each included relation, by its name.
     include: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     raw: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any] | None, properties: Properties, key: Column) -> Self:
-        """Read a filter for a model with these properties; raise InvalidFilter.
+        """Parse a filter for a model with these properties; raise InvalidFilter.
 
-        The rows come in order of `key` when nothing else decides.
+        `key` is the last column to order by, so that the order is total.
         """
         raw = raw or {}
         check_size(raw)
@@ -53,20 +53,20 @@ class Filter:
         return cls(
             conditions=[translate(where, properties)] if where else [],
             order=[*_order(raw.get("order"), properties), key.asc()],
-            limit=_whole_number("limit", raw.get("limit")) or MAX_LIMIT,
-            skip=_whole_number("skip", raw.get("skip", raw.get("offset"))),
+            limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
+            skip=_integer("skip", raw.get("skip", raw.get("offset"))),
             fields=_fields(raw.get("fields"), properties),
             include=_include(raw.get("include")),
             raw=raw,
         )
 
     def leaves_out(self, name: str, column: Column) -> bool:
-        """Tell whether a property is text that nobody asked for; ids are for includes."""
+        """Tell whether `fields` leaves out a text property; others are kept, for includes."""
         return self.fields is not None and name not in self.fields and is_text(column)
 
     @property
     def has_limit(self) -> bool:
-        """Whether the client said how many rows it wants."""
+        """Whether the client set a limit."""
         return bool(self.raw.get("limit"))
 
     def next_page(self, count: int) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _order(given: Any, properties: Properties) -> list[ColumnElement[Any]]:
     terms = [given] if isinstance(given, str) else as_list(given, "order")
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
-    # Of a property that is named again, the first place decides.
+    # If a property is named twice, the first one counts.
     ordered: dict[Column, ColumnElement[Any]] = {}
     for term in terms:
         column, directed = _order_term(term, properties)
@@ -102,14 +102,14 @@ def _order_term(term: Any, properties: Properties) -> tuple[Column, ColumnElemen
     ordered = text_order(column)
     directed = ordered.asc() if direction == "ASC" else ordered.desc()
     if not column.nullable:
-        # Said of such a column, where nulls come keeps PostgreSQL from using an index.
+        # NULLS FIRST on a NOT NULL column would keep PostgreSQL from using an index.
         return column, directed
-    # Nothing comes before everything, on every database.
+    # NULLs sort first, on every database.
     return column, directed.nulls_first() if direction == "ASC" else directed.nulls_last()
 
 
-def _whole_number(name: str, given: Any) -> int:
-    """Return a limit or skip, 0 when it is absent; a larger limit than the largest is that."""
+def _integer(name: str, given: Any) -> int:
+    """Return a limit or skip, 0 if it is absent; a limit above MAX_LIMIT is reduced to it."""
     if given is None:
         return 0
     number = int(given) if isinstance(given, str) and DIGITS.fullmatch(given) else given
@@ -119,7 +119,7 @@ def _whole_number(name: str, given: Any) -> int:
 
 
 def _fields(given: Any, properties: Properties) -> set[str] | None:
-    """Return which properties a list keeps, or an object of true (keep) or false (drop)."""
+    """Return the properties that a list names, or that an object maps to true or not to false."""
     if not given:
         return None
     if isinstance(given, str):
@@ -156,7 +156,7 @@ def _include(given: Any) -> dict[str, Mapping[str, Any]]:
     return included
 
 
-def _text(place: str, value: Any) -> str:
+def _text(path: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidFilter(f"{place} must name things by text.")
+        raise InvalidFilter(f"{path} must name things by text.")
     return value

@@ -1,15 +1,15 @@
-"""Read row ids from paths."""
+"""Parse the row ids in paths."""
 
 import re
 
 from app.errors import ModelNotFound
 
-# At most 18 digits: below what a 64-bit column holds.
+# At most 18 digits, which always fit into a 64-bit column.
 ROW_ID = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 
 
 def row_id(model: str, text: str) -> int:
-    """Return the id in a path; raise ModelNotFound for text that no row can have as its id."""
+    """Return the id in a path; raise ModelNotFound for text that is not a valid id."""
     if not ROW_ID.fullmatch(text):
         raise ModelNotFound(model, text)
     return int(text)

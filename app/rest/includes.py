@@ -1,4 +1,4 @@
-"""Which relations a filter includes, read and bounded before any of their rows is."""
+"""Parse the includes of a filter, and limit them before any row is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .filters import Filter
 from .resource import Relation, Resource, resource_named
 from .where import Column
 
-# How many relations may follow one another: users, their to-dos, what belongs to these.
+# Depth of nested includes.
 MAX_LEVELS = 3
 # Relations that one filter may include, at all levels together; each is a query.
 MAX_INCLUDES = 10
@@ -20,20 +20,20 @@ Keys = tuple[Column, ...]
 
 @dataclass(frozen=True)
 class Include:
-    """A relation whose rows go into the objects."""
+    """A relation whose rows are included in a response."""
 
-    # Where it stands, for errors: `include.todos.owner`.
-    place: str
+    # The path in the filter, for errors: `include.todos.owner`.
+    path: str
     name: str
     relation: Relation
     target: Resource
-    # Which of the target's rows, and what is included into these.
+    # The filter for the target's rows, and the includes nested in it.
     filter_: Filter
     inner: "list[Include]"
 
 
 def parse_includes(resource: Resource, filter_: Filter) -> list[Include]:
-    """Return what a filter includes; raise InvalidFilter."""
+    """Return the includes of a filter; raise InvalidFilter."""
     includes = _parse(resource, filter_, "include", ())
     if _count(includes) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
@@ -44,25 +44,25 @@ def _count(includes: list[Include]) -> int:
     return len(includes) + sum(_count(each.inner) for each in includes)
 
 
-def _parse(resource: Resource, filter_: Filter, place: str, keys: Keys) -> list[Include]:
-    return [_include(resource, name, scope, place, keys) for name, scope in filter_.include.items()]
+def _parse(resource: Resource, filter_: Filter, path: str, keys: Keys) -> list[Include]:
+    return [_include(resource, name, scope, path, keys) for name, scope in filter_.include.items()]
 
 
 def _include(
-    resource: Resource, name: str, scope: Mapping[str, Any], place: str, keys: Keys
+    resource: Resource, name: str, scope: Mapping[str, Any], path: str, keys: Keys
 ) -> Include:
-    """Read one relation; `keys` are the foreign keys on the way from the filter's own rows."""
+    """Parse one include; `keys` are the foreign keys of the includes that it is nested in."""
     relation = resource.relations.get(name)
     if relation is None:
         known = ", ".join(resource.relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
-    place = f"{place}.{name}"
+    path = f"{path}.{name}"
     target = resource_named(relation.target)
     keys = (*keys, (target if relation.many else resource).rows.column(relation.foreign_key))
     if len(keys) > MAX_LEVELS:
-        raise InvalidFilter(f"{place}: relations are included at most {MAX_LEVELS} deep.")
-    # Back over a key, each of n rows would have the n rows again.
+        raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")
+    # Following the same key back would return n rows for each of n rows.
     if len(set(keys)) < len(keys):
-        raise InvalidFilter(f"{place} leads back to what it is included into.")
+        raise InvalidFilter(f"{path} leads back to what it is included into.")
     inner = target.parse(scope)
-    return Include(place, name, relation, target, inner, _parse(target, inner, place, keys))
+    return Include(path, name, relation, target, inner, _parse(target, inner, path, keys))

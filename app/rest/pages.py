@@ -1,4 +1,4 @@
-"""Read the rows of an answer, and stop where they would make it too large."""
+"""Read the rows of a response up to its maximum size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from app.errors import InvalidFilter
 
 from .filters import Filter
 
-# Objects that one answer may include, at all levels together.
+# Included objects of one response, at all levels together.
 MAX_OBJECTS = 10_000
-# Bytes of JSON text in the rows of a page, and again in those that are included.
+# Bytes of JSON text in the rows of a page; the same again in its included rows.
 MAX_TEXT = 2_000_000
 
 
@@ -24,10 +24,10 @@ class Page(NamedTuple):
 
 
 def read_page(result: Result[Any], filter_: Filter) -> Page:
-    """Read the rows of a page, from a query for one row more than its limit.
+    """Read the rows of a page; the query must select one row more than its limit.
 
-    A page without a limit of the client's own ends where its text fills an answer. One with a
-    limit is whole, as clients count on for the next `skip`: else this raises InvalidFilter.
+    If the client set no limit, the page ends at MAX_TEXT bytes. If it set one, a page that exceeds
+    MAX_TEXT raises InvalidFilter: the client computes its next `skip` from a full page.
     """
     rows: list[Any] = []
     text = 0
@@ -50,7 +50,7 @@ def _check_whole(rows: Sequence[Any], filter_: Filter) -> None:
 
 
 def text_size(row: Sequence[Any]) -> int:
-    """Return how many bytes the text of a row is in JSON, which escapes all but ASCII."""
+    """Return the bytes of a row's text in JSON, which escapes everything but ASCII."""
     return sum(
         len(value) if value.isascii() else 6 * len(value) for value in row if isinstance(value, str)
     )
@@ -58,31 +58,31 @@ def text_size(row: Sequence[Any]) -> int:
 
 @dataclass
 class Budget:
-    """What an answer may still include: objects, and bytes of text."""
+    """The objects and bytes of text that a response may still include."""
 
     objects: int = MAX_OBJECTS
     text: int = MAX_TEXT
 
-    def spend(self, place: str, objects: int, text: int, times: int = 1) -> None:
-        """Count what is included at a place; raise InvalidFilter when that is too much."""
+    def spend(self, path: str, objects: int, text: int, times: int = 1) -> None:
+        """Subtract what is included at a path; raise InvalidFilter if the budget is exceeded."""
         self.objects -= objects * times
         self.text -= text * times
         if self.objects < 0:
-            self._refuse(place, f"{MAX_OBJECTS:,} objects")
+            self._refuse(path, f"{MAX_OBJECTS:,} objects")
         if self.text < 0:
-            self._refuse(place, f"{MAX_TEXT:,} bytes of text")
+            self._refuse(path, f"{MAX_TEXT:,} bytes of text")
 
-    def read(self, place: str, result: Result[Any]) -> list[Any]:
-        """Read the rows that are included at a place, as far as the budget goes."""
+    def read(self, path: str, result: Result[Any]) -> list[Any]:
+        """Read the rows that are included at a path; raise InvalidFilter beyond the budget."""
         rows = []
         with result:
             for row in result:
-                self.spend(place, 1, text_size(row))
+                self.spend(path, 1, text_size(row))
                 rows.append(row)
         return rows
 
-    def _refuse(self, place: str, most: str) -> None:
+    def _refuse(self, path: str, most: str) -> None:
         raise InvalidFilter(
-            f"{place}: an answer includes at most {most}; ask for fewer rows with limit, or for "
+            f"{path}: an answer includes at most {most}; ask for fewer rows with limit, or for "
             "fewer fields."
         )

@@ -1,4 +1,4 @@
-"""Read structured query parameters: `?filter=<JSON>` or `?filter[where][title]=...`."""
+"""Parse structured query parameters: `?filter=<JSON>` or `?filter[where][title]=...`."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ from app.errors import InvalidFilter, TooDeep, quote
 
 from .bodies import check_text, parse_json
 
-# How deep a filter may nest; the reference's figure.
+# Levels of a filter; LoopBack 3's limit.
 MAX_DEPTH = 12
 BRACKETS = re.compile(r"\[([^\]]*)\]")
 
 
 def read_parameter(name: str) -> dict[str, Any] | None:
-    """Return the object that the query has under this name, None if it has none.
+    """Return the object that a query parameter holds, None if there is no such parameter.
 
-    Values in brackets stay text; a name that repeats, or ends in `[]`, is a list.
+    Values in the bracket form stay strings; a repeated name, or one that ends in `[]`, is a list.
     """
     try:
         value = _read_json(name) if name in request.args else _read_brackets(name)
@@ -32,12 +32,12 @@ def read_parameter(name: str) -> dict[str, Any] | None:
     return value
 
 
-def as_list(value: Any, where: str) -> list[Any]:
-    """Return a list that may have come in brackets as `{"0": ..., "1": ...}`."""
+def as_list(value: Any, path: str) -> list[Any]:
+    """Return a list, also if the bracket form made it `{"0": ..., "1": ...}`."""
     if value and isinstance(value, dict) and list(value) == [*map(str, range(len(value)))]:
         value = list(value.values())
     if not isinstance(value, list):
-        raise InvalidFilter(f"{where} must be a list.")
+        raise InvalidFilter(f"{path} must be a list.")
     return value
 
 

@@ -1,4 +1,4 @@
-"""The endpoints of the rows that belong to a row: `/users/7/todos`."""
+"""The endpoints of hasMany relations: `/users/7/todos`."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from .serialization import respond_page, respond_row
 
 
 class RelationViews:
-    """The views of one relation; each obeys the rules of the parent and those of the target."""
+    """The views of one relation; the rules of both the parent and the target apply."""
 
     def __init__(self, parent: Resource, relation: Relation) -> None:
         self.parent = parent
@@ -87,14 +87,14 @@ class RelationViews:
         return parent_id
 
     def _rows(self, grant: Grant, text: str, target_method: str) -> Conditions:
-        """Return the conditions of the parent's rows for which the target's method is allowed."""
+        """Return the conditions for the parent's rows on which the target's method is allowed."""
         parent_id = self._parent_id(grant, text)
         scope = authorize(self.target_name, target_method).scope(self.target.rows.owner)
         return [self.target.rows.column(self.foreign_key) == parent_id, *scope]
 
 
 def relation_endpoints(parent: Resource) -> list[Endpoint]:
-    """Return the endpoints of a resource's relations, for those that are of many rows."""
+    """Return the endpoints of a resource's hasMany relations."""
     return [
         replace(
             endpoint,

@@ -1,4 +1,4 @@
-"""The rows of one model in SQL; knows neither who is calling nor what JSON is."""
+"""The repository of a model: its rows in SQL, without regard to the caller or JSON."""
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ class Repository:
     def __init__(
         self, model: type[Any], properties: Mapping[str, Column[Any]], owner: Column[Any] | None
     ) -> None:
-        """Answer with the columns of `properties`; `owner` is the one that says whose a row is."""
+        """Return rows with the columns of `properties`; `owner` is the column of owner ids."""
         self.model = model
         self._properties = properties
         self.columns = list(properties.values())
@@ -43,19 +43,21 @@ class Repository:
         self._table_columns: Mapping[str, Column[Any]] = inspect(model).columns
         self.key = self._table_columns["id"]
         self._all_rows: Select[Any] = select(*self.columns)
-        # One statement for each set of values that clients leave out.
+        # One statement for each combination of columns that have values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
-        """Return the rows that a filter selects; raise InvalidFilter for more than fit."""
-        every = self._all_rows if filter_.fields is None else select(*self.columns_for(filter_))
-        statement = every.where(*conditions, *filter_.conditions)
+        """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
+        base_query = (
+            self._all_rows if filter_.fields is None else select(*self.columns_for(filter_))
+        )
+        statement = base_query.where(*conditions, *filter_.conditions)
         page = statement.order_by(*filter_.order).limit(filter_.limit + 1)
         result = db.session.execute(page.offset(filter_.skip) if filter_.skip else page)
         return read_page(result, filter_)
 
     def columns_for(self, filter_: Filter) -> list[ColumnElement[Any]]:
-        """Return the columns of answers, without the text that a filter does not want."""
+        """Return the columns to select; text properties that the filter leaves out are NULL."""
         return [
             null().label(column.key) if filter_.leaves_out(name, column) else column
             for name, column in self._properties.items()
@@ -68,7 +70,7 @@ class Repository:
 
     def get_own(self, row_id: int, owner_id: int | None) -> Any:
         """Return one row of this owner, or None."""
-        return self._own_row.first({"row": row_id, "owner": owner_id})
+        return self._row_of_owner.first({"row": row_id, "owner": owner_id})
 
     def count(self, conditions: Conditions) -> int:
         """Return how many rows fulfil the conditions."""
@@ -86,13 +88,13 @@ class Repository:
             return db.session.execute(statement, items).all() if items else []
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
-        """Change every row that fulfils the conditions; return them as they now are."""
+        """Change base_query row that fulfils the conditions; return them as they now are."""
         changes = {self._table_columns[name]: value for name, value in values.items()}
         statement = update(self.key.table).where(*conditions).values(changes)
         return db.session.execute(statement.returning(*self.columns)).all()
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
-        """Change every row that fulfils the conditions; return how many those were."""
+        """Change base_query row that fulfils the conditions; return how many those were."""
         changes = {self._table_columns[name]: value for name, value in values.items()}
         result: Any = db.session.execute(update(self.key.table).where(*conditions).values(changes))
         return int(result.rowcount)
@@ -102,8 +104,8 @@ class Repository:
         statement = delete(self.key.table).where(*conditions).returning(self.key)
         return len(db.session.scalars(statement).all())
 
-    def of_entities(self, entities: Iterable[Any]) -> list[Any]:
-        """Return entities as the rows that the other methods answer with."""
+    def from_entities(self, entities: Iterable[Any]) -> list[Any]:
+        """Return entities as the row tuples that the other methods return."""
         names = self._row._fields
         return [self._row(*(getattr(each, name) for name in names)) for each in entities]
 
@@ -116,14 +118,14 @@ class Repository:
         return namedtuple("Row", [column.key for column in self.columns])
 
     @cached_property
-    def _own_row(self) -> PreparedStatement:
-        """The commonest statement of all: an owner reads a row by its id."""
-        belongs: Any = self.owner == bindparam("owner")
-        return PreparedStatement(self._all_rows.where(self.key == bindparam("row"), belongs))
+    def _row_of_owner(self) -> PreparedStatement:
+        """The statement for an owner's row by its id, which most requests run."""
+        is_owner: Any = self.owner == bindparam("owner")
+        return PreparedStatement(self._all_rows.where(self.key == bindparam("row"), is_owner))
 
     @cached_property
     def _defaults(self) -> Mapping[str, Any]:
-        """The defaults that Python gives, by attribute; the database gives the others itself."""
+        """The column defaults that SQLAlchemy sets in Python, by attribute."""
         defaults = {name: column.default for name, column in self._table_columns.items()}
         return {
             name: default

@@ -1,4 +1,4 @@
-"""A model with its schema and rules: what the endpoints of a collection are made of."""
+"""A resource: a model with its schemas, rules and relations, from which endpoints are made."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
 
 from .endpoint import Endpoint, View, declare
-from .fields import AS_STORED, Field, Schema
+from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .ids import row_id
 from .repository import Conditions, Repository, Values
@@ -23,46 +23,46 @@ from .where import Column
 
 @dataclass(frozen=True)
 class Relation:
-    """Rows of another resource that belong to a row here, or the one row that this belongs to."""
+    """A relation to another resource: hasMany (`many=True`) or belongsTo (`many=False`)."""
 
     # The name of the other resource.
     target: str
-    # The attribute that joins the two: of the target for many, of this model for one.
+    # The foreign key's attribute: of the target for hasMany, of this model for belongsTo.
     foreign_key: str
     many: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Resource:
-    """A model as a collection: its schemas, its rules, its relations and its own endpoints."""
+    """A model served as a collection: its schemas, rules, relations and own endpoints."""
 
     name: str
     singular: str
     model: type[Any]
     schema: type[Schema]
-    # Who may call which method; a function of the settings.
+    # Returns the access rules, given the settings.
     rules: Callable[[Mapping[str, Any]], Sequence[Rule]]
-    # The attribute that says whose a row is, for rules that speak of $owner.
+    # The attribute that holds the id of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
     relations: Mapping[str, Relation] = field(default_factory=dict)
-    # What creating takes, where that is more than the schema says.
+    # The schema of a body that creates a row, if it differs from `schema`.
     create_schema: type[Schema] | None = None
-    # How rows are created and changed, where that is more than storing values.
+    # Functions that insert and update rows, if that takes more than storing values.
     insert_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
     update_with: Callable[[Conditions, Values], Sequence[Any]] | None = None
-    # Rows that one request may create.
-    largest_create: int = 1000
+    # The most rows that one request may create.
+    max_create: int = 1000
     # The endpoints beyond those of every collection.
     own_endpoints: list[Endpoint] = field(default_factory=list)
 
     def endpoint(
         self, method: str, access: str, *routes: str, **declared: Any
     ) -> Callable[[View], View]:
-        """Declare an endpoint of this model's own, served at routes such as `POST /<id>/archive`.
+        """Declare an additional endpoint, served at routes such as `POST /<id>/archive`.
 
-        With `<id>` in the path the view gets the row with that id, if the rules let the caller
-        call the method on it; without, it gets no row. A body that is a schema arrives loaded, as
-        `body`. `declared` are further fields of Endpoint.
+        With `<id>` in the path the view is called with the row of that id, if the rules allow the
+        caller to call the method on it. If `body` is a marshmallow schema, the view gets the loaded
+        data as `body`. `declared` are further fields of Endpoint.
         """
 
         def decorate(view: View) -> View:
@@ -75,7 +75,7 @@ class Resource:
         return decorate
 
     def _with_row(self, view: View) -> View:
-        """Return the view that is called with the row of its id, within the caller's permission."""
+        """Wrap a view so that it gets the row with the id in the path, if it is permitted."""
 
         @wraps(view)
         def call(grant: Grant, id: str, **arguments: Any) -> Any:
@@ -97,21 +97,21 @@ class Resource:
         return self.rows.owner is self.rows.key
 
     @cached_property
-    def shape(self) -> Schema:
-        """The schema of answers and changes."""
+    def schema_instance(self) -> Schema:
+        """An instance of the schema of responses and updates."""
         return self.schema()
 
     @cached_property
-    def create_shape(self) -> Schema:
-        """The schema of what creates a row."""
+    def create_schema_instance(self) -> Schema:
+        """An instance of the schema of bodies that create a row."""
         return (self.create_schema or self.schema)()
 
     @cached_property
     def properties(self) -> dict[str, Column]:
-        """The columns that clients may read, filter and order by, under their names on the wire."""
+        """The columns that clients may read, filter and order by, by their JSON names."""
         columns = {
-            shape.data_key or name: self._table_columns.get(shape.attribute or name)
-            for name, shape in self.shape.dump_fields.items()
+            field_.data_key or name: self._table_columns.get(field_.attribute or name)
+            for name, field_ in self.schema_instance.dump_fields.items()
         }
         return {name: column for name, column in columns.items() if column is not None}
 
@@ -121,20 +121,23 @@ class Resource:
         return columns
 
     @cached_property
-    def _converted(self) -> list[tuple[str, Field]]:
-        """The fields whose JSON is something else than what their column holds."""
-        fields = {shape.data_key or name: shape for name, shape in self.shape.dump_fields.items()}
+    def _serialized_fields(self) -> list[tuple[str, Field]]:
+        """The fields whose JSON value differs from the column's value."""
+        fields = {
+            field_.data_key or name: field_
+            for name, field_ in self.schema_instance.dump_fields.items()
+        }
         return [
-            (name, shape)
-            for name, shape in fields.items()
-            if name not in self.properties or type(shape)._serialize not in AS_STORED
+            (name, field_)
+            for name, field_ in fields.items()
+            if name not in self.properties or type(field_)._serialize not in PASSTHROUGH_SERIALIZERS
         ]
 
     def dump(self, row: Any) -> Values:
-        """Return the JSON object of a row; like the schema's `dump`, in a fraction of the time."""
+        """Return the JSON object of a row: the result of the schema's `dump`, but faster."""
         dumped = dict(zip(self.properties, row, strict=False))
-        for name, shape in self._converted:
-            dumped[name] = shape._serialize(dumped.get(name), name, row)
+        for name, field_ in self._serialized_fields:
+            dumped[name] = field_._serialize(dumped.get(name), name, row)
         return dumped
 
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
@@ -142,16 +145,16 @@ class Resource:
         return Filter.parse(raw, self.properties, self.rows.key)
 
     def authorize_id(self, grant: Grant, text: str) -> int:
-        """Return the id in a path; raise ModelNotFound for what is no id.
+        """Return the id in a path; raise ModelNotFound for text that is not an id.
 
-        Where a row is its own owner, raises the refusal for another user's id.
+        If the rows are users, raises the access error for an id of another user.
         """
         if self.is_owner_model and not grant.covers(text):
             raise refusal(self.name, text)
         return row_id(self.singular, text)
 
     def owned_by(self, user_id: int | None) -> Values:
-        """Return the values that make a new row this user's."""
+        """Return the values that make this user the owner of a new row."""
         return {} if self.owner is None or self.is_owner_model else {self.owner.key: user_id}
 
     def read(self, grant: Grant, row_id: int) -> Any:
@@ -161,24 +164,24 @@ class Resource:
         return self.or_404(row_id, self.rows.get(row_id, grant.scope(self.rows.owner)))
 
     def create(self, body: Values | list[Any], fixed: Values) -> Sequence[Any]:
-        """Create one row, or all of a list or none, as a client described them.
+        """Create one row, or every row of a list, in one transaction.
 
-        `fixed` is what the client has no say in. Raises ValidationError, naming the item of a
-        list as well.
+        `fixed` are values that the client cannot set. Raises ValidationError, which names the item
+        of a list.
         """
         many = isinstance(body, list)
-        if many and len(body) > self.largest_create:
-            raise MalformedBody(f"The array must not have more than {self.largest_create} items.")
-        loaded = self.create_shape.load(body, many=many)
+        if many and len(body) > self.max_create:
+            raise MalformedBody(f"The array must not have more than {self.max_create} items.")
+        loaded = self.create_schema_instance.load(body, many=many)
         items = [{**each, **fixed} for each in (loaded if many else [loaded])]
         if self.insert_with:
-            return self.rows.of_entities(self.insert_with(items))
+            return self.rows.from_entities(self.insert_with(items))
         return self.rows.insert(items)
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
         if self.update_with:
-            return self.rows.of_entities(self.update_with(conditions, values))
+            return self.rows.from_entities(self.update_with(conditions, values))
         return self.rows.update(conditions, values)
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
@@ -188,12 +191,12 @@ class Resource:
         return self.rows.update_all(conditions, values)
 
     def update_one(self, row_id: int, scope: Conditions, body: Values, partial: bool) -> Any:
-        """Change one row within a scope as a client described it, or replace it; return it.
+        """Update (`partial`) or replace one row within a scope from a body; return it.
 
         Raises ValidationError, or what `or_refuse` does.
         """
         body = self._without_echo(row_id, scope, body)
-        values = self.shape.load(body, partial=partial)
+        values = self.schema_instance.load(body, partial=partial)
         if not values:
             return self.or_refuse(row_id, self.rows.get(row_id, scope))
         rows = self.update([self.rows.key == row_id, *scope], values)
@@ -205,9 +208,9 @@ class Resource:
         self.or_refuse(row_id, count or None)
 
     def _without_echo(self, row_id: int, scope: Conditions, body: Values) -> Values:
-        """Leave out what only the service sets, where a client sends back what it was given."""
+        """Drop read-only properties whose value is unchanged: clients send back what they read."""
         read_only = self.properties.keys() - {
-            shape.data_key or name for name, shape in self.shape.load_fields.items()
+            field_.data_key or name for name, field_ in self.schema_instance.load_fields.items()
         }
         if read_only.isdisjoint(body):
             return body
@@ -225,10 +228,9 @@ class Resource:
         return row
 
     def or_refuse(self, row_id: int, row: Any) -> Any:
-        """Return the row that a call is about.
+        """Return the row; if it is None, raise the error for a call on a row that was not found.
 
-        If it is not within the caller's permission, raises the refusal for a row that the caller
-        may read, and ModelNotFound for any other.
+        That is the access error for a row that the caller may read, else ModelNotFound.
         """
         if row is None and self._is_readable(row_id):
             raise refusal(self.name, row_id)
@@ -242,7 +244,7 @@ class Resource:
 
 
 def _without_grant(view: View) -> View:
-    """Return the view that is called without the permission, which covers no rows."""
+    """Wrap a view so that it is called without the grant, which only matters for rows."""
 
     @wraps(view)
     def call(grant: Grant, **arguments: Any) -> Any:
@@ -252,6 +254,6 @@ def _without_grant(view: View) -> View:
 
 
 def resource_named(name: str) -> Resource:
-    """Return one of the app's resources."""
+    """Return the app's resource with this name."""
     resource: Resource = current_app.extensions["resources"][name]
     return resource

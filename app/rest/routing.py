@@ -1,4 +1,4 @@
-"""Let the collection segment of a path come in any case, as clients of LoopBack send it."""
+"""Match the collection segment of a path case-insensitively, as LoopBack 3 does."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 
-class AnyCase:
+class CaseInsensitiveCollections:
     """WSGI middleware: `/api/Users/7` is routed as `/api/users/7`."""
 
     def __init__(self, app: "WSGIApplication", root: str) -> None:

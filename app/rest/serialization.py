@@ -1,4 +1,4 @@
-"""Turn rows into JSON objects: the properties that were asked for, and included relations."""
+"""Serialize rows as JSON objects, with the properties and relations that a filter selects."""
 
 import json
 from collections import Counter, defaultdict
@@ -22,31 +22,31 @@ Object = dict[str, Any]
 
 
 def respond_page(resource: Resource, page: Page, filter_: Filter) -> ResponseReturnValue:
-    """Answer with a list, and with a link to the next one when rows are left."""
+    """Answer with a page of rows, and with a `Link` to the next page if there are more rows."""
     response = jsonify(serialize(resource, page.rows, filter_))
     if page.more:
-        following = filter_.next_page(len(page.rows))
-        query = urlencode({"filter": json.dumps(following, separators=(",", ":"))})
+        next_filter = filter_.next_page(len(page.rows))
+        query = urlencode({"filter": json.dumps(next_filter, separators=(",", ":"))})
         # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
-        path = f"{request.script_root}{request.path}"
-        response.headers["Link"] = f'<{path}?{query}>; rel="next"'
+        url = f"{request.script_root}{request.path}"
+        response.headers["Link"] = f'<{url}?{query}>; rel="next"'
     return response
 
 
 def respond_rows(resource: Resource, rows: Sequence[Any]) -> ResponseReturnValue:
-    """Answer with these rows, whole."""
+    """Answer with these rows, with all of their properties."""
     return jsonify(serialize(resource, rows))
 
 
 def respond_row(resource: Resource, row: Any, filter_: Filter | None = None) -> ResponseReturnValue:
-    """Answer with one row, as a filter wants to see it."""
+    """Answer with one row, serialized as a filter says."""
     return jsonify(serialize(resource, [row], filter_)[0])
 
 
 def serialize(
     resource: Resource, rows: Sequence[Any], filter_: Filter | None = None
 ) -> list[Object]:
-    """Return the rows as a filter wants to see them; raise InvalidFilter for bad includes."""
+    """Return the rows as JSON objects; raise InvalidFilter for bad includes."""
     if filter_ is None:
         return [resource.dump(row) for row in rows]
     includes = parse_includes(resource, filter_)
@@ -62,66 +62,66 @@ def _serialize(
 ) -> list[Object]:
     objects = [resource.dump(row) for row in rows]
     if filter_.fields is not None:
-        objects = [_keep(each, filter_.fields) for each in objects]
+        objects = [_select_fields(each, filter_.fields) for each in objects]
     for include in includes:
         add = _add_many if include.relation.many else _add_one
         add(include, rows, objects, budget)
     return objects
 
 
-def _keep(whole: Object, fields: set[str]) -> Object:
-    return {name: value for name, value in whole.items() if name in fields}
+def _select_fields(object_: Object, fields: set[str]) -> Object:
+    return {name: value for name, value in object_.items() if name in fields}
 
 
 def _add_many(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
-    """Put lists of related objects into the objects, as far as the caller may read them."""
+    """Add to each object the list of its related objects that the caller may read."""
     found = _to_many(include, [row.id for row in rows], budget)
     for row, each in zip(rows, objects, strict=True):
         each[include.name] = found.get(row.id, [])
 
 
 def _add_one(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
-    """Put one related object into each of the objects, as far as the caller may read it."""
+    """Add to each object its one related object, if the caller may read it."""
     ids = [getattr(row, include.relation.foreign_key) for row in rows]
-    ones = _to_one(include, set(ids), budget)
+    related = _to_one(include, set(ids), budget)
     for id, times in Counter(ids).items():
-        if id in ones:
-            budget.spend(include.place, *_weigh(ones[id]), times=times - 1)
+        if id in related:
+            budget.spend(include.path, *_measure(related[id]), times=times - 1)
     for id, each in zip(ids, objects, strict=True):
-        if id in ones:
-            each[include.name] = ones[id]
+        if id in related:
+            each[include.name] = related[id]
 
 
-def _weigh(whole: Object) -> tuple[int, int]:
-    """Return how many objects an object is with what it includes, and their bytes of text."""
-    count, text = 1, text_size(list(whole.values()))
-    for value in whole.values():
+def _measure(object_: Object) -> tuple[int, int]:
+    """Return the number of objects, counting included ones, and their bytes of text."""
+    count, text = 1, text_size(list(object_.values()))
+    for value in object_.values():
         inner = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-        for more, more_text in map(_weigh, inner):
+        for more, more_text in map(_measure, inner):
             count, text = count + more, text + more_text
     return count, text
 
 
 def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list[Object]]:
-    """Return the related objects of each id, in one query; limit and skip hold for each."""
+    """Return the related objects of each id, in one query; limit and skip apply to each."""
     target, filter_ = include.target, include.filter_
     parent = target.rows.column(include.relation.foreign_key)
     scope = authorize(target.name, "find").scope(target.rows.owner)
-    place = func.row_number().over(partition_by=parent, order_by=filter_.order).label("place_")
+    rank = func.row_number().over(partition_by=parent, order_by=filter_.order).label("rank_")
     numbered = (
-        select(target.rows.key.label("id_"), parent.label("parent_"), place)
+        select(target.rows.key.label("id_"), parent.label("parent_"), rank)
         .where(parent.in_(ids), *scope, *filter_.conditions)
         .subquery()
     )
-    page = numbered.c.place_.between(filter_.skip + 1, filter_.skip + filter_.limit)
+    page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
     statement = (
         select(*target.rows.columns_for(filter_), numbered.c.parent_)
         .join(numbered, numbered.c.id_ == target.rows.key)
         .where(page)
-        .order_by(numbered.c.place_)
+        .order_by(numbered.c.rank_)
         .limit(budget.objects + 1)
     )
-    rows = budget.read(include.place, db.session.execute(statement))
+    rows = budget.read(include.path, db.session.execute(statement))
     grouped = defaultdict(list)
     objects = _serialize(target, rows, filter_, include.inner, budget)
     for row, each in zip(rows, objects, strict=True):
@@ -139,6 +139,6 @@ def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object
         .where(chosen, *scope, *filter_.conditions)
         .limit(budget.objects + 1)
     )
-    rows = budget.read(include.place, db.session.execute(statement))
+    rows = budget.read(include.path, db.session.execute(statement))
     objects = zip(rows, _serialize(target, rows, filter_, include.inner, budget), strict=True)
     return {row.id: each for row, each in objects}

@@ -1,7 +1,7 @@
 """Translate a `where` of LoopBack's filter language into SQL conditions with bound values.
 
-Both databases give the same rows: text compares by code point, `like` heeds case and `ilike`
-ignores that of A to Z, and a missing value differs from every value.
+Both databases select the same rows: text compares by code point, `like` is case-sensitive, `ilike`
+ignores the case of A to Z, and null differs from every value.
 """
 
 import operator
@@ -18,21 +18,21 @@ from app.errors import InvalidFilter, quote
 from app.extensions import db
 
 from .parameters import as_list
-from .patterns import ESCAPE, complete, matches_on_sqlite
+from .patterns import ESCAPE, complete_pattern, matches_on_sqlite
 
 Column = sqlalchemy.Column[Any]
 Properties = Mapping[str, Column]
-# Makes a condition of the place (for errors), the column and the operand.
+# Returns the condition, given the path for errors, the column and the operand.
 Operator = Callable[[str, Column, Any], ColumnElement[bool]]
 
-# What the database holds: a 64-bit signed integer.
-INTEGERS = range(-(2**63), 2**63)
-WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+# The values of a 64-bit signed integer column.
+INT64 = range(-(2**63), 2**63)
+INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
 
 def translate(where: Any, properties: Properties) -> ColumnElement[bool]:
-    """Return the condition of a `where`; raise InvalidFilter naming what does not fit."""
-    return _all_of(where, properties)
+    """Return the condition of a `where`; raise InvalidFilter, which names the invalid part."""
+    return _where(where, properties)
 
 
 def is_text(column: Column) -> bool:
@@ -56,25 +56,25 @@ def find_property(name: str, properties: Properties) -> Column:
     return properties[name]
 
 
-def _all_of(where: Any, properties: Properties) -> ColumnElement[bool]:
+def _where(where: Any, properties: Properties) -> ColumnElement[bool]:
     if not isinstance(where, dict):
         raise InvalidFilter("where must be an object.")
-    return _both([_one(name, value, properties) for name, value in where.items()])
+    return _and([_property_condition(name, value, properties) for name, value in where.items()])
 
 
-def _both(conditions: list[ColumnElement[bool]]) -> ColumnElement[bool]:
-    """Return the condition that all are true; one alone needs no word more."""
+def _and(conditions: list[ColumnElement[bool]]) -> ColumnElement[bool]:
+    """Return the conjunction of the conditions; a single one is returned as it is."""
     return conditions[0] if len(conditions) == 1 else and_(true(), *conditions)
 
 
-def _one(name: str, value: Any, properties: Properties) -> ColumnElement[bool]:
+def _property_condition(name: str, value: Any, properties: Properties) -> ColumnElement[bool]:
     if name in ("and", "or"):
-        clauses = [_all_of(each, properties) for each in as_list(value, name)]
-        return _both(clauses) if name == "and" else or_(false(), *clauses)
+        clauses = [_where(each, properties) for each in as_list(value, name)]
+        return _and(clauses) if name == "and" else or_(false(), *clauses)
     column = find_property(name, properties)
     if not isinstance(value, dict):
         value = {"eq": value}
-    return _both([_apply(name, column, *each) for each in value.items()])
+    return _and([_apply(name, column, *each) for each in value.items()])
 
 
 def _apply(name: str, column: Column, word: str, value: Any) -> ColumnElement[bool]:
@@ -84,50 +84,48 @@ def _apply(name: str, column: Column, word: str, value: Any) -> ColumnElement[bo
     return OPERATORS[word](f"{name}.{word}", column, value)
 
 
-def _equal(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    value = coerce(place, column, value)
+def _equal(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+    value = coerce(path, column, value)
     return column.is_(None) if value is None else column == value
 
 
-def _unequal(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    return column.is_distinct_from(coerce(place, column, value))
+def _unequal(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+    return column.is_distinct_from(coerce(path, column, value))
 
 
 def _compare(relation: Callable[[Any, Any], Any]) -> Operator:
-    def compare(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-        condition: ColumnElement[bool] = relation(
-            text_order(column), _present(place, column, value)
-        )
+    def compare(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+        condition: ColumnElement[bool] = relation(text_order(column), _present(path, column, value))
         return condition
 
     return compare
 
 
-def _between(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    ends = as_list(value, place)
+def _between(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+    ends = as_list(value, path)
     if len(ends) != 2:
-        raise InvalidFilter(f"{place} must be a list of two.")
-    low, high = (_present(place, column, end) for end in ends)
+        raise InvalidFilter(f"{path} must be a list of two.")
+    low, high = (_present(path, column, end) for end in ends)
     ordered = text_order(column)
     return and_(ordered >= low, ordered <= high)
 
 
-def _any_of(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    values = [coerce(place, column, each) for each in as_list(value, place)]
+def _any_of(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+    values = [coerce(path, column, each) for each in as_list(value, path)]
     found = column.in_([each for each in values if each is not None])
     return found | column.is_(None) if None in values else found
 
 
-def _none_of(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    return _any_of(place, column, value).is_not(true())
+def _none_of(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+    return _any_of(path, column, value).is_not(true())
 
 
-def _like(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    return _matches(column, _pattern(place, column, value))
+def _like(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+    return _matches(column, _pattern(path, column, value))
 
 
-def _ilike(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-    pattern = _pattern(place, column, value).encode()
+def _ilike(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+    pattern = _pattern(path, column, value).encode()
     folded = re.sub(rb"[A-Z]+", lambda match: match[0].lower(), pattern).decode()
     return _matches(func.lower(text_order(column)), folded)
 
@@ -139,8 +137,8 @@ def _matches(text: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
 
 
 def _not(like: Operator) -> Operator:
-    def unlike(place: str, column: Column, value: Any) -> ColumnElement[bool]:
-        return like(place, column, value).is_not(true())
+    def unlike(path: str, column: Column, value: Any) -> ColumnElement[bool]:
+        return like(path, column, value).is_not(true())
 
     return unlike
 
@@ -162,37 +160,37 @@ OPERATORS: dict[str, Operator] = {
 }
 
 
-def coerce(place: str, column: Column, value: Any) -> Any:
-    """Return a value as the column's type, or what stands for null there; raise InvalidFilter."""
+def coerce(path: str, column: Column, value: Any) -> Any:
+    """Return a value as the column's type, null as the value stored for it; raise InvalidFilter."""
     if value is None:
         return column.info.get("null")
     kind = column.type.python_type
     if kind not in COERCIONS:
-        raise InvalidFilter(f"{place} cannot be: that property is not for filters.")
+        raise InvalidFilter(f"{path} cannot be: that property is not for filters.")
     try:
         return COERCIONS[kind](value)
     except (ValueError, OverflowError):
-        raise InvalidFilter(f"{place} must be {NAMES[kind]}.") from None
+        raise InvalidFilter(f"{path} must be {TYPE_NAMES[kind]}.") from None
 
 
-def _present(place: str, column: Column, value: Any) -> ColumnElement[Any]:
-    """Return a value as a bound parameter, which SQLAlchemy makes of true and false only so."""
+def _present(path: str, column: Column, value: Any) -> ColumnElement[Any]:
+    """Return a value as a bound parameter; by itself SQLAlchemy renders booleans inline."""
     if value is None:
-        raise InvalidFilter(f"{place} must not be null.")
-    return literal(coerce(place, column, value), column.type)
+        raise InvalidFilter(f"{path} must not be null.")
+    return literal(coerce(path, column, value), column.type)
 
 
-def _pattern(place: str, column: Column, value: Any) -> str:
-    """Return the pattern that a text column is compared with; raise InvalidFilter."""
+def _pattern(path: str, column: Column, value: Any) -> str:
+    """Return the pattern for a text column; raise InvalidFilter."""
     if column.type.python_type is not str or not isinstance(value, str):
-        raise InvalidFilter(f"{place} must compare text with a text.")
-    return complete(value)
+        raise InvalidFilter(f"{path} must compare text with a text.")
+    return complete_pattern(value)
 
 
 def _as_integer(value: Any) -> int:
-    if isinstance(value, str) and WHOLE_NUMBER.fullmatch(value):
+    if isinstance(value, str) and INTEGER.fullmatch(value):
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value not in INTEGERS:
+    if isinstance(value, bool) or not isinstance(value, int) or value not in INT64:
         raise ValueError
     return value
 
@@ -210,7 +208,7 @@ def _as_text(value: Any) -> str:
     return value
 
 
-def _as_flag(value: Any) -> bool:
+def _as_boolean(value: Any) -> bool:
     if isinstance(value, str):
         value = {"true": True, "false": False}.get(value)
     if not isinstance(value, bool):
@@ -218,7 +216,7 @@ def _as_flag(value: Any) -> bool:
     return value
 
 
-def _as_time(value: Any) -> datetime:
+def _as_datetime(value: Any) -> datetime:
     time = datetime.fromisoformat(_as_text(value))
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
@@ -227,10 +225,10 @@ COERCIONS: dict[type, Callable[[Any], Any]] = {
     int: _as_integer,
     float: _as_number,
     str: _as_text,
-    bool: _as_flag,
-    datetime: _as_time,
+    bool: _as_boolean,
+    datetime: _as_datetime,
 }
-NAMES = {
+TYPE_NAMES = {
     int: "a whole number",
     float: "a number",
     str: "a text",

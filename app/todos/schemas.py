@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.rest.fields import Flag, Schema, Text, Timestamp, not_blank
+from app.rest.fields import Boolean, Schema, Text, Timestamp, not_blank
 
 
 class TodoSchema(Schema):
@@ -14,11 +14,11 @@ class TodoSchema(Schema):
     )
     desc = Text(
         10_000,
-        lines=True,
+        multiline=True,
         allow_none=True,
         load_default=None,
         metadata={"examples": ["The fern too"]},
     )
-    isComplete = Flag(attribute="is_complete", load_default=False)  # noqa: N815
+    isComplete = Boolean(attribute="is_complete", load_default=False)  # noqa: N815
     created = Timestamp(dump_only=True)
     ownerId = fields.Integer(attribute="owner_id", dump_only=True)  # noqa: N815

@@ -76,5 +76,5 @@ users = Resource(
     insert_with=create_users,
     update_with=update,
     # Each costs a password hash.
-    largest_create=20,
+    max_create=20,
 )

@@ -59,7 +59,7 @@ class Password(fields.String):
         super().__init__(required=required, load_only=True, metadata=metadata, **kwargs)
         self.is_new = is_new
 
-    def keywords(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Say in JSON Schema what the policy asks of a new one."""
         if not self.is_new:
             return {}

@@ -106,7 +106,7 @@ def steps(app):
 def test_includes_are_three_relations_deep(steps):
     three = steps({"a": {"include": {"b": "c"}}})
 
-    assert [each.place for each in three[0].inner[0].inner] == ["include.a.b.c"]
+    assert [each.path for each in three[0].inner[0].inner] == ["include.a.b.c"]
     with pytest.raises(InvalidFilter, match=r"include\.a\.b\.c\.d: .* at most 3 deep"):
         steps({"a": {"include": {"b": {"c": "d"}}}})
 
