@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 from collections.abc import Mapping
 from difflib import get_close_matches
 from email.utils import parseaddr
@@ -10,13 +11,16 @@ from urllib.parse import urlsplit
 
 from flask import Flask
 from flask.config import Config
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
 ENVIRONMENT_PREFIX = "APP_"
+# Settings that the environment has under a name of their own.
+ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 positive = validate.Range(min=1)
+more_than_zero = validate.Range(min=0, min_inclusive=False)
 # Seconds; a hundred years is as long as anything lives.
 lifetime = validate.Range(min=1, max=100 * 31556926)
 
@@ -66,96 +70,261 @@ class PublicUrl(fields.String):
         return parts._replace(netloc=f"{host}{port}").geturl()
 
 
+def described(text: str) -> dict[str, str]:
+    """Return the metadata of a setting: what docs/configuration.md says about it, in Markdown."""
+    return {"description": text}
+
+
 class TokenMiddlewareSchema(Schema):
-    """Where else an access token may stand; being set at all switches cookies on."""
+    """Entries of TOKEN_MIDDLEWARE."""
 
     cookies = fields.List(
-        fields.String(), load_default=lambda: ["access_token"], validate=validate.Length(min=1)
+        fields.String(),
+        load_default=lambda: ["access_token"],
+        validate=validate.Length(min=1),
+        metadata=described("Cookies that may hold a token; login sets the first one."),
     )
-    headers = fields.List(fields.String(), load_default=list)
-    params = fields.List(fields.String(), load_default=list)
-    currentUserLiteral = fields.String(load_default=None)  # noqa: N815 the interface's name
+    headers = fields.List(
+        fields.String(),
+        load_default=list,
+        metadata=described("Further headers that may hold a token."),
+    )
+    params = fields.List(
+        fields.String(),
+        load_default=list,
+        metadata=described("Further query parameters that may hold a token."),
+    )
+    currentUserLiteral = fields.String(  # noqa: N815 the interface's name
+        load_default=None,
+        metadata=described(
+            "A word, such as `me`, that stands for the caller's id where a path has a user's id."
+        ),
+    )
 
 
 class PasswordHashSchema(Schema):
-    """Argon2id's cost; the defaults are OWASP's second choice for 2026 (19 MiB, two passes)."""
+    """Entries of PASSWORD_HASH; the defaults are OWASP's second choice for Argon2id."""
 
-    time_cost = fields.Integer(strict=True, load_default=2, validate=positive)
-    memory_cost = fields.Integer(strict=True, load_default=19456, validate=positive)
-    parallelism = fields.Integer(strict=True, load_default=1, validate=positive)
+    time_cost = fields.Integer(
+        strict=True, load_default=2, validate=positive, metadata=described("Passes.")
+    )
+    memory_cost = fields.Integer(
+        strict=True, load_default=19456, validate=positive, metadata=described("Memory in KiB.")
+    )
+    parallelism = fields.Integer(
+        strict=True, load_default=1, validate=positive, metadata=described("Lanes.")
+    )
 
 
 class SettingsSchema(Schema):
-    """Every setting of Ostiary, with its type and default."""
+    """Every setting of Ostiary, with its type, default and meaning."""
 
-    # Base path of the REST API.
-    REST_API_ROOT = fields.String(load_default="/api", validate=validate.Regexp(r"(/[\w.~-]+)+$"))
-    # What links in mails start with; never taken from a request.
-    PUBLIC_URL = PublicUrl(load_default="http://127.0.0.1:3000")
-    # Lifetimes in seconds: of a token when login asks for none, at most, and of a reset token.
-    TOKEN_TTL = fields.Integer(strict=True, load_default=1209600, validate=lifetime)
-    TOKEN_MAX_TTL = fields.Integer(strict=True, load_default=31556926, validate=lifetime)
-    RESET_TOKEN_TTL = fields.Integer(strict=True, load_default=900, validate=lifetime)
-    # False refuses tokens in the query string.
-    TOKEN_IN_QUERY = fields.Boolean(load_default=True)
-    # Switches on cookies, the current-user literal and further headers or parameters.
-    TOKEN_MIDDLEWARE = fields.Nested(TokenMiddlewareSchema, load_default=None, allow_none=True)
-    # True: login needs a realm. A delimiter lets "realm:name" carry it, and needs it as well.
-    REALM_REQUIRED = fields.Boolean(load_default=False)
+    REST_API_ROOT = fields.String(
+        load_default="/api",
+        validate=validate.Regexp(r"(/[\w.~-]+)+$"),
+        metadata=described("Base path of the REST API."),
+    )
+    PUBLIC_URL = PublicUrl(
+        load_default="http://127.0.0.1:3000",
+        metadata=described(
+            "The address of the service as its users see it, without a trailing slash. Links in"
+            " mails start with it; it is never taken from a request."
+        ),
+    )
+    TOKEN_TTL = fields.Integer(
+        strict=True,
+        load_default=1209600,
+        validate=lifetime,
+        metadata=described(
+            "Lifetime of an access token in seconds when the login asks for none. At most"
+            " `TOKEN_MAX_TTL`."
+        ),
+    )
+    TOKEN_MAX_TTL = fields.Integer(
+        strict=True,
+        load_default=31556926,
+        validate=lifetime,
+        metadata=described("Longest lifetime in seconds that a login may ask for."),
+    )
+    RESET_TOKEN_TTL = fields.Integer(
+        strict=True,
+        load_default=900,
+        validate=lifetime,
+        metadata=described("Lifetime of a password reset token in seconds."),
+    )
+    TOKEN_IN_QUERY = fields.Boolean(
+        load_default=True,
+        metadata=described("`false` refuses access tokens in the query string."),
+    )
+    TOKEN_MIDDLEWARE = fields.Nested(
+        TokenMiddlewareSchema,
+        load_default=None,
+        allow_none=True,
+        metadata=described(
+            "An object, `{}` included, switches cookies on: login sets one, and requests from"
+            " pages of `PUBLIC_URL` may present it. Its entries are below."
+        ),
+    )
+    REALM_REQUIRED = fields.Boolean(
+        load_default=False, metadata=described("`true`: login needs a realm.")
+    )
     REALM_DELIMITER = fields.String(
-        load_default=None, allow_none=True, validate=validate.Length(min=1)
+        load_default=None,
+        allow_none=True,
+        validate=validate.Length(min=1),
+        metadata=described(
+            "Text between realm and name, such as `:`. A login may then name both as"
+            " `realm:name`, and needs a realm."
+        ),
     )
-    # False: addresses are stored and compared in lower case.
-    EMAIL_CASE_SENSITIVE = fields.Boolean(load_default=False)
-    # Password policy, in characters; the blocklist refuses the commonest passwords.
-    PASSWORD_MIN_LENGTH = fields.Integer(strict=True, load_default=8, validate=positive)
-    PASSWORD_MAX_LENGTH = fields.Integer(strict=True, load_default=256, validate=positive)
-    PASSWORD_BLOCKLIST = fields.Boolean(load_default=True)
+    EMAIL_CASE_SENSITIVE = fields.Boolean(
+        load_default=False,
+        metadata=described("`false`: addresses are stored and compared in lower case."),
+    )
+    PASSWORD_MIN_LENGTH = fields.Integer(
+        strict=True,
+        load_default=8,
+        validate=positive,
+        metadata=described(
+            "Characters that a new password has at least. At most `PASSWORD_MAX_LENGTH`."
+        ),
+    )
+    PASSWORD_MAX_LENGTH = fields.Integer(
+        strict=True,
+        load_default=256,
+        validate=positive,
+        metadata=described("Characters that a new password has at most."),
+    )
+    PASSWORD_BLOCKLIST = fields.Boolean(
+        load_default=True,
+        metadata=described("`true`: the most common passwords are refused as new passwords."),
+    )
     PASSWORD_HASH = fields.Nested(
-        PasswordHashSchema, load_default=lambda: PasswordHashSchema().load({})
+        PasswordHashSchema,
+        load_default=lambda: PasswordHashSchema().load({}),
+        metadata=described("Cost of Argon2id; its entries are below."),
     )
-    # False: only the command line creates users.
-    REGISTRATION_OPEN = fields.Boolean(load_default=True)
-    # A model's name: the rules that replace its own, in the reference's form.
-    ACLS = fields.Dict(keys=fields.String(), load_default=None, allow_none=True)
-    # A name: the settings of that data source. By default what instance/datasources.json has.
-    DATA_SOURCES = fields.Dict(keys=fields.String(), load_default=dict)
-    # What a logged-in caller gets when refused; 401 and 404 suit clients with LoopBack habits.
+    REGISTRATION_OPEN = fields.Boolean(
+        load_default=True,
+        metadata=described("`false`: only admins and the command line create users."),
+    )
+    ACLS = fields.Dict(
+        keys=fields.String(),
+        load_default=None,
+        allow_none=True,
+        metadata=described(
+            "Rules in LoopBack 3's form by the name of a model; they replace the model's own."
+        ),
+    )
+    DATA_SOURCES = fields.Dict(
+        keys=fields.String(),
+        load_default=dict,
+        metadata=described(
+            "Settings of data sources by name. By default the content of"
+            " `instance/datasources.json`, where that file exists."
+        ),
+    )
     ACL_ERROR_STATUS = fields.Integer(
-        strict=True, load_default=403, validate=validate.OneOf([401, 403, 404])
+        strict=True,
+        load_default=403,
+        validate=validate.OneOf([401, 403, 404]),
+        metadata=described(
+            "Status that a logged-in caller gets when refused. 401 and 404 suit clients that"
+            " were written for LoopBack 3."
+        ),
     )
-    # None: mails are written as files to MAIL_FOLDER, which is in instance/.
-    MAIL_URL = fields.String(load_default=None, allow_none=True, validate=_check_mail_url)
-    MAIL_FOLDER = fields.String(load_default="mail")
-    MAIL_FROM = fields.String(load_default="Ostiary <no-reply@localhost>", validate=_check_sender)
-    # How many proxies in front of the service set X-Forwarded-*.
-    TRUSTED_PROXIES = fields.Integer(strict=True, load_default=0, validate=validate.Range(min=0))
-    # Larger request bodies are refused with 413.
-    MAX_BODY_BYTES = fields.Integer(strict=True, load_default=102400, validate=positive)
-    # False: no page at /explorer. The OpenAPI document, which is for tools, stays.
-    EXPLORER_ENABLED = fields.Boolean(load_default=True)
-    # The database; the environment calls it DATABASE_URL. A relative path is in instance/.
+    MAIL_URL = fields.String(
+        load_default=None,
+        allow_none=True,
+        validate=_check_mail_url,
+        metadata=described(
+            "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`."
+            " Without it mails are files in `MAIL_FOLDER`."
+        ),
+    )
+    MAIL_FOLDER = fields.String(
+        load_default="mail",
+        metadata=described("Where mails are written; a relative path is in `instance/`."),
+    )
+    MAIL_FROM = fields.String(
+        load_default="Ostiary <no-reply@localhost>",
+        validate=_check_sender,
+        metadata=described("Sender of all mails."),
+    )
+    TRUSTED_PROXIES = fields.Integer(
+        strict=True,
+        load_default=0,
+        validate=validate.Range(min=0),
+        metadata=described("How many proxies in front of the service set `X-Forwarded-*`."),
+    )
+    MAX_BODY_BYTES = fields.Integer(
+        strict=True,
+        load_default=102400,
+        validate=positive,
+        metadata=described("Bytes of a request body; larger ones are refused with 413."),
+    )
+    EXPLORER_ENABLED = fields.Boolean(
+        load_default=True,
+        metadata=described("`false`: no page at `/explorer`. The OpenAPI document stays."),
+    )
     SQLALCHEMY_DATABASE_URI = fields.String(
-        load_default="sqlite:///ostiary.sqlite", validate=_check_database_url
+        load_default="sqlite:///ostiary.sqlite",
+        validate=_check_database_url,
+        metadata=described(
+            "The database, which the environment calls `DATABASE_URL`. A relative path of"
+            " SQLite is in `instance/`."
+        ),
     )
-    # Passed to SQLAlchemy's create_engine, over our defaults, such as {"pool_size": 10}.
-    SQLALCHEMY_ENGINE_OPTIONS = fields.Dict(keys=fields.String(), load_default=dict)
-    # Seconds that one database statement may take.
+    SQLALCHEMY_ENGINE_OPTIONS = fields.Dict(
+        keys=fields.String(),
+        load_default=dict,
+        metadata=described(
+            'Arguments of SQLAlchemy\'s `create_engine`, such as `{"pool_size": 10}`; they'
+            " override the service's own."
+        ),
+    )
     STATEMENT_TIMEOUT = fields.Float(
-        load_default=5.0, validate=validate.Range(min=0, min_inclusive=False)
+        load_default=5.0,
+        validate=more_than_zero,
+        metadata=described("Seconds that one database statement may take."),
     )
-    # Seconds in which a request must have come whole, and its answer must have been taken. Requests
-    # are small; Apache's mod_reqtimeout gives a head and a body 20 seconds each.
+    # Requests are small; Apache's mod_reqtimeout gives a head and a body 20 seconds each.
     REQUEST_TIMEOUT = fields.Float(
-        load_default=10.0, validate=validate.Range(min=0, min_inclusive=False)
+        load_default=10.0,
+        validate=more_than_zero,
+        metadata=described(
+            "Seconds within which a request must have arrived completely, and within which each"
+            " write of its answer must succeed."
+        ),
     )
-    # Requests that one process answers at once, each with a database connection. Set it in the
-    # environment, which calls it THREADS: gunicorn reads it there too.
-    THREADS = fields.Integer(load_default=8, validate=positive)
-    # Calls of public data sources that one process makes at once. None: half of THREADS.
+    THREADS = fields.Integer(
+        load_default=8,
+        validate=positive,
+        metadata=described(
+            "Requests that one process answers at once, each with a database connection. Set it"
+            " in the environment as `THREADS`, where gunicorn reads it too."
+        ),
+    )
     DATA_SOURCE_CALLS = fields.Integer(
-        strict=True, load_default=None, allow_none=True, validate=positive
+        strict=True,
+        load_default=None,
+        allow_none=True,
+        validate=positive,
+        metadata=described(
+            "Calls of public data sources that one process makes at once. By default half of"
+            " `THREADS`."
+        ),
     )
+
+    @validates_schema
+    def _compare_limits(self, settings: dict[str, Any], **_options: Any) -> None:
+        for name, limit in (
+            ("TOKEN_TTL", "TOKEN_MAX_TTL"),
+            ("PASSWORD_MIN_LENGTH", "PASSWORD_MAX_LENGTH"),
+        ):
+            if settings[name] > settings[limit]:
+                message = f"{settings[name]} is more than {limit}, which is {settings[limit]}"
+                raise ValidationError(message, name)
 
 
 def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
@@ -169,6 +338,7 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
         _read_data_sources(app, given)
         _read_instance_file(app, given)
         _read_environment(given)
+        _warn_of_names_without_prefix(app)
     else:
         given.update(overrides)
     known = SettingsSchema().fields
@@ -180,10 +350,16 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
 
 def _read_instance_file(app: Flask, given: Config) -> None:
     path = os.path.join(app.instance_path, "config.py")
+    if not os.path.exists(path):
+        return
     try:
-        given.from_pyfile(path, silent=True)
+        values = runpy.run_path(path)
     except Exception as error:
         raise ConfigurationError(f"{path} cannot be read: {error!r}") from error
+    for name in values:
+        if name.upper() in SettingsSchema().fields and not name.isupper():
+            raise ConfigurationError(f"{path}: {name} is not a setting; write {name.upper()}")
+    given.update({name: value for name, value in values.items() if name.isupper()})
 
 
 def _read_data_sources(app: Flask, given: Config) -> None:
@@ -198,6 +374,7 @@ def _read_data_sources(app: Flask, given: Config) -> None:
 
 
 def _read_environment(given: Config) -> None:
+    _refuse_lower_case()
     try:
         given.from_prefixed_env(ENVIRONMENT_PREFIX.rstrip("_"))
     except (TypeError, AttributeError) as error:
@@ -211,6 +388,32 @@ def _read_environment(given: Config) -> None:
         if scheme in {"postgres", "postgresql"}:
             scheme = "postgresql+psycopg"
         given["SQLALCHEMY_DATABASE_URI"] = f"{scheme}{separator}{rest}"
+
+
+def _refuse_lower_case() -> None:
+    """Refuse a setting of ours whose name, prefix included, is not in capitals."""
+    known = SettingsSchema().fields
+    for name in os.environ:
+        prefix, _, rest = name.partition("_")
+        setting, *inside = rest.split("__")
+        if f"{prefix}_".upper() != ENVIRONMENT_PREFIX or setting.upper() not in known:
+            continue
+        meant = "__".join([ENVIRONMENT_PREFIX + setting.upper(), *inside])
+        if name != meant:
+            raise ConfigurationError(f"{name} in the environment is not a setting; write {meant}")
+
+
+def _warn_of_names_without_prefix(app: Flask) -> None:
+    """Warn of variables that are named like settings; others may read them, so they are no error.
+
+    The legitimate names without the prefix are those of ENVIRONMENT_NAMES.
+    """
+    for name in os.environ:
+        setting = name.upper()
+        if setting not in SettingsSchema().fields or name in ENVIRONMENT_NAMES.values():
+            continue
+        meant = ENVIRONMENT_NAMES.get(setting, ENVIRONMENT_PREFIX + setting)
+        app.logger.warning("%s in the environment is not read; the setting is %s", name, meant)
 
 
 def _refuse_unknown(app: Flask, given: Config, known: Mapping[str, Any]) -> None:

@@ -134,6 +134,12 @@ def test_the_token_middleware_fills_in_what_is_not_said(create):
         ({"STATEMENT_TIMEOUT": 0}, ["STATEMENT_TIMEOUT"]),
         ({"THREADS": 0}, ["THREADS"]),
         ({"DATA_SOURCE_CALLS": 0}, ["DATA_SOURCE_CALLS"]),
+        ({"TOKEN_TTL": 61, "TOKEN_MAX_TTL": 60}, ["TOKEN_TTL", "61", "TOKEN_MAX_TTL", "60"]),
+        ({"TOKEN_MAX_TTL": 60}, ["TOKEN_TTL cannot be used", "TOKEN_MAX_TTL, which is 60"]),
+        (
+            {"PASSWORD_MIN_LENGTH": 9, "PASSWORD_MAX_LENGTH": 8},
+            ["PASSWORD_MIN_LENGTH", "PASSWORD_MAX_LENGTH, which is 8"],
+        ),
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
 )
@@ -198,6 +204,9 @@ def test_database_url_may_have_the_usual_schemes(monkeypatch, scheme):
         ({"APP_COLOUR__x": "60"}, ["APP_COLOUR is not a setting"]),
         ({"APP_TOKEN_TTL": "60", "APP_TOKEN_TTL__x": "1"}, ["environment"]),
         ({"DATABASE_URL": "oops"}, ["the database cannot be used"]),
+        ({"app_token_ttl": "60"}, ["app_token_ttl in the environment", "write APP_TOKEN_TTL"]),
+        ({"APP_token_ttl": "60"}, ["APP_token_ttl in the environment", "write APP_TOKEN_TTL"]),
+        ({"app_password_hash__time_cost": "2"}, ["write APP_PASSWORD_HASH__time_cost"]),
     ],
     ids=lambda value: " ".join(value),
 )
@@ -209,6 +218,34 @@ def test_what_the_environment_gets_wrong_is_named_as_it_is_there(monkeypatch, va
         create_app()
 
     assert all(word in str(caught.value) for word in words)
+
+
+def test_a_setting_without_its_prefix_is_a_warning_as_it_may_belong_to_another_program(
+    installation,
+):
+    result = installation.run(
+        "-c",
+        "from wsgi import app; print(app.config['MAIL_URL'], app.config['THREADS'])",
+        MAIL_URL="smtp://mail.example.com",
+        mail_from="x@example.com",
+        THREADS="3",
+        HOST="127.0.0.1",
+        PORT="3000",
+        WEB_CONCURRENCY="1",
+    )
+
+    assert result.stdout.strip() == "None 3"
+    assert "MAIL_URL in the environment is not read; the setting is APP_MAIL_URL" in result.stderr
+    assert "mail_from in the environment is not read; the setting is APP_MAIL_FROM" in result.stderr
+    assert result.stderr.count("is not read") == 2
+
+
+def test_a_lower_case_name_in_the_instance_file_is_one_sentence(installation):
+    (installation.folder / "instance/config.py").write_text("token_ttl = 60\n")
+
+    sentence = one_sentence(installation.run("-c", "import wsgi"))
+
+    assert sentence.endswith("config.py: token_ttl is not a setting; write TOKEN_TTL")
 
 
 @pytest.mark.parametrize(
