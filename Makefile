@@ -9,6 +9,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ostiary needs Python 3.11 or newer, and $(PYTHON) is %d.%d: run make PYTHON=<a newer one>" % sys.version_info[:2])'
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: $(BIN)/python setup.cfg requirements.txt
@@ -51,8 +52,11 @@ bench-threads: install ## measure numbers of processes and threads (QUICK=1: a m
 bench-calls: install ## count function calls, statements and round trips of a request
 	$(BIN)/python -m benchmarks.calls
 
+docs: install ## write the tables in docs/ that follow from the code
+	$(BIN)/python -m docs.generate
+
 clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules
 	find app tests -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test lint format bench bench-peers bench-threads bench-calls clean
+.PHONY: help install run test lint format bench bench-peers bench-threads bench-calls docs clean

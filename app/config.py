@@ -106,13 +106,16 @@ class PasswordHashSchema(Schema):
     """Entries of PASSWORD_HASH; the defaults are OWASP's second choice for Argon2id."""
 
     time_cost = fields.Integer(
-        strict=True, load_default=2, validate=positive, metadata=described("Passes.")
+        strict=True,
+        load_default=2,
+        validate=positive,
+        metadata=described("Passes over the memory."),
     )
     memory_cost = fields.Integer(
         strict=True, load_default=19456, validate=positive, metadata=described("Memory in KiB.")
     )
     parallelism = fields.Integer(
-        strict=True, load_default=1, validate=positive, metadata=described("Lanes.")
+        strict=True, load_default=1, validate=positive, metadata=described("Parallel lanes.")
     )
 
 

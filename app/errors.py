@@ -29,7 +29,7 @@ def quote(value: object) -> str:
 
 
 class LoginFailed(exceptions.Unauthorized):
-    """The credentials are wrong, whatever of them is; says no more than that."""
+    """The credentials are wrong; which of them is not said."""
 
     error_code = "LOGIN_FAILED"
     description = "login failed"
@@ -43,7 +43,7 @@ class UsernameOrEmailRequired(exceptions.BadRequest):
 
 
 class RealmRequired(exceptions.BadRequest):
-    """The configuration wants a realm and none was given."""
+    """The settings require a realm and none was given."""
 
     error_code = "REALM_REQUIRED"
     description = "realm is required"
@@ -85,28 +85,28 @@ class EmailRequired(exceptions.BadRequest):
 
 
 class InvalidPassword(exceptions.BadRequest):
-    """The current password that came with a change is wrong."""
+    """The current password is wrong."""
 
     error_code = "INVALID_PASSWORD"
     description = "Invalid current password"
 
 
 class AccessTokenRequired(exceptions.Unauthorized):
-    """Logout got no token, or one that nobody holds."""
+    """Logout got no token, or an unknown one."""
 
     error_code = "ACCESS_TOKEN_REQUIRED"
     description = "accessToken is required to logout"
 
 
 class InvalidToken(exceptions.Unauthorized):
-    """The token has expired, was used up, or came by a way that is switched off."""
+    """The token has expired, was used, or was sent where tokens are not accepted."""
 
     error_code = "INVALID_TOKEN"
     description = "Invalid Access Token"
 
 
 class AuthorizationRequired(exceptions.Unauthorized):
-    """The endpoint needs an access token, or another one."""
+    """The endpoint needs an access token, or one of another kind."""
 
     error_code = "AUTHORIZATION_REQUIRED"
     description = "Authorization Required"
@@ -135,19 +135,19 @@ class MalformedBody(exceptions.BadRequest):
 
 
 class InvalidFilter(exceptions.BadRequest):
-    """A filter asks for what does not exist or cannot be; says what and where."""
+    """A filter is malformed, too large or names what does not exist; the message says where."""
 
     error_code = "INVALID_FILTER"
 
 
 class TooDeep(exceptions.BadRequest):
-    """A body or a filter nests deeper than any that is meant."""
+    """A body or a filter has too many levels."""
 
     error_code = "QUERY_TOO_DEEP"
 
 
 class RemoteError(exceptions.BadGateway):
-    """A data source's remote service failed; says with which status, and nothing it said."""
+    """A data source's remote service failed; `details` has its status, if it answered."""
 
     error_code = "REMOTE_ERROR"
     description = "The remote service failed."
@@ -167,7 +167,7 @@ class RemoteTimeout(exceptions.GatewayTimeout):
 
 
 class TooManyCalls(exceptions.ServiceUnavailable):
-    """As many calls of data sources as may be are under way."""
+    """As many calls of data sources as are allowed are under way."""
 
     error_code = "TOO_MANY_CALLS"
     description = "Too many calls of remote services are under way."
@@ -187,7 +187,7 @@ class DatabaseTimeout(exceptions.ServiceUnavailable):
 
 
 class ValidationError(exceptions.UnprocessableEntity):
-    """Fields of the body are wrong; `messages` says for each field what is, for the first 50."""
+    """Fields of the body are wrong; `details` says for each of them what is, for the first 50."""
 
     error_code = "VALIDATION_ERROR"
     error_name = "ValidationError"

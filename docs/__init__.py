@@ -1,0 +1,1 @@
+"""The documentation, and the module that writes its tables."""

@@ -1,0 +1,80 @@
+"""The limits that are constants in the code, by module, as `docs/security.md` lists them."""
+
+LIMITS = {
+    "server.incoming": {
+        "MAX_LINE": "Bytes of a request line (as Node.js bounds a whole head)",
+        "MAX_HEAD": "Bytes of request line and header fields together",
+        "MAX_CHUNKS": "Chunks of a body",
+        "MAX_SIZE_LINE": "Bytes of the line with a chunk's size",
+    },
+    "server.worker": {"LINGER": "Seconds that a client has to close a connection"},
+    "rest.body": {
+        "MAX_DEPTH": "Levels of a JSON body",
+        "MAX_FIELDS": "Fields of a form",
+    },
+    "rest.parameters": {"MAX_DEPTH": "Levels of a filter"},
+    "rest.filters": {
+        "MAX_LIMIT": "Rows of a list",
+        "MAX_ORDER": "Properties to order by",
+        "MAX_SKIP": "Rows to skip",
+    },
+    "rest.bounds": {
+        "MAX_ITEMS": "List items of a filter",
+        "MAX_CONDITIONS": "Properties and operators of a filter",
+        "MAX_PATTERNS": "Patterns of a filter",
+        "MAX_SEARCHED": "Characters of a filter's patterns behind their first `%`, except where a"
+        " pattern is plain text with `%` before or after it",
+    },
+    "rest.patterns": {"MAX_PATTERN": "Characters of a pattern"},
+    "rest.includes": {
+        "MAX_LEVELS": "Levels of includes",
+        "MAX_INCLUDES": "Includes of a filter",
+    },
+    "rest.pages": {
+        "MAX_OBJECTS": "Included objects of an answer",
+        "MAX_TEXT": "Bytes of text in an answer, and again in its included objects; a character"
+        " beyond ASCII counts 6",
+    },
+    "errors": {
+        "MAX_QUOTED": "Characters of a request that an error repeats",
+        "MAX_PROBLEMS": "Fields that an error names",
+        "RETRY_AFTER": "Seconds in `Retry-After` of a 503",
+    },
+    "users.names": {
+        "LONGEST_EMAIL": "Characters of an email address (RFC 5321, 4.5.3.1.3)",
+        "LONGEST_EMAIL_PART": "Characters before its `@`, and of a label of its domain (RFC 5321,"
+        " 4.5.3.1.1; RFC 1035, 2.3.4)",
+        "LONGEST_USERNAME": "Characters of a username",
+    },
+    "users.service": {
+        "RECENT_SESSION": "Seconds after a login in which a new email needs no password",
+    },
+    "users.schemes": {
+        "LIFETIME": "Seconds between two looks at the methods of stored hashes",
+        "MOST": "Costs of one hash method that a login makes up for",
+    },
+    "mail": {
+        "LONGEST_QUEUE": "Mails that wait in a process",
+        "SERVER_TIMEOUT": "Seconds for one step of a conversation with the mail server",
+        "DRAIN_TIMEOUT": "Seconds for mails at shutdown",
+        "NOTICE_LIFETIME": "Seconds for which a notice of a changed email is tried again",
+    },
+    "engine": {"POOL_OVERFLOW": "Database connections of a process beyond `THREADS`"},
+    "connector.datasource": {
+        "PUBLIC_BYTES": "Bytes of a public data source's response, unless `maxResponseBytes` says"
+        " otherwise",
+        "_KEPT_AUTHS": "OAuth 2 clients of a data source whose tokens are kept",
+    },
+    "connector.transport": {"_LONGEST_URL": "Characters of a URL that is called"},
+    "connector.guard": {"_LONGEST_HOST": "Characters of a host name (RFC 1035, 2.3.4)"},
+    "connector.query": {"_NAMES": "Characters of all names of a query or form"},
+    "connector.response_path": {
+        "MAX_VALUES": "Values of a body that a response path with `*` or `..` searches",
+        "MAX_DEPTH": "Levels of such a body",
+    },
+    "connector.redact": {
+        "MAX_SECRETS": "Secrets that are looked for in a text; with more, all of it is masked",
+        "MAX_CHARACTERS": "Characters of these secrets; with more, all of it is masked",
+    },
+    "connector.failures": {"_WORDS": "Characters of a remote's message that an error repeats"},
+}
