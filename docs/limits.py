@@ -65,7 +65,7 @@ LIMITS = {
         " otherwise",
         "_KEPT_AUTHS": "OAuth 2 clients of a data source whose tokens are kept",
     },
-    "connector.transport": {"_LONGEST_URL": "Characters of a URL that is called"},
+    "connector.url": {"LONGEST_URL": "Characters of a URL that is called"},
     "connector.guard": {"_LONGEST_HOST": "Characters of a host name (RFC 1035, 2.3.4)"},
     "connector.query": {"_NAMES": "Characters of all names of a query or form"},
     "connector.response_path": {
