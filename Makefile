@@ -9,7 +9,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ostiary needs Python 3.11 or newer, and $(PYTHON) is %d.%d: run make PYTHON=<a newer one>" % sys.version_info[:2])'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ostiary needs Python 3.11 or newer, and $(PYTHON) is %d.%d: run make PYTHON=..." % sys.version_info[:2])'
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: $(BIN)/python setup.cfg requirements.txt
@@ -30,14 +30,12 @@ test: .venv/.installed-dev ## run the whole test suite
 	$(BIN)/pytest -n auto --cov --cov-fail-under=95
 
 lint: .venv/.installed-dev ## check style, types and the import rules
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: .venv/.installed-dev ## format the code
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 bench: install ## measure against bare floors; takes some minutes (QUICK=1: a minute or two)
 	$(BIN)/python -m benchmarks.connector

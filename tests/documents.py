@@ -1,8 +1,8 @@
 """The documents and the code in them, as their readers see it."""
 
+import os
 import re
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from tests.installation import ROOT
@@ -22,9 +22,7 @@ def blocks(document: str, language: str, heading: str | None = None) -> list[str
     return [code for name, code in BLOCK.findall(text) if name == language]
 
 
-def run_shell(
-    code: str, folder: Path, environment: Mapping[str, str]
-) -> tuple[list[str], list[str], str]:
+def run_shell(code: str, folder: Path, **variables: str) -> tuple[list[str], list[str], str]:
     """Run shell code in a folder; return what it says curl prints, what curl printed, and stdout.
 
     The code says so by a comment with the status behind each call.
@@ -33,7 +31,7 @@ def run_shell(
     done = subprocess.run(
         ["bash", "-eu", "-c", code],
         cwd=folder,
-        env={**environment, "CURL_HOME": str(folder)},
+        env={**os.environ, **variables, "CURL_HOME": str(folder)},
         capture_output=True,
         text=True,
         timeout=60,

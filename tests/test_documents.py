@@ -1,0 +1,251 @@
+"""The documents keep their word: their examples run as printed, their tables follow the code."""
+
+import json
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from urllib.parse import quote
+
+import pytest
+import requests
+import trustme
+from flask import Flask
+from sqlalchemy import create_engine, inspect, make_url, text
+
+from app.config import configure
+from app.extensions import db
+from docs.generate import fill
+from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
+from tests.documents import DOCUMENTS, blocks, run_shell
+from tests.installation import ROOT, Installation
+from tests.live import serve
+
+GEOCODER = "http://127.0.0.1:8099"
+LOCATION = {"lat": 37.56, "lng": -122.32}
+NGINX = """
+pid {folder}/pid;
+events {{}}
+http {{
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    {block}
+}}
+"""
+
+
+@pytest.fixture
+def database_url(sqlite_url):
+    """One database is enough for what the documents show."""
+    return sqlite_url
+
+
+@pytest.fixture
+def installation(tmp_path, sqlite_template):
+    """An installation with a migrated database, and the commands of its .venv."""
+    installation = Installation(tmp_path)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    shutil.copy(sqlite_template, tmp_path / "instance" / "ostiary.sqlite")
+    return installation
+
+
+def needs(program):
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program}")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_tables_of_a_document_are_those_of_the_code(path):
+    page = path.read_text()
+
+    assert fill(page) == page, "run `make docs`"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_links_of_a_document_lead_to_files_and_headings(path):
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", path.read_text()):
+        file = path.parent / target if target else path
+        headings = re.findall(r"^##+ (.*)$", file.read_text(), re.MULTILINE) if anchor else []
+
+        assert file.exists(), target
+        assert not anchor or anchor in {each.lower().replace(" ", "-") for each in headings}
+
+
+def test_the_calls_of_the_tour_and_of_a_data_source_answer_what_they_say(
+    sqlite_template,
+    tmp_path,
+    server,  # noqa: F811
+):
+    shutil.copy(sqlite_template, tmp_path / "ostiary.sqlite")
+    server.routes["geocode.json"] = lambda handler: handler.reply(
+        {"results": [{"geometry": {"location": LOCATION}}]}
+    )
+    sources = blocks("docs/connector.md", "json", "A first data source")[0]
+    tour = "\n".join(blocks("README.md", "sh", "A tour"))
+    call = blocks("docs/connector.md", "sh", "Endpoints")[0]
+
+    with serve(
+        tmp_path,
+        f"sqlite:///{tmp_path}/ostiary.sqlite",
+        APP_DATA_SOURCES=sources.replace(GEOCODER, server.url),
+    ) as service:
+        said, printed, _ = run_shell(tour.replace("http://127.0.0.1:3000", service.url), tmp_path)
+        login = {"email": "ada@example.com", "password": "an even quieter harbour"}
+        token = requests.post(f"{service.url}/api/users/login", json=login, timeout=10).json()["id"]
+        called = run_shell(call, tmp_path, API=f"{service.url}/api", TOKEN=token)
+
+    assert printed == said
+    assert len(said) >= 10
+    assert called[:2] == (["200"], ["200"])
+    assert json.loads(called[2]) == LOCATION
+
+
+def test_the_command_of_the_readme_makes_an_admin(installation):
+    code = blocks("README.md", "sh", "Commands")[0]
+
+    *_, printed = run_shell(code, installation.folder, **installation.environment())
+
+    assert printed == "Created user 1, root@example.com, with role admin.\n"
+
+
+@pytest.mark.parametrize(
+    ("document", "heading"),
+    [
+        ("README.md", "Settings"),
+        ("docs/configuration.md", None),
+        ("docs/deployment.md", "systemd"),
+    ],
+)
+def test_the_environment_of_a_document_sets_what_it_says(document, heading, tmp_path, monkeypatch):
+    code = blocks(document, "sh", heading)[0]
+    command = ["env", "-i", "bash", "-c", f"set -a\n{code}\nenv -0"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    variables = dict(line.split("=", 1) for line in output.split("\0") if line)
+    app = Flask("app", instance_path=str(tmp_path), instance_relative_config=True)
+    named = re.findall(r"^(?:APP_)?(\w+?)(?:__\w+)?=", code, re.MULTILINE)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    configure(app, None)
+
+    names = [name.replace("DATABASE_URL", "SQLALCHEMY_DATABASE_URI") for name in named]
+    defaults = Flask("app")
+    configure(defaults, {})
+    assert all(app.config[name] != defaults.config[name] for name in names)
+
+
+def test_the_rules_of_the_configuration_are_rules(shared_app):
+    settings = {}
+    exec(blocks("docs/configuration.md", "python")[0], settings)
+
+    client = shared_app(ACLS=settings["ACLS"]).test_client()
+
+    assert client.get("/api/todos").status_code == 401
+
+
+def test_the_filter_of_the_readme_is_a_filter(api, token):
+    filter_ = json.loads(blocks("README.md", "json")[0])
+
+    response = api("GET", f"/todos?filter={quote(json.dumps(filter_))}", token=token)
+
+    assert (response.status_code, response.json) == (200, [])
+
+
+def test_the_error_of_the_document_is_what_clients_get(api, token):
+    response = api("POST", "/todos", {"title": ""}, token=token)
+
+    assert response.json == json.loads(blocks("docs/errors.md", "json")[0])
+
+
+def test_the_copy_of_a_sqlite_database_has_its_tables(installation):
+    code = blocks("docs/deployment.md", "sh", "Backup")[0]
+
+    run_shell(code, installation.folder, **installation.environment())
+
+    copy = installation.folder / "backup.sqlite"
+    engine = create_engine(f"sqlite:///{copy}")
+    assert set(inspect(engine).get_table_names()) == {*db.metadata.tables, "alembic_version"}
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    engine.dispose()
+
+
+@needs("pg_dump")
+def test_the_copy_of_a_postgresql_database_can_be_restored(postgres_url, tmp_path):
+    code = blocks("docs/deployment.md", "sh", "Backup")[1]
+    whole = make_url(postgres_url).set(drivername="postgresql")
+    engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text("CREATE DATABASE restored"))
+    restored = create_engine(make_url(postgres_url).set(database="restored"))
+
+    run_shell(
+        code,
+        tmp_path,
+        DATABASE=whole.render_as_string(hide_password=False),
+        EMPTY_DATABASE=whole.set(database="restored").render_as_string(hide_password=False),
+    )
+
+    assert set(inspect(restored).get_table_names()) == {*db.metadata.tables, "alembic_version"}
+    restored.dispose()
+    with engine.connect() as connection:
+        connection.execute(text("DROP DATABASE restored"))
+    engine.dispose()
+
+
+@needs("nginx")
+def test_nginx_takes_its_configuration(tmp_path):
+    certificate = trustme.CA().issue_cert("ostiary.example.com")
+    certificate.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
+    block = re.sub(r"/etc/ssl/\w+/ostiary\.\w+", f"{tmp_path}/both.pem", nginx_block())
+    block = block.replace("/var/log/nginx", str(tmp_path))
+    (tmp_path / "nginx.conf").write_text(NGINX.format(folder=tmp_path, block=block))
+
+    done = subprocess.run(
+        ["nginx", "-t", "-e", tmp_path / "log", "-c", tmp_path / "nginx.conf"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "warn" not in done.stderr.replace("warning", "")
+
+
+def nginx_block():
+    return blocks("docs/deployment.md", "nginx")[0]
+
+
+@needs("systemd-analyze")
+def test_systemd_takes_the_unit(tmp_path):
+    unit = blocks("docs/deployment.md", "ini", "systemd")[0]
+    unit = unit.replace("/srv/ostiary/.venv/bin/gunicorn", "/bin/true")
+    (tmp_path / "ostiary.service").write_text(unit.replace("User=ostiary", "User=root"))
+
+    done = subprocess.run(
+        ["systemd-analyze", "verify", tmp_path / "ostiary.service"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_make_says_which_python_is_needed(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    old = tmp_path / "python3.9"
+    old.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = (3, 9); $2"\n'
+    )
+    old.chmod(0o755)
+
+    done = subprocess.run(
+        ["make", "run", f"PYTHON={old}"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    sentence, _ = done.stderr.splitlines()
+    assert sentence == f"Ostiary needs Python 3.11 or newer, and {old} is 3.9: run make PYTHON=..."
+    assert not (tmp_path / ".venv").exists()
