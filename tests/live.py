@@ -44,8 +44,10 @@ class Server:
 
 
 @contextmanager
-def serve(folder: Path, database_url: str, **environment: str) -> Iterator[Server]:
-    """Run gunicorn on a migrated database, with its files in `folder`."""
+def serve(
+    folder: Path, database_url: str, root: Path = ROOT, **environment: str
+) -> Iterator[Server]:
+    """Run gunicorn on a migrated database, with its files in `folder` and the code of `root`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -63,7 +65,7 @@ def serve(folder: Path, database_url: str, **environment: str) -> Iterator[Serve
     command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
     with log.open("w") as output:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+            command, cwd=root, env=environment, stdout=output, stderr=subprocess.STDOUT
         )
     server = Server(url, process, log)
     try:

@@ -1,11 +1,13 @@
 """How Alembic reaches the app's database and models."""
 
+from typing import Any, Literal
+
 import click
 from alembic import context
 from flask import current_app
 from sqlalchemy import Connection
 
-from app.extensions import db
+from app.extensions import UtcDateTime, db
 
 
 def run() -> None:
@@ -16,6 +18,7 @@ def run() -> None:
         context.configure(
             connection=connection,
             target_metadata=db.metadata,
+            render_item=_render_type,
             on_version_apply=lambda step, **_: applied.append(step.up_revision_id),
             **current_app.extensions["migrate"].configure_args,
         )
@@ -23,6 +26,11 @@ def run() -> None:
             context.run_migrations()
     if applied:
         click.echo(f"Migrated the database to {applied[-1]}.")
+
+
+def _render_type(_kind: str, item: Any, _context: Any) -> str | Literal[False]:
+    """Write our type as the one that it is stored as: migrations do not depend on the service."""
+    return "sa.DateTime(timezone=True)" if isinstance(item, UtcDateTime) else False
 
 
 def _lift_time_out(connection: Connection) -> None:
