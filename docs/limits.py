@@ -8,7 +8,7 @@ LIMITS = {
         "MAX_SIZE_LINE": "Bytes of the line with a chunk's size",
     },
     "server.worker": {"LINGER": "Seconds that a client has to close a connection"},
-    "rest.body": {
+    "rest.bodies": {
         "MAX_DEPTH": "Levels of a JSON body",
         "MAX_FIELDS": "Fields of a form",
     },
@@ -46,19 +46,21 @@ LIMITS = {
         " 4.5.3.1.1; RFC 1035, 2.3.4)",
         "LONGEST_USERNAME": "Characters of a username",
     },
-    "users.service": {
+    "users.login": {
         "RECENT_SESSION": "Seconds after a login in which a new email needs no password",
     },
     "users.schemes": {
         "LIFETIME": "Seconds between two looks at the methods of stored hashes",
         "MOST": "Costs of one hash method that a login makes up for",
     },
-    "mail": {
-        "LONGEST_QUEUE": "Mails that wait in a process",
-        "SERVER_TIMEOUT": "Seconds for one step of a conversation with the mail server",
-        "DRAIN_TIMEOUT": "Seconds for mails at shutdown",
-        "NOTICE_LIFETIME": "Seconds for which a notice of a changed email is tried again",
+    "users.tokens": {"PURGE_BATCH": "Expired tokens that one statement deletes"},
+    "mail.queue": {
+        "MAX_QUEUED": "Mails that wait in a process",
+        "MAX_BACKOFF": "Seconds between two attempts to deliver a mail",
+        "DRAIN_TIMEOUT": "Seconds for waiting mails when a process ends",
     },
+    "mail.delivery": {"SERVER_TIMEOUT": "Seconds for one step with the mail server"},
+    "mail.subscribers": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "engine": {"POOL_OVERFLOW": "Database connections of a process beyond `THREADS`"},
     "connector.datasource": {
         "PUBLIC_BYTES": "Bytes of a public data source's response, unless `maxResponseBytes` says"
