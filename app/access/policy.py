@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask, current_app
 from marshmallow import ValidationError
-from sqlalchemy import Column, ColumnElement
+from sqlalchemy import Column, ColumnElement, false
 from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
@@ -25,8 +25,11 @@ class Grant:
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
         """Return the conditions that keep a query to the rows that are covered."""
-        if owner is None or self.verdict.own == self.verdict.others:
+        if self.verdict.own == self.verdict.others:
             return []
+        if owner is None:
+            # Rows without an owner are nobody's own.
+            return [] if self.verdict.others else [false()]
         return [owner == self.user_id if self.verdict.own else owner != self.user_id]
 
     @property
