@@ -71,7 +71,11 @@ def test_the_links_of_a_document_lead_to_files_and_headings(path):
         headings = re.findall(r"^##+ (.*)$", file.read_text(), re.MULTILINE) if anchor else []
 
         assert file.exists(), target
-        assert not anchor or anchor in {each.lower().replace(" ", "-") for each in headings}
+        assert not anchor or anchor in {anchor_of(each) for each in headings}
+
+
+def anchor_of(heading):
+    return heading.lower().replace("`", "").replace(" ", "-")
 
 
 def test_the_calls_of_the_tour_and_of_a_data_source_answer_what_they_say(
