@@ -67,12 +67,20 @@ LIMITS = {
         " otherwise",
         "_KEPT_AUTHS": "OAuth 2 clients of a data source whose tokens are kept",
     },
-    "connector.url": {"LONGEST_URL": "Characters of a URL that is called"},
+    "connector.url": {
+        "LONGEST_URL": "Characters of a URL that is called",
+        "_LONGEST_AUTHORITY": "Characters of its host and port",
+    },
+    "connector.transport": {
+        "_OVERHEAD": "Bytes of headers and framing that a response may have beyond twice"
+        " `maxResponseBytes`",
+    },
     "connector.guard": {"_LONGEST_HOST": "Characters of a host name (RFC 1035, 2.3.4)"},
     "connector.query": {"_NAMES": "Characters of all names of a query or form"},
     "connector.response_path": {
         "MAX_VALUES": "Values of a body that a response path with `*` or `..` searches",
         "MAX_DEPTH": "Levels of such a body",
+        "_LARGEST_MATCHES": "Values and characters that a response path with `..` matches",
     },
     "connector.redact": {
         "MAX_SECRETS": "Secrets that are looked for in a text; with more, all of it is masked",
