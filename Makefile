@@ -55,6 +55,6 @@ docs: install ## write the tables in docs/ that follow from the code
 
 clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules
-	find app tests -name __pycache__ -type d -exec rm -rf {} +
+	find app docs tests -name __pycache__ -type d -exec rm -rf {} +
 
 .PHONY: help install run test lint format bench bench-peers bench-threads bench-calls docs clean
