@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from flask import Flask
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import BigInteger, CursorResult, DateTime, Dialect, Integer, MetaData
+from sqlalchemy import BigInteger, Connection, CursorResult, DateTime, Dialect, Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.dml import Delete, Update
 from sqlalchemy.types import TypeDecorator
@@ -60,10 +60,10 @@ def transaction() -> Iterator[None]:
     if session.info.get("in_transaction"):
         yield
         return
-    connection = session.connection()
+    opened = session.connection()
     # SQLite lets nobody who has read go on to write while another one writes: lock at the start.
-    is_sqlite = connection.dialect.name == "sqlite"
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
+    is_sqlite = opened.dialect.name == "sqlite"
+    opened.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
     session.info["in_transaction"] = True
     try:
         yield
@@ -73,6 +73,19 @@ def transaction() -> Iterator[None]:
         raise
     finally:
         session.info["in_transaction"] = False
+
+
+@contextmanager
+def connection() -> Iterator[Connection]:
+    """Return a connection for Core statements, which cost less than those of a session.
+
+    It is the session's, if that has one: it may be in a transaction. Otherwise a pooled one.
+    """
+    if db.session.registry.has():
+        yield db.session.connection()
+    else:
+        with db.engine.connect() as pooled:
+            yield pooled
 
 
 def affected_rows(statement: Update | Delete) -> int:

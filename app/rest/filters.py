@@ -38,11 +38,8 @@ class Filter:
     raw: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, raw: Mapping[str, Any] | None, properties: Properties, key: Column) -> Self:
-        """Parse a filter for a model with these properties; raise InvalidFilter.
-
-        `key` is the last column to order by, so that the order is total.
-        """
+    def parse(cls, raw: Mapping[str, Any] | None, properties: Properties) -> Self:
+        """Parse a filter for a model with these properties; raise InvalidFilter."""
         raw = raw or {}
         check_size(raw)
         if unknown := raw.keys() - KEYS:
@@ -52,7 +49,7 @@ class Filter:
         where = raw.get("where")
         return cls(
             conditions=[translate(where, properties)] if where else [],
-            order=[*_order(raw.get("order"), properties), key.asc()],
+            order=_order(raw.get("order"), properties),
             limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
             skip=_integer("skip", raw.get("skip", raw.get("offset"))),
             fields=_fields(raw.get("fields"), properties),

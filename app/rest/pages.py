@@ -14,6 +14,8 @@ from .filters import Filter
 MAX_OBJECTS = 10_000
 # Bytes of JSON text in the rows of a page; the same again in its included rows.
 MAX_TEXT = 2_000_000
+# Rows that are fetched at a time.
+PARTITION = 100
 
 
 class Page(NamedTuple):
@@ -23,7 +25,7 @@ class Page(NamedTuple):
     more: bool
 
 
-def read_page(result: Result[Any], filter_: Filter) -> Page:
+def read_page(result: Result[Any], filter_: Filter, text_columns: Sequence[int]) -> Page:
     """Read the rows of a page; the query must select one row more than its limit.
 
     If the client set no limit, the page ends at MAX_TEXT bytes. If it set one, a page that exceeds
@@ -32,12 +34,13 @@ def read_page(result: Result[Any], filter_: Filter) -> Page:
     rows: list[Any] = []
     text = 0
     with result:
-        for row in result:
-            text += text_size(row)
-            if len(rows) == filter_.limit or (rows and text > MAX_TEXT):
-                _check_whole(rows, filter_)
-                return Page(rows, more=True)
-            rows.append(row)
+        for part in result.partitions(PARTITION):
+            for row in part:
+                text += text_size([row[column] for column in text_columns])
+                if len(rows) == filter_.limit or (rows and text > MAX_TEXT):
+                    _check_whole(rows, filter_)
+                    return Page(rows, more=True)
+                rows.append(row)
     return Page(rows, more=False)
 
 
@@ -51,9 +54,11 @@ def _check_whole(rows: Sequence[Any], filter_: Filter) -> None:
 
 def text_size(row: Sequence[Any]) -> int:
     """Return the bytes of a row's text in JSON, which escapes everything but ASCII."""
-    return sum(
-        len(value) if value.isascii() else 6 * len(value) for value in row if isinstance(value, str)
-    )
+    size = 0
+    for value in row:
+        if isinstance(value, str):
+            size += len(value) if value.isascii() else 6 * len(value)
+    return size
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import (
     Column,
     ColumnElement,
+    Integer,
     Select,
     bindparam,
     delete,
@@ -19,14 +20,17 @@ from sqlalchemy import (
     update,
 )
 
-from app.extensions import db, transaction
+from app.extensions import connection, db, transaction
 from app.statements import PreparedStatement
 
 from .filters import Filter
 from .pages import Page, read_page
+from .where import is_text
 
 Conditions = Iterable[ColumnElement[bool]]
 Values = dict[str, Any]
+# Made once; a number would become a parameter of each query.
+LIMIT = bindparam("limit_", type_=Integer)
 
 
 class Repository:
@@ -42,19 +46,26 @@ class Repository:
         self.owner = owner
         self._table_columns: Mapping[str, Column[Any]] = inspect(model).columns
         self.key = self._table_columns["id"]
+        self._text_columns = [place for place, each in enumerate(self.columns) if is_text(each)]
+        self._by_id = self.key.asc()
         self._all_rows: Select[Any] = select(*self.columns)
         # One statement for each combination of columns that have values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
-        base_query = (
-            self._all_rows if filter_.fields is None else select(*self.columns_for(filter_))
-        )
-        statement = base_query.where(*conditions, *filter_.conditions)
-        page = statement.order_by(*filter_.order).limit(filter_.limit + 1)
-        result = db.session.execute(page.offset(filter_.skip) if filter_.skip else page)
-        return read_page(result, filter_)
+        query = self._all_rows if filter_.fields is None else select(*self.columns_for(filter_))
+        query = query.where(*conditions, *filter_.conditions)
+        page = query.order_by(*self.order(filter_)).limit(LIMIT)
+        with connection() as database:
+            result = database.execute(
+                page.offset(filter_.skip) if filter_.skip else page, {"limit_": filter_.limit + 1}
+            )
+            return read_page(result, filter_, self._text_columns)
+
+    def order(self, filter_: Filter) -> list[ColumnElement[Any]]:
+        """Return what a filter orders by, and then the id, so that pages do not overlap."""
+        return [*filter_.order, self._by_id]
 
     def columns_for(self, filter_: Filter) -> list[ColumnElement[Any]]:
         """Return the columns to select; text properties that the filter leaves out are NULL."""
@@ -66,7 +77,8 @@ class Repository:
     def get(self, row_id: int, conditions: Conditions) -> Any:
         """Return one row within these conditions, or None."""
         statement = self._all_rows.where(self.key == row_id, *conditions)
-        return db.session.execute(statement).first()
+        with connection() as database:
+            return database.execute(statement).first()
 
     def get_own(self, row_id: int, owner_id: int | None) -> Any:
         """Return one row of this owner, or None."""
@@ -75,7 +87,8 @@ class Repository:
     def count(self, conditions: Conditions) -> int:
         """Return how many rows fulfil the conditions."""
         statement = select(func.count()).select_from(self.key.table).where(*conditions)
-        return db.session.scalar(statement) or 0
+        with connection() as database:
+            return database.scalar(statement) or 0
 
     def insert(self, items: Sequence[Values]) -> Sequence[Any]:
         """Store new rows, all or none; return them in the same order."""
@@ -88,21 +101,24 @@ class Repository:
             return db.session.execute(statement, items).all() if items else []
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
-        """Change base_query row that fulfils the conditions; return them as they now are."""
+        """Change every row that fulfils the conditions; return them as they now are."""
         changes = {self._table_columns[name]: value for name, value in values.items()}
         statement = update(self.key.table).where(*conditions).values(changes)
-        return db.session.execute(statement.returning(*self.columns)).all()
+        with connection() as database:
+            return database.execute(statement.returning(*self.columns)).all()
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
-        """Change base_query row that fulfils the conditions; return how many those were."""
+        """Change every row that fulfils the conditions; return how many those were."""
         changes = {self._table_columns[name]: value for name, value in values.items()}
-        result: Any = db.session.execute(update(self.key.table).where(*conditions).values(changes))
-        return int(result.rowcount)
+        statement = update(self.key.table).where(*conditions).values(changes)
+        with connection() as database:
+            return database.execute(statement).rowcount
 
     def delete(self, conditions: Conditions) -> int:
         """Delete the rows that fulfil the conditions; return how many those were."""
         statement = delete(self.key.table).where(*conditions).returning(self.key)
-        return len(db.session.scalars(statement).all())
+        with connection() as database:
+            return len(database.scalars(statement).all())
 
     def from_entities(self, entities: Iterable[Any]) -> list[Any]:
         """Return entities as the row tuples that the other methods return."""

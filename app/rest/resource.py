@@ -142,7 +142,7 @@ class Resource:
 
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for this resource; raise InvalidFilter."""
-        return Filter.parse(raw, self.properties, self.rows.key)
+        return Filter.parse(raw, self.properties)
 
     def authorize_id(self, grant: Grant, text: str) -> int:
         """Return the id in a path; raise ModelNotFound for text that is not an id.

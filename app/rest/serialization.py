@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import func, select
 
 from app.access.policy import authorize
-from app.extensions import db
+from app.extensions import connection
 
 from .filters import Filter
 from .includes import Include, parse_includes
@@ -107,7 +107,11 @@ def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list
     target, filter_ = include.target, include.filter_
     parent = target.rows.column(include.relation.foreign_key)
     scope = authorize(target.name, "find").scope(target.rows.owner)
-    rank = func.row_number().over(partition_by=parent, order_by=filter_.order).label("rank_")
+    rank = (
+        func.row_number()
+        .over(partition_by=parent, order_by=target.rows.order(filter_))
+        .label("rank_")
+    )
     numbered = (
         select(target.rows.key.label("id_"), parent.label("parent_"), rank)
         .where(parent.in_(ids), *scope, *filter_.conditions)
@@ -121,7 +125,8 @@ def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list
         .order_by(numbered.c.rank_)
         .limit(budget.objects + 1)
     )
-    rows = budget.read(include.path, db.session.execute(statement))
+    with connection() as database:
+        rows = budget.read(include.path, database.execute(statement))
     grouped = defaultdict(list)
     objects = _serialize(target, rows, filter_, include.inner, budget)
     for row, each in zip(rows, objects, strict=True):
@@ -139,6 +144,7 @@ def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object
         .where(chosen, *scope, *filter_.conditions)
         .limit(budget.objects + 1)
     )
-    rows = budget.read(include.path, db.session.execute(statement))
+    with connection() as database:
+        rows = budget.read(include.path, database.execute(statement))
     objects = zip(rows, _serialize(target, rows, filter_, include.inner, budget), strict=True)
     return {row.id: each for row, each in objects}
