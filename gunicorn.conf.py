@@ -1,4 +1,4 @@
-"""How gunicorn serves Ostiary: threads, a graceful stop, and logs without query strings."""
+"""gunicorn's settings: worker, threads, time-outs, and logs without query strings."""
 
 import os
 
@@ -9,18 +9,18 @@ worker_class = "app.server.worker.Worker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = int(os.environ.get("THREADS") or SettingsSchema().fields["THREADS"].load_default)
 
-# Loaded once before the fork: a wrong setting stops the start instead of every worker.
+# Loaded once before the fork, so that an invalid setting stops the start.
 preload_app = True
-# Seconds that requests in flight get to finish after SIGTERM.
+# Seconds for requests in progress to finish after SIGTERM.
 graceful_timeout = 30
 # The default control socket is one path for all instances of a user.
 control_socket_disable = True
 
-# The worker bounds the request line, which gunicorn would at 8 kB; header fields and their bytes.
+# The worker limits the request line itself, because gunicorn's maximum is 8 KiB.
 limit_request_line = 0
 limit_request_fields = 100
 limit_request_field_size = 8190
-# Only TRUSTED_PROXIES says whose X-Forwarded-* count; no header sets the prefix or the scheme.
+# X-Forwarded-* headers are handled by ProxyFix (TRUSTED_PROXIES), not by gunicorn.
 forwarder_headers = ""
 secure_scheme_headers = {}
 

@@ -1,4 +1,4 @@
-"""How the database is reached: the pool, time-outs, and a SQLite file that only its owner reads."""
+"""The engine: connection pool, time-outs, and the permissions of the SQLite file."""
 
 import math
 import os
@@ -15,9 +15,8 @@ from flask import has_request_context
 from sqlalchemy import URL, Connection, Engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 
-# What a dead PostgreSQL host is noticed by, see "libpq: Parameter Key Words": seconds to connect;
-# seconds of silence before it is probed, between two probes, and how many may be lost; and
-# milliseconds for which what was sent may stay without an acknowledgement.
+# Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
+# seconds, except `tcp_user_timeout` in milliseconds.
 POSTGRES_DEFAULTS = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -26,18 +25,18 @@ POSTGRES_DEFAULTS = {
     "tcp_user_timeout": 10_000,
 }
 ALWAYS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
-# Connections beside those of the threads, for work that no request waits for.
+# Connections in addition to one for each thread, for background work.
 POOL_OVERFLOW = 2
-# SQLite's instructions between two looks at the clock; a thousand rows of a list are about 10,000.
+# SQLite instructions between two checks of the time-out; listing 1000 rows takes about 10,000.
 STEPS_BETWEEN_CHECKS = 10_000
 OTHERS_MAY = stat.S_IRWXG | stat.S_IRWXO
 
 
 def engine_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `create_engine`: our defaults, and what the settings say over them.
+    """Return the arguments of `create_engine`: the defaults, overridden by the settings.
 
-    Whatever the settings say, a statement commits by itself unless it is in a `transaction()`, and
-    errors and logs never repeat its values.
+    Autocommit and hidden parameters cannot be overridden: statements commit by themselves unless
+    they are in a `transaction()`, and errors and logs never contain their values.
     """
     given = config["SQLALCHEMY_ENGINE_OPTIONS"]
     url = make_url(config["SQLALCHEMY_DATABASE_URI"])
@@ -49,7 +48,7 @@ def engine_options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pool_options(url: URL, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give every thread a connection; a database in memory has one for all of them."""
+    """Return the pool's size: a connection for each thread; SQLite in memory has only one."""
     if "poolclass" in config["SQLALCHEMY_ENGINE_OPTIONS"] or _is_in_memory(url):
         return {}
     return {
@@ -64,15 +63,15 @@ def _is_in_memory(url: URL) -> bool:
 
 
 def _is_file(url: URL) -> bool:
-    """Tell whether the database is a file that is named by its path alone."""
+    """Tell whether the database is a SQLite file given by a path, not by a `file:` URI."""
     is_sqlite = url.get_backend_name() == "sqlite"
     return is_sqlite and not _is_in_memory(url) and not str(url.database).startswith("file:")
 
 
 def _postgres_arguments(url: URL, statement_timeout: float) -> dict[str, Any]:
-    """Return psycopg's arguments, without those that the URL has; its `options` come last and win.
+    """Return the arguments of psycopg that are not in the URL; the URL's `options` take precedence.
 
-    The lock time-out is of use where the statement time-out is switched off, as in migrations.
+    The lock time-out matters where the statement time-out is disabled, as in migrations.
     """
     milliseconds = max(1, round(statement_timeout * 1000))
     ours = f"-c statement_timeout={milliseconds} -c lock_timeout={milliseconds}"
@@ -83,7 +82,7 @@ def _postgres_arguments(url: URL, statement_timeout: float) -> dict[str, Any]:
 
 
 def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> None:
-    """Make connections safe to use: pragmas and time-outs of SQLite, and no dead ones."""
+    """Register event listeners: SQLite's pragmas and time-outs, PostgreSQL's dead connections."""
     if _is_file(engine.url):
         _protect_file(str(engine.url.database), logger)
     if engine.dialect.name == "sqlite":
@@ -94,7 +93,7 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    """Readers beside one writer, enforced foreign keys, and waiting instead of failing."""
+    """Set the pragmas: WAL, foreign keys, and waiting for locks."""
     for pragma in (
         "busy_timeout=10000",
         "journal_mode=WAL",
@@ -105,9 +104,9 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _limit_statements(engine: Engine, seconds: float) -> None:
-    """Interrupt each statement of a request that takes SQLite longer.
+    """Interrupt statements of requests after this time on SQLite.
 
-    Migrations and commands, which no client waits for, may take as long as they need.
+    Migrations and commands have no limit.
     """
 
     @event.listens_for(engine, "connect")
@@ -131,10 +130,10 @@ def _limit_statements(engine: Engine, seconds: float) -> None:
 
 
 def _protect_file(path: str, logger: Logger) -> None:
-    """Create the file for its owner alone; SQLite gives the files beside it the same mode.
+    """Create the file with access for its owner only; SQLite copies the mode to its journal files.
 
-    The mode of a file that exists is its owner's choice. One that cannot be made is for SQLite to
-    report.
+    Warns about an existing file with wider permissions. If the file cannot be created, SQLite
+    reports the error.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -145,9 +144,9 @@ def _protect_file(path: str, logger: Logger) -> None:
 
 
 def _refuse_ended(connection: Any, _record: Any, _proxy: Any) -> None:
-    """Ask the pool for new connections when this one has ended, without a round trip.
+    """Invalidate the pool if the server has closed this connection, without a round trip.
 
-    An idle connection has nothing to read, unless the server has closed it or says why it will.
+    An idle connection is readable only if the server has closed it or is about to.
     """
     if connection.closed:
         raise InvalidatePoolError

@@ -1,4 +1,4 @@
-"""The database: session, base class, column types, time."""
+"""The database: session, model base class, transactions and column types."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from app.engine import engine_options, prepare_engine
 
 
 class Base(DeclarativeBase):
-    """Names constraints alike on every database, so that migrations can refer to them."""
+    """The base class of models; names constraints alike on every database, for migrations."""
 
     metadata = MetaData(
         naming_convention={
@@ -30,7 +30,7 @@ class Base(DeclarativeBase):
     )
 
 
-# Rows stay readable after a commit: what was written is known, and asking again costs a query.
+# Objects stay loaded after a commit, which saves a query.
 db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
 migrate = Migrate(directory=str(Path(__file__).with_name("migrations")), render_as_batch=True)
 
@@ -39,29 +39,28 @@ if TYPE_CHECKING:
 else:
     Model = db.Model
 
-# Wide enough for PostgreSQL for ever; SQLite numbers rows by itself only in an INTEGER.
+# The type of row ids: 64 bits; SQLite generates ids only for INTEGER columns.
 RowId = BigInteger().with_variant(Integer, "sqlite")
 
 
 def now() -> datetime:
-    """Return the time in UTC, to the millisecond, which is what clients see."""
+    """Return the current time in UTC, truncated to milliseconds as in JSON."""
     time = datetime.now(UTC)
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
 @contextmanager
 def transaction() -> Iterator[None]:
-    """Run the statements of a block as one transaction: all of them take effect, or none.
+    """Run the statements of a block in one transaction; roll back if it raises.
 
-    The only way to open one: every other statement commits by itself. A block inside another one
-    is part of the outer transaction.
+    Outside of it, every statement commits by itself. A nested block joins the outer transaction.
     """
     session = db.session()
     if session.info.get("in_transaction"):
         yield
         return
     opened = session.connection()
-    # SQLite lets nobody who has read go on to write while another one writes: lock at the start.
+    # On SQLite a transaction that starts with a read fails to write if another one wrote since.
     is_sqlite = opened.dialect.name == "sqlite"
     opened.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
     session.info["in_transaction"] = True
@@ -89,27 +88,27 @@ def connection() -> Iterator[Connection]:
 
 
 def affected_rows(statement: Update | Delete) -> int:
-    """Execute an UPDATE or DELETE and return how many rows it touched."""
+    """Execute an UPDATE or DELETE; return the number of affected rows."""
     return cast("CursorResult[Any]", db.session.execute(statement)).rowcount
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware point in time: stored in UTC, and aware again when read, on every database."""
+    """An aware datetime, stored in UTC and returned in UTC, on every database."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
     python_type = datetime
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Turn an aware datetime into UTC; a naive one is a mistake and raises ValueError."""
+        """Convert an aware datetime to UTC; raise ValueError for a naive one."""
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError("a naive datetime does not say which time it is")
+            raise ValueError("a naive datetime has no time zone")
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Give back UTC; SQLite forgets the zone, so a naive value is UTC."""
+        """Return the value in UTC; SQLite returns naive values, which are UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

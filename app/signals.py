@@ -1,4 +1,4 @@
-"""The events that the service emits; a leaf, so that sender and listener need not meet."""
+"""The signals of the service, so that sender and receiver need not import each other."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ email_changed = signal("emailChanged")
 
 
 def emit(event: NamedSignal, **payload: Any) -> None:
-    """Send an event of the current app to every receiver; one that raises is logged.
+    """Send a signal of the current app to every receiver; log the error of one that raises.
 
-    The log names the receiver and the kind of error only: its text may repeat the payload.
+    Only the receiver and the type of the error are logged: its text may contain the payload.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     for receiver in event.receivers_for(app):

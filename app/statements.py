@@ -1,4 +1,4 @@
-"""Statements that are compiled once and given to the driver as they are."""
+"""Prepared statements: compiled once, and executed by the driver directly."""
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,10 @@ Convert = Callable[[Any], Any]
 
 
 class Compiled(NamedTuple):
-    """A statement as one database takes it, and how its values and columns are converted."""
+    """A statement compiled for one database, with the conversions of its values and columns."""
 
     sql: str
-    # The names of the parameters in their order, for a driver that takes them by position.
+    # The names of the parameters in order, if the driver takes positional ones.
     positions: Sequence[str] | None
     bind: Mapping[str, Convert]
     row: type[Any]
@@ -27,9 +27,9 @@ class Compiled(NamedTuple):
 
 
 class PreparedStatement:
-    """A statement that runs with every request, at a third of the cost of `session.execute`.
+    """A statement that most requests run, at a third of the cost of `session.execute`.
 
-    It is part of the transaction that is open, if one is; else it commits by itself.
+    It takes part in an open transaction; without one it commits by itself.
     """
 
     def __init__(self, statement: Select[Any] | ReturningInsert[Any]) -> None:
@@ -43,7 +43,7 @@ class PreparedStatement:
         if compiled is None:
             compiled = self._compiled[engine.name] = _compile(self._statement, engine.dialect)
         if db.session.registry.has():
-            # It may be within a transaction.
+            # The session may have an open transaction.
             connection = db.session.connection()
             record = _fetch(connection.connection, compiled, values, engine.dialect)
         else:
@@ -56,7 +56,7 @@ class PreparedStatement:
 
 
 def _compile(statement: Any, dialect: Dialect) -> Compiled:
-    """Let SQLAlchemy write the statement, and collect the conversions of its types."""
+    """Compile the statement, and collect the processors of its types."""
     compiled: SQLCompiler = statement.compile(dialect=dialect)
     columns = statement.exported_columns
     binders = {
@@ -79,7 +79,7 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
 def _fetch(
     pooled: PoolProxiedConnection, compiled: Compiled, values: Mapping[str, Any], dialect: Dialect
 ) -> Any:
-    """Return the first row as the driver gives it; raise the errors that SQLAlchemy would."""
+    """Return the driver's first row; raise SQLAlchemy's errors for those of the driver."""
     bound: Any = {
         **values,
         **{name: convert(values[name]) for name, convert in compiled.bind.items()},

@@ -1,1 +1,1 @@
-"""The explorer: a page to browse the API and try it."""
+"""The API explorer: a page to browse and try the API."""

@@ -1,4 +1,4 @@
-"""The explorer's page, its own files, and those of Swagger UI that it needs."""
+"""The page of the API explorer, its static files, and Swagger UI's assets."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ import flask_swagger_ui
 from flask import Blueprint, Flask, abort, make_response, render_template, send_from_directory
 from flask.typing import ResponseReturnValue
 
-# Where the package keeps Swagger UI as it is built; its own page has inline scripts.
+# The assets of Swagger UI in the package; the package's own page has inline scripts.
 SWAGGER_UI = Path(flask_swagger_ui.__file__).with_name("dist")
 FILES = {"swagger-ui-bundle.js", "swagger-ui.css"}
 
-# Nothing from elsewhere, nothing inline; Swagger UI needs no more than its icons as data: URLs.
-# Forms are sent by script alone, so that no password can end up in an address.
+# No external or inline resources, except Swagger UI's icons as data: URLs. Forms are submitted by
+# scripts only, so that no password gets into a URL.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -21,7 +21,7 @@ bp = Blueprint("explorer", __name__, template_folder="templates", static_folder=
 
 
 def init_app(app: Flask) -> None:
-    """Serve the explorer, unless it is switched off; the OpenAPI document stays either way."""
+    """Serve the explorer if it is enabled; the OpenAPI document is served in any case."""
     if app.config["EXPLORER_ENABLED"]:
         app.register_blueprint(bp, url_prefix="/explorer")
 

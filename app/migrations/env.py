@@ -1,4 +1,4 @@
-"""How Alembic reaches the app's database and models."""
+"""The Alembic environment."""
 
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from app.extensions import UtcDateTime, db
 
 
 def run() -> None:
-    """Run the migrations, and say where the database stands afterwards."""
+    """Run the migrations, and print the new revision."""
     applied: list[str] = []
     with db.engine.connect() as connection:
         _lift_time_out(connection)
@@ -34,9 +34,9 @@ def _render_type(_kind: str, item: Any, _context: Any) -> str | Literal[False]:
 
 
 def _lift_time_out(connection: Connection) -> None:
-    """Let a migration take its time, on a connection of its own; it still waits briefly for locks.
+    """Disable the statement time-out of migrations, on a dedicated connection.
 
-    Otherwise every request would wait behind a migration that waits for a lock.
+    The lock time-out stays: requests would queue behind a migration that waits for a lock.
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET statement_timeout = 0")

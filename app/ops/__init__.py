@@ -1,1 +1,1 @@
-"""Operations: what the people who run the service need."""
+"""Operations: response headers and request ids."""

@@ -1,4 +1,4 @@
-"""What every response carries: a request id, and headers that keep secrets out of caches."""
+"""The headers of every response: the request id, and security headers."""
 
 import re
 import secrets
@@ -10,20 +10,20 @@ from flask import Flask
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-# Ids we take over from a caller or a proxy: short, and harmless in a log line.
+# Request ids that are accepted from clients: short, and safe in a log line.
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 ALWAYS = [("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer")]
 
 
 def init_app(app: Flask) -> None:
-    """Name every request and complete every response."""
+    """Install the middleware."""
     app.wsgi_app = ResponseHeaders(app.wsgi_app)  # type: ignore[method-assign]
 
 
 class ResponseHeaders:
-    """WSGI middleware: below Flask's hooks, where the same costs five times as much.
+    """WSGI middleware that adds the headers, at a fifth of the cost of Flask's hooks.
 
-    The request id is in the environment's `HTTP_X_REQUEST_ID`, the caller's or a new one.
+    Sets the environment's `HTTP_X_REQUEST_ID` to the client's request id or a new one.
     """
 
     def __init__(self, app: "WSGIApplication") -> None:
@@ -32,7 +32,7 @@ class ResponseHeaders:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Pass the request on, and add to the headers of its response."""
+        """Call the app, and add the headers to its response."""
         given = environ.get("HTTP_X_REQUEST_ID", "")
         request_id = given if SANE_REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
         environ["HTTP_X_REQUEST_ID"] = request_id

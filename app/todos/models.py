@@ -9,11 +9,11 @@ from app.extensions import Model, RowId, UtcDateTime, now
 
 
 class Todo(Model):
-    """Something that its owner wants to get done."""
+    """A task of its owner."""
 
     __tablename__ = "todos"
     __table_args__ = (
-        # One owner's rows in their order.
+        # For listing the rows of an owner by id.
         Index("ix_todos_owner_id_id", "owner_id", "id"),
         {"sqlite_autoincrement": True},
     )

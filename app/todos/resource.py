@@ -1,4 +1,4 @@
-"""To-dos as REST endpoints: private to their owner."""
+"""The REST resource of to-dos, which only their owner may access."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from .schemas import TodoSchema
 
 
 def rules(settings: Mapping[str, Any]) -> list[Rule]:
-    """Whoever is logged in may create; everything else is the owner's, or an admin's."""
+    """Users may create to-dos; only the owner and admins may do anything else."""
     return [allow(AUTHENTICATED, "create"), allow(OWNER), allow(ADMIN)]
 
 

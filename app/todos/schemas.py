@@ -1,4 +1,4 @@
-"""The wire shape of to-dos."""
+"""The schema of to-dos."""
 
 from marshmallow import fields
 
@@ -6,7 +6,7 @@ from app.rest.fields import Boolean, Schema, Text, Timestamp, not_blank
 
 
 class TodoSchema(Schema):
-    """A to-do, as its owner reads and writes it."""
+    """A to-do."""
 
     id = fields.Integer(dump_only=True)
     title = Text(
