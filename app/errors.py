@@ -1,4 +1,4 @@
-"""Our HTTP errors, and the one handler that gives every error the same JSON shape."""
+"""The HTTP errors of the service, and the handlers that render every error as JSON."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -10,20 +10,20 @@ from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError, TimeoutEr
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
-Problems = dict[str, list[str]]
-# Characters of a request that an error repeats.
+FieldErrors = dict[str, list[str]]
+# Characters of a request's value that an error message quotes.
 MAX_QUOTED = 100
-# Problems that one error names.
-MAX_PROBLEMS = 50
-# Seconds after which somebody who got 503 may ask again.
+# Fields that one validation error lists.
+MAX_FIELD_ERRORS = 50
+# Seconds in the Retry-After header of 503 responses.
 RETRY_AFTER = 5
-# A statement that took too long, or waited for a lock too long: PostgreSQL's query_canceled and
-# lock_not_available, and what SQLite calls the same.
+# Error codes of statement and lock time-outs: PostgreSQL's query_canceled and lock_not_available,
+# and their equivalents in SQLite.
 DATABASE_TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
 
 
 def quote(value: object) -> str:
-    """Return what a client sent as an error repeats it: cut off where it is long."""
+    """Return a client's value as text for an error message, cut off after MAX_QUOTED characters."""
     text = str(value)
     return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
 
@@ -50,7 +50,7 @@ class RealmRequired(exceptions.BadRequest):
 
 
 class InvalidEmail(exceptions.BadRequest):
-    """The email is not a string, or not an address."""
+    """The email is not a string, or not an email address."""
 
     error_code = "INVALID_EMAIL"
     description = "Invalid email"
@@ -113,14 +113,14 @@ class AuthorizationRequired(exceptions.Unauthorized):
 
 
 class AccessDenied(exceptions.Forbidden):
-    """The caller is known and may not do this."""
+    """The caller is authenticated but not allowed to call this method."""
 
     error_code = "ACCESS_DENIED"
     description = "Access Denied"
 
 
 class ModelNotFound(exceptions.NotFound):
-    """There is no such row, or none that the caller may see."""
+    """There is no such row, or the caller may not read it."""
 
     error_code = "MODEL_NOT_FOUND"
 
@@ -129,7 +129,7 @@ class ModelNotFound(exceptions.NotFound):
 
 
 class MalformedBody(exceptions.BadRequest):
-    """The body is not JSON, or not an object of plain text and numbers."""
+    """The body cannot be parsed, or is not an object."""
 
     error_code = "MALFORMED_JSON"
 
@@ -192,8 +192,10 @@ class ValidationError(exceptions.UnprocessableEntity):
     error_code = "VALIDATION_ERROR"
     error_name = "ValidationError"
 
-    def __init__(self, messages: Problems) -> None:
-        messages = {quote(field): texts for field, texts in islice(messages.items(), MAX_PROBLEMS)}
+    def __init__(self, messages: FieldErrors) -> None:
+        messages = {
+            quote(field): texts for field, texts in islice(messages.items(), MAX_FIELD_ERRORS)
+        }
         sentences = [f"`{field}` {text}" for field, texts in messages.items() for text in texts]
         super().__init__(f"The request is not valid: {'; '.join(sentences)}.")
         self.details = {
@@ -205,7 +207,7 @@ class ValidationError(exceptions.UnprocessableEntity):
         }
 
 
-# What a problem's sentence is called in `error.details.codes`; every other one is "invalid".
+# The code in `error.details.codes` for each message; any other message has the code "invalid".
 CODES = {
     "can't be blank": "presence",
     "already exists": "uniqueness",
@@ -214,23 +216,23 @@ CODES = {
     "is too common": "common",
 }
 
-# Statuses whose code is not simply the status's name.
+# Codes that differ from the name of the status.
 STATUS_CODES = {413: "PAYLOAD_TOO_LARGE"}
 
 
 def init_app(app: Flask) -> None:
-    """Send every error of the app through the one shape."""
+    """Register the error handlers."""
     app.log_exception = _log_exception  # type: ignore[method-assign]
-    app.register_error_handler(HTTPException, render)
-    app.register_error_handler(marshmallow.ValidationError, _refuse_fields)
-    app.register_error_handler(IntegrityError, _refuse_conflict)
-    app.register_error_handler(DataError, _refuse_value)
-    app.register_error_handler(SQLAlchemyError, _report_database)
+    app.register_error_handler(HTTPException, error_response)
+    app.register_error_handler(marshmallow.ValidationError, _handle_validation_error)
+    app.register_error_handler(IntegrityError, _handle_integrity_error)
+    app.register_error_handler(DataError, _handle_data_error)
+    app.register_error_handler(SQLAlchemyError, _handle_database_error)
 
 
-def render(error: HTTPException) -> Response:
+def error_response(error: HTTPException) -> Response:
     """Answer with `{"status", "message", "error": {...}}`, keeping the error's own headers."""
-    response = jsonify(error_body(error, _reason(error)))
+    response = jsonify(error_body(error, _routing_message(error)))
     response.status_code = error.code or 500
     response.headers.extend(
         {name: value for name, value in error.get_headers() if name != "Content-Type"}
@@ -240,10 +242,10 @@ def render(error: HTTPException) -> Response:
     return response
 
 
-def error_body(error: HTTPException, reason: str | None = None) -> dict[str, Any]:
-    """Return the one shape of errors; the reason is the error's own unless another is given."""
+def error_body(error: HTTPException, message: str | None = None) -> dict[str, Any]:
+    """Return the JSON object of an error; `message` replaces the error's own."""
     status = error.code or 500
-    message = reason or _message(error, status)
+    message = message or _message(error, status)
     inner = {
         "statusCode": status,
         "name": getattr(error, "error_name", error.name.replace(" ", "")),
@@ -256,7 +258,7 @@ def error_body(error: HTTPException, reason: str | None = None) -> dict[str, Any
 
 
 def _code(error: HTTPException, status: int) -> str | None:
-    """Return the stable code: our errors have one, others their status's name, failures none."""
+    """Return the error's own code, else the name of its status; 5xx have only an own code."""
     if code := getattr(error, "error_code", None):
         return str(code)
     if status >= 500:
@@ -270,39 +272,41 @@ def _message(error: HTTPException, status: int) -> str:
     return error.description or error.name
 
 
-def _reason(error: HTTPException) -> str | None:
-    """Say which request no route is for."""
+def _routing_message(error: HTTPException) -> str | None:
+    """Return the message for a request that matches no route, else None."""
     if error is request.routing_exception and error.code == 404:
         return f"There is no method to handle {request.method} {quote(request.path)}"
     return None
 
 
-def fields_error(error: marshmallow.ValidationError) -> ValidationError:
-    """Return our error for what a schema found."""
+def to_validation_error(error: marshmallow.ValidationError) -> ValidationError:
+    """Return our ValidationError for one of marshmallow's."""
     return ValidationError(dict(_flatten(error.messages_dict)))
 
 
-def _refuse_fields(error: marshmallow.ValidationError) -> Response:
-    return render(fields_error(error))
+def _handle_validation_error(error: marshmallow.ValidationError) -> Response:
+    return error_response(to_validation_error(error))
 
 
-def _flatten(found: Any, place: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Yield each problem with its place: `title`, or `2.title` in an array."""
-    if isinstance(found, dict):
-        for step, inner in found.items():
-            yield from _flatten(inner, f"{place}.{step}" if place else str(step))
+def _flatten(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the messages of each field with its path: `title`, or `2.title` in an array."""
+    if isinstance(messages, dict):
+        for step, inner in messages.items():
+            yield from _flatten(inner, f"{path}.{step}" if path else str(step))
     else:
-        yield place, list(found)
+        yield path, list(messages)
 
 
-def _refuse_conflict(error: IntegrityError) -> Response:
-    """Two requests at the same time wanted what only one can have."""
-    return render(exceptions.Conflict("The change conflicts with one made at the same time."))
+def _handle_integrity_error(error: IntegrityError) -> Response:
+    """Answer 409: a concurrent request violated a constraint that was checked before."""
+    return error_response(
+        exceptions.Conflict("The change conflicts with one made at the same time.")
+    )
 
 
-def _refuse_value(error: DataError) -> Response:
-    """A schema let through what a column does not hold."""
-    return render(exceptions.BadRequest("A value is outside of what its column holds."))
+def _handle_data_error(error: DataError) -> Response:
+    """Answer 400: a value passed its schema but is out of range for its column."""
+    return error_response(exceptions.BadRequest("A value is outside of what its column holds."))
 
 
 def _log_exception(exc_info: Any) -> None:
@@ -310,17 +314,17 @@ def _log_exception(exc_info: Any) -> None:
     current_app.logger.error("failed to answer %s", request.endpoint, exc_info=exc_info)
 
 
-def _report_database(error: SQLAlchemyError) -> Response:
-    """Log the kind of failure alone: its text may quote values."""
-    state = _database_state(error)
+def _handle_database_error(error: SQLAlchemyError) -> Response:
+    """Log only the type and code of the error, as its text may quote values; answer 503."""
+    state = _database_error_code(error)
     current_app.logger.error("the database failed: %s %s", type(error).__name__, state or "")
     if isinstance(error, TimeoutError) or state in DATABASE_TIMEOUTS:
-        return render(DatabaseTimeout())
-    return render(exceptions.ServiceUnavailable(retry_after=RETRY_AFTER))
+        return error_response(DatabaseTimeout())
+    return error_response(exceptions.ServiceUnavailable(retry_after=RETRY_AFTER))
 
 
-def _database_state(error: SQLAlchemyError) -> str | None:
-    """Return PostgreSQL's SQLSTATE or SQLite's name for what went wrong."""
+def _database_error_code(error: SQLAlchemyError) -> str | None:
+    """Return PostgreSQL's SQLSTATE or SQLite's error name."""
     cause = getattr(error, "orig", None)
     state: str | None = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
     return state

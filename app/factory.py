@@ -1,4 +1,4 @@
-"""Put the application together; the first file to read."""
+"""The application factory."""
 
 import logging
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from app.extensions import db
 from app.ops import headers, json
 from app.rest.collection import register_resource
 from app.rest.routing import CaseInsensitiveCollections
-from app.server import refusals
+from app.server import errors as server_errors
 from app.todos.resource import todos
 from app.users import cli, pages, passwords, transports, views
 
@@ -27,22 +27,22 @@ from app.users import cli, pages, passwords, transports, views
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     """Build the service; `overrides` (for tests) replaces `instance/config.py` and the environment.
 
-    Raises ConfigurationError, with one sentence, when it could not serve.
+    Raises ConfigurationError, with one sentence, for settings that cannot be used.
     """
     app = Flask("app", instance_relative_config=True, static_folder=None)
     app.logger.setLevel(logging.INFO)
     app.url_map.strict_slashes = False
-    # Else doubled slashes are redirected, and the address repeats a token in the query.
+    # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.
     app.url_map.merge_slashes = False
 
     config.configure(app, overrides)
     _connect_database(app)
 
-    # Each registers its own hooks, handlers and commands.
+    # Features register their own hooks, error handlers and commands.
     headers.init_app(app)
     json.init_app(app)
     errors.init_app(app)
-    refusals.init_app(app)
+    server_errors.init_app(app)
     passwords.init_app(app)
     transports.init_app(app)
     mail.init_app(app)
@@ -68,7 +68,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
 
 def _connect_database(app: Flask) -> None:
-    """Open the database once, to write: what cannot work later must fail now."""
+    """Check that the database can be opened for writing."""
     try:
         extensions.init_app(app)
         with app.app_context(), db.engine.connect() as connection:
@@ -76,7 +76,7 @@ def _connect_database(app: Flask) -> None:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             connection.rollback()
         with app.app_context():
-            # A connection must not be shared with the processes that a server forks.
+            # Forked processes must not share a connection.
             db.engine.dispose()
     except (SQLAlchemyError, ImportError, ValueError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]

@@ -1,1 +1,1 @@
-"""Access: who is calling, and what they may do."""
+"""Access control: identity, roles, rules and policy."""

@@ -1,4 +1,4 @@
-"""Who is calling: the access token of a request, resolved once, and read by one function."""
+"""The identity of the caller: set once per request from its access token."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,44 +10,44 @@ from werkzeug.exceptions import HTTPException
 
 from app.errors import AuthorizationRequired
 
-from .roles import roles_of
+from .roles import role_names
 
 
 class LiveToken(NamedTuple):
-    """An access token that has not expired, as the database has it."""
+    """The row of an access token that has not expired."""
 
     digest: str
     user_id: int
-    # None for a login; anything else opens only what asks for that scope.
+    # None for a login; a token with a scope is only valid for endpoints that require the scope.
     scope: str | None
     created: datetime
     expires_at: datetime
-    # Whether the user holds any role; most hold none, and then no query looks for them.
+    # Whether the user has any role; if not, the roles are not queried.
     has_roles: bool
 
 
-# Where in a request a token may stand, under OpenAPI's names.
+# The parts of a request that may contain a token, by OpenAPI's names.
 HEADER, QUERY, COOKIE = "header", "query", "cookie"
 
 
 class TokenTransport(NamedTuple):
-    """A place of a request where an access token may stand."""
+    """A header, query parameter or cookie that may contain an access token."""
 
-    place: str
+    location: str
     name: str
     description: str = ""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The caller of a request: the token that was presented, or why it cannot be used."""
+    """The caller of a request: the presented token, or the error if it is invalid."""
 
     token: LiveToken | None = None
-    problem: HTTPException | None = None
+    error: HTTPException | None = None
 
     @property
     def session(self) -> LiveToken | None:
-        """The token, if a login issued it; None for an anonymous caller."""
+        """The token, if it is that of a login; None for an anonymous caller."""
         return self.token if self.token is not None and self.token.scope is None else None
 
     @property
@@ -58,10 +58,10 @@ class Identity:
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        """The names of the roles that the user holds, read at most once per request."""
+        """The names of the user's roles, queried at most once per request."""
         session = self.session
         return (
-            frozenset(roles_of(session.user_id)) if session and session.has_roles else frozenset()
+            frozenset(role_names(session.user_id)) if session and session.has_roles else frozenset()
         )
 
     def require_session(self) -> LiveToken:
@@ -77,26 +77,26 @@ class Identity:
         return self.token
 
     def unauthorized(self) -> HTTPException:
-        """Return the 401 that tells this caller what is missing."""
-        return self.problem or AuthorizationRequired()
+        """Return the 401 error for this caller."""
+        return self.error or AuthorizationRequired()
 
 
 ANONYMOUS = Identity()
 
 
 def set_identity(identity: Identity) -> None:
-    """Say who is calling; the token also stands in `g.access_token`, a token or None."""
+    """Set the identity of the request, and `g.access_token` to its token or None."""
     g.identity = identity
     g.access_token = identity.token
 
 
 def current_identity() -> Identity:
-    """Return who is calling."""
+    """Return the identity of the current request."""
     identity: Identity = g.identity
     return identity
 
 
 def token_transports(app: Flask) -> list[TokenTransport]:
-    """Return the places where an app looks for access tokens, in their order."""
+    """Return the app's token transports in order of precedence."""
     transports: list[TokenTransport] = app.extensions["token_transports"]
     return transports

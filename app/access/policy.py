@@ -1,4 +1,4 @@
-"""May the caller of this request call this method, and on which rows?"""
+"""Authorization: whether the caller may call a method, and on which rows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,39 +13,39 @@ from app.config import ConfigurationError
 from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
 
 from .identity import current_identity
-from .rules import MethodRules, Rule, Verdict, check_methods, parse_rules
+from .rules import Decision, MethodRules, Rule, check_methods, parse_rules
 
 
 @dataclass(frozen=True)
 class Grant:
-    """A permission: whose call it is (None is anybody), and which rows it covers."""
+    """The caller's permission for a method: the user id (None if anonymous) and the decision."""
 
     user_id: int | None
-    verdict: Verdict
+    decision: Decision
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
-        """Return the conditions that keep a query to the rows that are covered."""
-        if self.verdict.own == self.verdict.others:
+        """Return the conditions that limit a query to the permitted rows."""
+        if self.decision.own == self.decision.others:
             return []
         if owner is None:
-            # Rows without an owner are nobody's own.
-            return [] if self.verdict.others else [false()]
-        return [owner == self.user_id if self.verdict.own else owner != self.user_id]
+            # Rows without an owner column belong to no user.
+            return [] if self.decision.others else [false()]
+        return [owner == self.user_id if self.decision.own else owner != self.user_id]
 
     @property
     def only_own(self) -> bool:
-        """Whether it covers the caller's rows and no others."""
-        return self.verdict.own and not self.verdict.others
+        """Whether only the caller's own rows are permitted."""
+        return self.decision.own and not self.decision.others
 
     def covers(self, owner: str) -> bool:
-        """Tell whether the rows of a user are covered, by the id as a path has it."""
-        return self.verdict.own if owner == str(self.user_id) else self.verdict.others
+        """Tell whether the rows of a user are permitted, given the id as text."""
+        return self.decision.own if owner == str(self.user_id) else self.decision.others
 
 
 def install_rules(
     app: Flask, model: str, methods: Mapping[str, str], rules: Iterable[Rule]
 ) -> None:
-    """Compile a model's rules, or those that ACLS has in their place, for each of its methods.
+    """Compile a model's rules for each of its methods; ACLS in the settings replaces them.
 
     `methods` maps each method's name to its access type. Raises ConfigurationError for a rule of
     a method that does not exist.
@@ -71,23 +71,23 @@ def check_acls(app: Flask) -> None:
 
 
 def authorize(model: str, method: str, row_id: object = None) -> Grant:
-    """Return what the caller may do by calling this method; raise what `refusal` returns."""
-    grant = permission(model, method)
-    if not grant.verdict:
-        raise refusal(model, row_id)
+    """Return the caller's grant for a method; raise the `denial` if there is none."""
+    grant = find_grant(model, method)
+    if not grant.decision:
+        raise denial(model, row_id)
     return grant
 
 
-def permission(model: str, method: str) -> Grant:
-    """Return what the caller may do by calling this method, which may be nothing."""
+def find_grant(model: str, method: str) -> Grant:
+    """Return the caller's grant for a method, which may permit nothing."""
     rules: MethodRules = current_app.extensions["rules"][model, method]
     identity = current_identity()
     roles = identity.roles & rules.roles if rules.roles else frozenset()
-    return Grant(identity.user_id, rules.verdict(identity.user_id, roles))
+    return Grant(identity.user_id, rules.decision(identity.user_id, roles))
 
 
-def refusal(model: str, row_id: object = None) -> HTTPException:
-    """Return 401 for an anonymous caller, and what ACL_ERROR_STATUS says for any other."""
+def denial(model: str, row_id: object = None) -> HTTPException:
+    """Return the error for a denied call: 401 if anonymous, else as ACL_ERROR_STATUS says."""
     identity = current_identity()
     if identity.session is None:
         return identity.unauthorized()

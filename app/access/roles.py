@@ -1,16 +1,16 @@
-"""Roles and who holds them; read anew by every request, so that a change acts at once."""
+"""Roles and their users; queried by every request, so that a change takes effect at once."""
 
 from sqlalchemy import ForeignKey, String, delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Model, RowId, db, transaction
 
-# The role that may do everything on users and to-dos.
+# The role that may call every method of users and to-dos.
 ADMIN = "admin"
 
 
 class Role(Model):
-    """A name that rules can speak of."""
+    """A role, to which access rules refer by name."""
 
     __tablename__ = "roles"
 
@@ -19,7 +19,7 @@ class Role(Model):
 
 
 class RoleMapping(Model):
-    """One user holds one role."""
+    """Assigns a role to a user."""
 
     __tablename__ = "role_mappings"
 
@@ -31,15 +31,15 @@ class RoleMapping(Model):
     )
 
 
-def roles_of(user_id: int) -> set[str]:
-    """Return the names of the roles that a user holds."""
+def role_names(user_id: int) -> set[str]:
+    """Return the names of a user's roles."""
     held = select(Role.name).join(RoleMapping).where(RoleMapping.user_id == user_id)
     return set(db.session.scalars(held))
 
 
 def grant(user_id: int, name: str) -> bool:
-    """Give a user a role, which comes into being with its first holder; False if it had it."""
-    if name in roles_of(user_id):
+    """Assign a role, created if it does not exist; return False if the user already has it."""
+    if name in role_names(user_id):
         return False
     with transaction():
         role = db.session.scalar(select(Role).where(Role.name == name)) or Role(name=name)
@@ -50,8 +50,8 @@ def grant(user_id: int, name: str) -> bool:
 
 
 def revoke(user_id: int, name: str) -> bool:
-    """Take a role from a user; False if it had none of that name."""
-    if name not in roles_of(user_id):
+    """Remove a role from a user; return False if the user does not have it."""
+    if name not in role_names(user_id):
         return False
     role = select(Role.id).where(Role.name == name).scalar_subquery()
     db.session.execute(
@@ -60,7 +60,7 @@ def revoke(user_id: int, name: str) -> bool:
     return True
 
 
-def holders() -> list[tuple[str, int]]:
-    """Return every role with the id of each of its holders."""
+def list_assignments() -> list[tuple[str, int]]:
+    """Return all assignments: the name of the role and the user id."""
     pairs = select(Role.name, RoleMapping.user_id).join(RoleMapping)
     return [(name, user_id) for name, user_id in db.session.execute(pairs.order_by(Role.name))]

@@ -1,4 +1,4 @@
-"""Rules of who may call which method of a model: scored as the reference does, once, at start."""
+"""Access rules for the methods of a model, scored as in LoopBack 3, once, at start."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ EVERYONE, AUTHENTICATED, UNAUTHENTICATED, OWNER = (
 )
 READ, WRITE, EXECUTE = "READ", "WRITE", "EXECUTE"
 
-# How much a rule outranks another by the kind of its principal; any other role counts 5.
+# The rank of a rule by its principal; any other role has ROLE_RANK.
 PRINCIPAL_RANKS = {OWNER: 4, AUTHENTICATED: 2, UNAUTHENTICATED: 2, EVERYONE: 1}
 ROLE_RANK = 5
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One ALLOW or DENY. `properties` are method names, or `*`; `access` is a kind, or `*`."""
+    """An ALLOW or DENY rule: `properties` are method names or `*`, `access` a type or `*`."""
 
     principal: str | int
     allow: bool
@@ -29,38 +29,38 @@ class Rule:
     properties: frozenset[str] = frozenset({"*"})
 
     def score(self, method: str, access: str) -> int | None:
-        """Return how closely the rule fits a method, or None when it does not.
+        """Return how specifically the rule matches a method, or None if it does not match.
 
-        The figures are the reference's: exact beats wildcard for property, then for access type;
-        then a user beats a role, a closer principal a wider one, and DENY beats ALLOW.
+        As in LoopBack 3, an exact match precedes a wildcard for the property, then for the access
+        type; then a user precedes a role, a narrower role a wider one, and DENY precedes ALLOW.
         """
-        by_property = _closeness(self.properties, method)
-        # EXECUTE covers reading and writing as well, as closely as their own names do.
-        by_access = 3 if self.access == EXECUTE else _closeness({self.access}, access)
+        by_property = _specificity(self.properties, method)
+        # EXECUTE matches READ and WRITE too, as an exact match.
+        by_access = 3 if self.access == EXECUTE else _specificity({self.access}, access)
         if not by_property or not by_access:
             return None
-        closeness = by_property * 4 + by_access
+        specificity = by_property * 4 + by_access
         if isinstance(self.principal, int):
             kind, rank = 4, 0
         else:
             kind, rank = 2, PRINCIPAL_RANKS.get(self.principal, ROLE_RANK)
-        return ((closeness * 4 + kind) * 8 + rank) * 4 + (0 if self.allow else 3)
+        return ((specificity * 4 + kind) * 8 + rank) * 4 + (0 if self.allow else 3)
 
 
-def _closeness(given: Collection[str], wanted: str) -> int:
-    if wanted in given:
+def _specificity(names: Collection[str], name: str) -> int:
+    if name in names:
         return 3
-    return 2 if "*" in given else 0
+    return 2 if "*" in names else 0
 
 
 def allow(principal: str, *properties: str, access: str = "*") -> Rule:
-    """Return the rule that lets a principal call these methods, or all."""
+    """Return a rule that allows a principal to call these methods, by default all."""
     return Rule(principal, True, access, frozenset(properties or "*"))
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Whether a method may be called, for the caller's own rows and for those of others."""
+class Decision:
+    """Whether a method may be called on the caller's own rows, and on those of others."""
 
     own: bool
     others: bool
@@ -70,33 +70,33 @@ class Verdict:
 
 
 class MethodRules:
-    """What the rules of a model say about one method; by default nobody may call it."""
+    """The rules of a model that match one method; without a match the call is denied."""
 
     def __init__(self, rules: Iterable[Rule], method: str, access: str) -> None:
         scored = [(rule.score(method, access), rule) for rule in rules]
-        fitting = [(score, rule) for score, rule in scored if score is not None]
-        self._ranked = [rule for _, rule in sorted(fitting, key=lambda each: -each[0])]
+        matching = [(score, rule) for score, rule in scored if score is not None]
+        self._ranked = [rule for _, rule in sorted(matching, key=lambda each: -each[0])]
         principals = {rule.principal for rule in self._ranked}
         self._users = {principal for principal in principals if isinstance(principal, int)}
-        # The roles that a verdict may depend on; a caller who holds none needs no look-up.
+        # The roles that a decision depends on; if there are none, the caller's are not queried.
         self.roles = principals - self._users - PRINCIPAL_RANKS.keys()
-        self._for_strangers = self._judge({EVERYONE, UNAUTHENTICATED})
-        self._for_users = self._judge({EVERYONE, AUTHENTICATED})
+        self._for_anonymous = self._decide({EVERYONE, UNAUTHENTICATED})
+        self._for_users = self._decide({EVERYONE, AUTHENTICATED})
 
-    def verdict(self, user_id: int | None, roles: Collection[str] = ()) -> Verdict:
-        """Judge a caller: nobody in particular, or a user with these roles."""
+    def decision(self, user_id: int | None, roles: Collection[str] = ()) -> Decision:
+        """Return the decision for a user with these roles, or for an anonymous caller (None)."""
         if user_id is None:
-            return self._for_strangers
+            return self._for_anonymous
         if not roles and user_id not in self._users:
             return self._for_users
-        return self._judge({EVERYONE, AUTHENTICATED, user_id, *roles})
+        return self._decide({EVERYONE, AUTHENTICATED, user_id, *roles})
 
-    def _judge(self, principals: set[str | int]) -> Verdict:
+    def _decide(self, principals: set[str | int]) -> Decision:
         own = principals | {OWNER} if AUTHENTICATED in principals else principals
-        return Verdict(own=self._first(own), others=self._first(principals))
+        return Decision(own=self._first_match(own), others=self._first_match(principals))
 
-    def _first(self, principals: set[str | int]) -> bool:
-        """Return what the highest rule says that speaks of one of these principals."""
+    def _first_match(self, principals: set[str | int]) -> bool:
+        """Return whether the highest-ranked rule for one of these principals allows the call."""
         for rule in self._ranked:
             if rule.principal in principals:
                 return rule.allow
@@ -104,7 +104,7 @@ class MethodRules:
 
 
 class RuleSchema(Schema):
-    """A rule as settings write it, in the reference's form."""
+    """A rule in the settings, in LoopBack 3's form."""
 
     principalType = fields.String(validate=validate.OneOf(["ROLE", "USER"]), load_default="ROLE")  # noqa: N815
     principalId = fields.Raw(required=True)  # noqa: N815
@@ -118,7 +118,7 @@ class RuleSchema(Schema):
 def parse_rules(settings: Any, methods: Collection[str]) -> list[Rule]:
     """Read rules in LoopBack 3's form for a model with these methods.
 
-    Raises ValidationError for what means nothing.
+    Raises ValidationError for an invalid rule.
     """
     rules = [_parse(each) for each in RuleSchema(many=True).load(settings)]
     check_methods(rules, methods)
@@ -126,7 +126,7 @@ def parse_rules(settings: Any, methods: Collection[str]) -> list[Rule]:
 
 
 def check_methods(rules: Iterable[Rule], methods: Collection[str]) -> None:
-    """Raise ValidationError for a rule of a method that does not exist: it would never match."""
+    """Raise ValidationError for a rule of a method that does not exist."""
     for rule in rules:
         if unknown := rule.properties - set(methods) - {"*"}:
             known = ", ".join(sorted(methods))

@@ -1,4 +1,4 @@
-"""`flask datasources`: look at data sources, and call them by hand."""
+"""The commands `flask datasources`: check, list, show and call data sources."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def init_app(app: Flask) -> None:
 
 @datasources.command()
 def check() -> None:
-    """Check the settings of all data sources; a problem stops this command as it does the start."""
+    """Check the settings of all data sources; an invalid one stops the command with an error."""
     sources = _sources()
     functions = sum(len(source.operations) for source in sources.values())
     click.echo(f"Checked {len(sources)} data sources with {functions} functions: all in order.")
@@ -39,7 +39,7 @@ def list_() -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Show the functions of the data source NAME, and what each takes."""
-    for operation in _find(name).operations.values():
+    for operation in _find_source(name).operations.values():
         click.echo(f"{operation.name}{operation.__signature__}\t{operation.method} {operation.url}")
         for variable in operation.variables.values():
             needed = "required" if variable.required else "optional"
@@ -55,8 +55,8 @@ def show(name: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Print the call as a curl line instead.")
 def call(name: str, function: str, arguments: tuple[str, ...], dry_run: bool) -> None:
     """Call FUNCTION of the data source NAME and print what it returns."""
-    operation = _function(_find(name), function)
-    values = dict(_split(argument) for argument in arguments)
+    operation = _find_function(_find_source(name), function)
+    values = dict(_parse_argument(argument) for argument in arguments)
     try:
         if dry_run:
             click.echo(operation.prepare(**values).as_curl())
@@ -66,10 +66,10 @@ def call(name: str, function: str, arguments: tuple[str, ...], dry_run: bool) ->
         raise click.ClickException(str(error)) from None
     if isinstance(result, Response):
         result = {"statusCode": result.status_code, "body": result.body}
-    click.echo(_written(result))
+    click.echo(_to_json(result))
 
 
-def _written(result: Any) -> str:
+def _to_json(result: Any) -> str:
     try:
         text = json.dumps(result, indent=2, ensure_ascii=False, default=repr)
     except RecursionError:
@@ -81,7 +81,7 @@ def _sources() -> dict[str, DataSource]:
     return data_sources(current_app)
 
 
-def _find(name: str) -> DataSource:
+def _find_source(name: str) -> DataSource:
     sources = _sources()
     if name not in sources:
         known = ", ".join(sources) or "none"
@@ -89,14 +89,14 @@ def _find(name: str) -> DataSource:
     return sources[name]
 
 
-def _function(source: DataSource, name: str) -> Operation:
+def _find_function(source: DataSource, name: str) -> Operation:
     if name not in source.operations:
         known = ", ".join(source.operations) or "none"
         raise click.ClickException(f"{source.name} has no function {name}; it has {known}.")
     return source.operations[name]
 
 
-def _split(argument: str) -> tuple[str, str]:
+def _parse_argument(argument: str) -> tuple[str, str]:
     name, equals, value = argument.partition("=")
     if not equals:
         raise click.ClickException(f"{argument} must be KEY=VALUE.")

@@ -1,4 +1,4 @@
-"""The functions of public data sources as endpoints: `/api/geo/geocode`."""
+"""Endpoints for the functions of public data sources: `/api/geo/geocode`."""
 
 import re
 from base64 import b64encode
@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask, current_app, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
-from marshmallow import ValidationError as InvalidRules
+from marshmallow import ValidationError as RuleValidationError
 
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
@@ -25,15 +25,15 @@ from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 
-from .shapes import shapes_of
+from .schemas import endpoint_schemas
 from .sources import data_sources
 
-# What data sources, functions and arguments must be called to stand in a path.
+# Names of data sources, functions and arguments that may be used in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 
 
 def register_data_sources(app: Flask) -> None:
-    """Serve the functions of every public data source under the base path, by its rules."""
+    """Serve the functions of every public data source under the base path, with its rules."""
     limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
     app.extensions["datasource_calls"] = BoundedSemaphore(limit)
     for source in data_sources(app).values():
@@ -44,10 +44,12 @@ def register_data_sources(app: Flask) -> None:
 
 
 def _check_names(app: Flask, source: DataSource) -> None:
-    """Refuse names that cannot stand in a path, or that stand there already."""
+    """Raise ConfigurationError for names that cannot be used in a path or are taken."""
     if source.name.lower() in {each.lower() for each in app.blueprints}:
         raise ConfigurationError(f"data source {source.name!r} cannot be public: the name is taken")
-    arguments = [name for each in source.operations.values() for name in _of_source(each, "path")]
+    arguments = [
+        name for each in source.operations.values() for name in _arguments_of(each, "path")
+    ]
     for name in (source.name, *source.operations, *arguments):
         if not SEGMENT.fullmatch(name):
             raise ConfigurationError(
@@ -60,15 +62,15 @@ def _rules(source: DataSource) -> list[Rule]:
         if source.acls:
             return parse_rules(source.acls, source.operations)
         return [allow(AUTHENTICATED)]
-    except (InvalidRules, ValueError) as error:
+    except (RuleValidationError, ValueError) as error:
         raise ConfigurationError(f"data source {source.name!r}: acls: {error}") from None
 
 
 def _endpoint(source: str, operation: Operation) -> Endpoint:
-    """Return the endpoint of a function: its verb is the template's."""
+    """Return the endpoint of a function; its verb is the template's method."""
     path = "".join(
         f"/<path:{name}>" if operation.variables[name].type == "path" else f"/<{name}>"
-        for name in _of_source(operation, "path")
+        for name in _arguments_of(operation, "path")
     )
     return Endpoint(
         method=operation.name,
@@ -81,42 +83,42 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
             RemoteTimeout(),
             TooManyCalls(),
         ),
-        **shapes_of(operation),
+        **endpoint_schemas(operation),
     )
 
 
 def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
     def call(grant: Grant, **path: str) -> ResponseReturnValue:
-        values = _arguments(operation, path)
-        _check(operation, values)
-        return _answer(operation, _call(source, operation, values))
+        values = _read_arguments(operation, path)
+        _validate(operation, values)
+        return _make_response(operation, _call(source, operation, values))
 
     call.__doc__ = f"Call {source}.{operation.name}."
     return call
 
 
-def _of_source(operation: Operation, *sources: str) -> list[str]:
-    """Return the arguments that come from these parts of a request, in their order."""
+def _arguments_of(operation: Operation, *sources: str) -> list[str]:
+    """Return the names of the arguments with these HTTP sources, in their order."""
     return [each["arg"] for each in operation.accepts if each["http"]["source"] in sources]
 
 
-def _arguments(operation: Operation, path: dict[str, str]) -> dict[str, Any]:
-    """Collect what the request gives, each argument from the part that its metadata names."""
+def _read_arguments(operation: Operation, path: dict[str, str]) -> dict[str, Any]:
+    """Return the request's arguments, each read from the HTTP source of its metadata."""
     values: dict[str, Any] = dict(path)
-    for name in _of_source(operation, "query"):
+    for name in _arguments_of(operation, "query"):
         if given := request.args.getlist(name):
             values[name] = given if len(given) > 1 else given[0]
-    for name in _of_source(operation, "header"):
+    for name in _arguments_of(operation, "header"):
         if name in request.headers:
             values[name] = request.headers[name]
-    if in_body := _of_source(operation, "body", "form"):
+    if in_body := _arguments_of(operation, "body", "form"):
         body = read_body()
         values.update({name: body[name] for name in in_body if name in body})
     return values
 
 
-def _check(operation: Operation, values: dict[str, Any]) -> None:
-    """Raise ValidationError naming every argument that cannot be sent."""
+def _validate(operation: Operation, values: dict[str, Any]) -> None:
+    """Raise ValidationError, which names every invalid argument."""
     problems = {}
     for each in operation.accepts:
         try:
@@ -128,9 +130,9 @@ def _check(operation: Operation, values: dict[str, Any]) -> None:
 
 
 def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
-    """Call the remote service; its failures become ours, without what it said.
+    """Call the remote service; raise our own error for a failure, without its content.
 
-    Slow services keep only so many threads, whoever calls them; the rest serves everything else.
+    A semaphore limits the calls in progress, so that slow services leave threads for requests.
     """
     calls: BoundedSemaphore = current_app.extensions["datasource_calls"]
     if not calls.acquire(blocking=False):
@@ -149,13 +151,14 @@ def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
         calls.release()
 
 
-def _answer(operation: Operation, result: Any) -> ResponseReturnValue:
-    """Repeat a result, as JSON if it is not bytes; the bytes of a full response are base64.
+def _make_response(operation: Operation, result: Any) -> ResponseReturnValue:
+    """Return the response with a result: bytes as they are, anything else as JSON.
 
-    Raises RemoteError for one that is no JSON, or larger than `maxResponseBytes` when written.
+    Bytes in a full response are base64. Raises RemoteError for a result that cannot be written as
+    JSON, or is larger than `maxResponseBytes`.
     """
     if isinstance(result, Response):
-        result = {"statusCode": result.status_code, "body": _writable(result.body)}
+        result = {"statusCode": result.status_code, "body": _json_body(result.body)}
     try:
         response = make_response(result) if isinstance(result, bytes) else jsonify(result)
     except (RecursionError, TypeError, ValueError):
@@ -167,5 +170,5 @@ def _answer(operation: Operation, result: Any) -> ResponseReturnValue:
     return response
 
 
-def _writable(body: Any) -> Any:
+def _json_body(body: Any) -> Any:
     return b64encode(body).decode() if isinstance(body, bytes) else body

@@ -1,4 +1,4 @@
-"""Make the data sources that the settings describe."""
+"""Create the data sources of the settings."""
 
 from flask import Flask
 
@@ -7,12 +7,12 @@ from app.connector import ConfigError, DataSource
 
 
 def init_app(app: Flask) -> None:
-    """Make every data source of DATA_SOURCES; raise ConfigurationError naming every problem.
+    """Create every data source of DATA_SOURCES; raise ConfigurationError for invalid settings.
 
     No connection is opened before the first call.
     """
     app.extensions["datasources"] = {
-        name: _make(name, settings) for name, settings in app.config["DATA_SOURCES"].items()
+        name: _make_source(name, settings) for name, settings in app.config["DATA_SOURCES"].items()
     }
 
 
@@ -22,7 +22,7 @@ def data_sources(app: Flask) -> dict[str, DataSource]:
     return sources
 
 
-def _make(name: str, settings: object) -> DataSource:
+def _make_source(name: str, settings: object) -> DataSource:
     if not isinstance(settings, dict):
         raise ConfigurationError(f"data source {name!r} must be an object")
     try:

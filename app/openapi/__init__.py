@@ -1,4 +1,4 @@
-"""The OpenAPI document, and where it is served."""
+"""The OpenAPI document and the route that serves it."""
 
 from functools import cache, partial
 from importlib import import_module
@@ -10,7 +10,7 @@ bp = Blueprint("openapi", __name__)
 
 
 def init_app(app: Flask) -> None:
-    """Serve the document under the base path; it is built when somebody first asks for it."""
+    """Serve the document under the base path; it is built by the first request for it."""
     app.extensions["openapi"] = cache(partial(_write, app))
     app.register_blueprint(bp, url_prefix=app.config["REST_API_ROOT"])
 
@@ -18,7 +18,7 @@ def init_app(app: Flask) -> None:
 @bp.get("/openapi.json")
 def document() -> ResponseReturnValue:
     """Show this document: OpenAPI 3.1 of every operation under the base path."""
-    # Where the API is may differ from request to request, and the rest may not.
+    # The address of the API may differ between requests; the rest is built once.
     base = request.script_root + current_app.config["REST_API_ROOT"]
     servers = current_app.json.dumps([{"url": base}])
     rest = current_app.extensions["openapi"]()
@@ -29,6 +29,6 @@ def document() -> ResponseReturnValue:
 
 
 def _write(app: Flask) -> str:
-    # apispec is loaded by the first process and request that needs it, and by no other.
+    # Imported on first use, because apispec takes time and memory to load.
     build = import_module("app.openapi.document").build
     return app.json.dumps(build(app))

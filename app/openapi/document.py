@@ -16,7 +16,7 @@ from .operation import ARGUMENT, Operation
 from .schemas import Json, Schemas
 from .security import security_schemes
 
-# The order in which the verbs of one path appear; the first one bears the endpoint's name.
+# The verbs in the order of the document; the first of an endpoint has its name as operation id.
 VERBS = ("POST", "GET", "PUT", "PATCH", "DELETE")
 
 INTRODUCTION = """\
@@ -30,7 +30,7 @@ Every error has one shape, and its `error.code` is stable.
 
 
 def build(app: Flask) -> Json:
-    """Return the document of an app, without the address of its server; needs a request."""
+    """Return the document of an app without `servers`; needs a request context."""
     plugin = MarshmallowPlugin()
     spec = APISpec(
         title="Ostiary",
@@ -55,9 +55,9 @@ def build(app: Flask) -> Json:
 
 
 def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, Json]:
-    """Return each path with its operations by verb; `shared` receives common responses.
+    """Return each path with its operations by verb; adds common responses to `shared`.
 
-    A route that is no declared endpoint is described by its docstring alone.
+    A route that is not a declared endpoint is described by its docstring alone.
     """
     root, declared = app.config["REST_API_ROOT"], app.extensions["endpoints"]
     paths: dict[str, Json] = defaultdict(dict)
@@ -83,7 +83,7 @@ def _undeclared(app: Flask, name: str) -> Endpoint:
 
 
 def _unique(endpoint: str, verb: str, taken: set[str]) -> str:
-    """Name an operation after its endpoint, and with its verb where that has several."""
+    """Return the operation id: the endpoint's name, followed by the verb if it has several."""
     name = f"{endpoint}__{verb.lower()}" if endpoint in taken else endpoint
     taken.add(name)
     return name

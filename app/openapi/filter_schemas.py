@@ -1,4 +1,4 @@
-"""JSON schemas of a resource's filters."""
+"""The JSON schemas of a resource's filters."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def filter_schema(resource: Resource) -> Json:
 
 
 def where_schema(resource: Resource) -> Json:
-    """Return the schema of the conditions that rows of this resource can be asked to fulfil."""
+    """Return the schema of a `where` of this resource."""
     own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
     several = {"type": "array", "items": own}
     return {
@@ -71,7 +71,7 @@ def _inclusion(relations: list[str]) -> Json:
 
 
 def _condition(column: Column) -> Json:
-    """Return the schema of what a property is compared with: a value, or operators and values."""
+    """Return the schema of a condition on a property: a value, or operators with operands."""
     kind = column.type.python_type
     value = TYPES.get(kind, TIME)
     operators = {

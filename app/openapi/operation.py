@@ -1,4 +1,4 @@
-"""One verb of one route, described as an operation of OpenAPI."""
+"""The OpenAPI operation of one verb of one route."""
 
 import inspect
 import re
@@ -33,7 +33,7 @@ class Operation:
         resources: Mapping[str, Resource] = app.extensions["resources"]
         self._tag = rule.endpoint.partition(".")[0]
         self._resource = resources.get(self._tag)
-        # Whose rows go in and come out; a relation's are those of its target.
+        # The resource of the body and the answer: for a relation, its target.
         self._subject = resources.get(endpoint.subject or self._tag)
         self._literal = (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
         # In the order of the path.
@@ -43,35 +43,35 @@ class Operation:
         self._endpoint = endpoint
 
     def describe(self, schemas: Schemas, shared: dict[str, Json]) -> Json:
-        """Return the operation; `shared` receives the responses that many have in common."""
+        """Return the operation; adds to `shared` the responses that operations have in common."""
         body = self._body(schemas)
-        refused = responses(self._errors(body is not None), shared)
+        errors = responses(self._errors(body is not None), shared)
         described = {
             "tags": [self._tag],
-            **self._words(),
+            **self._texts(),
             "parameters": [
                 *self._path_parameters(),
                 *self._query_parameters(),
                 *self._endpoint.parameters,
             ],
-            "responses": {**self._success(schemas), **refused},
+            "responses": {**self._success(schemas), **errors},
             "security": self._security.requirements(),
         }
         return {**described, "requestBody": body} if body else described
 
     def _is_owner_id(self) -> bool:
-        """Tell whether the id in the path is that of a user, so that another's is refused."""
+        """Tell whether the id in the path is that of a user, so that another user's is denied."""
         is_owner_model = self._resource is not None and self._resource.is_owner_model
         return is_owner_model and "id" in self._arguments
 
-    def _words(self) -> Json:
+    def _texts(self) -> Json:
         """Return the summary and the description, from the view's docstring and the rules."""
         text = inspect.getdoc(self._endpoint.view) or ""
         for word, resource in (("row", self._subject), ("parent", self._resource)):
             if resource is not None:
                 text = re.sub(rf"\b{word}(s?)\b", rf"{resource.singular}\1", text)
         summary, _, more = text.partition("\n")
-        sentences = (more.strip(), self._security.sentence())
+        sentences = (more.strip(), self._security.description())
         return {
             "summary": summary.rstrip(".").replace("`", ""),
             "description": "\n\n".join(filter(None, sentences)),
@@ -100,7 +100,7 @@ class Operation:
         return {"type": "string"}
 
     def _query_parameters(self) -> Iterator[Json]:
-        """Yield the structured parameter; without an example, so that it starts empty."""
+        """Yield the structured parameter; without an example, the explorer leaves it empty."""
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
             schema = f"{model_name(self._subject)}{name.capitalize()}"
@@ -140,7 +140,7 @@ class Operation:
             yield from body_errors()
 
     def _row_errors(self, resource: Resource) -> Iterator[HTTPException]:
-        """Yield what a filter, the values of a row or its id can be refused with."""
+        """Yield the errors of the filter, of the body's values and of the row id."""
         subject = self._subject or resource
         if self._endpoint.query:
             name = self._endpoint.query.strip("!")

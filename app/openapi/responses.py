@@ -1,4 +1,4 @@
-"""How the document describes errors: one response a status, with an example of every code."""
+"""The OpenAPI error responses: one for each status, with an example of every code."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -17,8 +17,8 @@ from app import errors
 
 from .schemas import Json, ref
 
-# What any request may be answered with.
-FAILURES = (
+# The errors that any operation may answer with.
+SERVICE_ERRORS = (
     RequestURITooLarge(),
     InternalServerError(),
     ServiceUnavailable(),
@@ -27,7 +27,7 @@ FAILURES = (
 
 
 def body_errors() -> list[HTTPException]:
-    """Return what any body can be refused with."""
+    """Return the errors of any request body."""
     return [
         errors.MalformedBody("The body must be a JSON object."),
         errors.TooDeep("It nests deeper than 32 levels."),
@@ -36,14 +36,14 @@ def body_errors() -> list[HTTPException]:
     ]
 
 
-def responses(refused: Iterable[HTTPException], shared: dict[str, Json]) -> dict[str, Json]:
-    """Return the responses of these errors, and of the service's own failures, by status.
+def responses(errors_: Iterable[HTTPException], shared: dict[str, Json]) -> dict[str, Json]:
+    """Return the responses of these errors and of SERVICE_ERRORS, by status.
 
-    Most operations have most of them in common: those go to `shared`, and are referred to.
+    Adds each response to `shared` and refers to it, because most operations have the same ones.
     """
-    ranked = sorted([*refused, *FAILURES], key=_status)
-    found = {str(status): _response(list(each)) for status, each in groupby(ranked, _status)}
-    return {status: _share(status, response, shared) for status, response in found.items()}
+    ranked = sorted([*errors_, *SERVICE_ERRORS], key=_status)
+    by_status = {str(status): _response(list(each)) for status, each in groupby(ranked, _status)}
+    return {status: _share(status, response, shared) for status, response in by_status.items()}
 
 
 def _status(error: HTTPException) -> int:
@@ -58,22 +58,22 @@ def _share(status: str, response: Json, shared: dict[str, Json]) -> Json:
     return {"$ref": f"#/components/responses/{name}"}
 
 
-def _response(refused: list[HTTPException]) -> Json:
-    """Describe the errors of one status: what each code means, and how it looks."""
+def _response(errors_: list[HTTPException]) -> Json:
+    """Return the response of one status, with the description and an example of each code."""
     bodies: dict[str, Any] = {}
-    meanings: dict[str, str] = {}
-    for error in refused:
-        shown = errors.render(error).get_json()
-        code = shown["error"].get("code", shown["error"]["name"])
-        bodies.setdefault(code, {"value": shown})
+    descriptions: dict[str, str] = {}
+    for error in errors_:
+        example = errors.error_response(error).get_json()
+        code = example["error"].get("code", example["error"]["name"])
+        bodies.setdefault(code, {"value": example})
         ours = hasattr(error, "error_code")
-        text = (type(error).__doc__ or "").partition("\n")[0] if ours else shown["message"]
-        meanings.setdefault(code, f"`{code}`: {text}")
+        text = (type(error).__doc__ or "").partition("\n")[0] if ours else example["message"]
+        descriptions.setdefault(code, f"`{code}`: {text}")
     schema = ref("Error")
     if all("code" in each["value"]["error"] for each in bodies.values()):
         codes = {"properties": {"code": {"enum": list(bodies)}}, "required": ["code"]}
         schema = {"allOf": [schema, {"properties": {"error": codes}}]}
     return {
-        "description": "  \n".join(meanings.values()),
+        "description": "  \n".join(descriptions.values()),
         "content": {"application/json": {"schema": schema, "examples": bodies}},
     }

@@ -1,4 +1,4 @@
-"""JSON schemas of bodies and answers, made from marshmallow's."""
+"""The JSON schemas of request bodies and responses, derived from marshmallow schemas."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,15 +14,15 @@ from .filter_schemas import filter_schema, where_schema
 
 Json = dict[str, Any]
 
-# What an example has where the schema says no more than the type.
-SAMPLES: dict[Any, Any] = {"integer": 1, "number": 1, "boolean": False, "string": "text"}
+# The example value for each type, for properties without an example of their own.
+EXAMPLES: dict[Any, Any] = {"integer": 1, "number": 1, "boolean": False, "string": "text"}
 
 
-PROBLEMS = {
+MESSAGES_BY_FIELD = {
     "type": "object",
     "additionalProperties": {"type": "array", "items": {"type": "string"}},
 }
-COMMON: dict[str, Json] = {
+COMMON_SCHEMAS: dict[str, Json] = {
     "Count": {
         "type": "object",
         "properties": {"count": {"type": "integer", "minimum": 0, "examples": [1]}},
@@ -44,11 +44,11 @@ COMMON: dict[str, Json] = {
             "message": {"type": "string"},
             "details": {
                 "type": "object",
-                "description": "What is wrong with each property, in words and by code; or the "
-                "status that a remote service answered.",
+                "description": "The error messages and codes by property, or the status with "
+                "which a remote service answered.",
                 "properties": {
-                    "messages": PROBLEMS,
-                    "codes": PROBLEMS,
+                    "messages": MESSAGES_BY_FIELD,
+                    "codes": MESSAGES_BY_FIELD,
                     "statusCode": {"type": "integer"},
                 },
                 "additionalProperties": False,
@@ -59,7 +59,7 @@ COMMON: dict[str, Json] = {
     },
     "Error": {
         "type": "object",
-        "description": "What every error looks like.",
+        "description": "The body of every error response.",
         "properties": {
             "status": {"type": "integer"},
             "message": {"type": "string"},
@@ -72,79 +72,79 @@ COMMON: dict[str, Json] = {
 
 
 class Schemas:
-    """The document's schemas, each under its name; one of marshmallow's serves one direction."""
+    """The document's named schemas; each marshmallow schema is for requests or for responses."""
 
     def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
         self._converter = converter
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
-            _own_json_schema_function(app.config)
+            _json_schema_function(app.config)
         )
-        self.named: dict[str, Json] = dict(COMMON)
+        self.named: dict[str, Json] = dict(COMMON_SCHEMAS)
         resources: dict[str, Resource] = app.extensions["resources"]
         for resource in resources.values():
             self._add_resource(resource, resources)
 
     def _add_resource(self, resource: Resource, related: Mapping[str, Resource]) -> None:
-        """Add what a collection takes and gives; `related` are the resources by name."""
+        """Add the schemas of a resource's requests and responses; `related` are all resources."""
         name = model_name(resource)
-        whole, new = (
-            self._whole(resource.schema_instance),
-            self._whole(resource.create_schema_instance),
+        schema, new = (
+            self._convert(resource.schema_instance),
+            self._convert(resource.create_schema_instance),
         )
-        # What nests this schema refers to it by name.
+        # Schemas that nest this one refer to it by name.
         self._converter.refs[make_schema_key(resource.schema_instance)] = name
         self.named |= {
-            name: answer(whole),
-            f"{name}WithRelations": _with_relations(answer(whole), resource, related),
-            f"New{name}": body(new),
-            f"{name}Replacement": body(whole),
-            f"{name}Partial": body(whole, partial=True),
+            name: response_schema(schema),
+            f"{name}WithRelations": _with_relations(response_schema(schema), resource, related),
+            f"New{name}": request_schema(new),
+            f"{name}Replacement": request_schema(schema),
+            f"{name}Partial": request_schema(schema, partial=True),
             f"{name}Upsert": _upsert(new),
             f"{name}Filter": filter_schema(resource),
             f"{name}Where": where_schema(resource),
         }
 
-    def of_body(self, shape: Any, subject: Resource | None) -> Json:
-        """Return the schema of a body; `subject` is the resource whose schemas it may name."""
-        return self._schema(shape, body, subject)
+    def of_body(self, declared: Any, subject: Resource | None) -> Json:
+        """Return the schema of a declared body; names in it refer to schemas of `subject`."""
+        return self._schema(declared, request_schema, subject)
 
-    def of_answer(self, shape: Any, subject: Resource | None) -> Json:
-        """Return the schema of an answer; `subject` is the resource whose schemas it may name."""
-        return self._schema(shape, answer, subject)
+    def of_answer(self, declared: Any, subject: Resource | None) -> Json:
+        """Return the schema of a declared answer; names in it refer to schemas of `subject`."""
+        return self._schema(declared, response_schema, subject)
 
-    def _schema(self, shape: Any, variant: Any, subject: Resource | None) -> Json:
-        if isinstance(shape, dict):
-            return shape
-        if isinstance(shape, list):
-            return {"type": "array", "items": self._schema(shape[0], variant, subject)}
-        if isinstance(shape, str) and subject is not None:
-            return _named(shape, subject)
-        name = shape.__name__.removesuffix("Schema")
+    def _schema(self, declared: Any, variant: Any, subject: Resource | None) -> Json:
+        if isinstance(declared, dict):
+            return declared
+        if isinstance(declared, list):
+            return {"type": "array", "items": self._schema(declared[0], variant, subject)}
+        if isinstance(declared, str) and subject is not None:
+            return _resolve_names(declared, subject)
+        name = declared.__name__.removesuffix("Schema")
         if name not in self.named:
-            self.named[name] = variant(self._whole(shape()))
+            self.named[name] = variant(self._convert(declared()))
         return ref(name)
 
-    def _whole(self, schema: marshmallow.Schema) -> Json:
-        whole: Json = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+    def _convert(self, schema: marshmallow.Schema) -> Json:
+        converted: Json = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
         text = (type(schema).__doc__ or "").partition("\n")[0]
-        return {"description": text, **whole}
+        return {"description": text, **converted}
 
 
-def _named(text: str, subject: Resource) -> Json:
-    """Read the names of a resource's schemas: `{}` is its model, `[...]` an array, `|` or."""
-    schemas = [_named_one(each, subject) for each in text.split(" | ")]
+def _resolve_names(text: str, subject: Resource) -> Json:
+    """Resolve declared schema names: `{}` is the model's name, `[...]` an array, `|` anyOf."""
+    schemas = [_resolve_name(each, subject) for each in text.split(" | ")]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _named_one(text: str, subject: Resource) -> Json:
+def _resolve_name(text: str, subject: Resource) -> Json:
     if not text.startswith("["):
         return ref(text.format(model_name(subject)))
-    items = {"type": "array", "items": _named_one(text.strip("[]"), subject)}
+    items = {"type": "array", "items": _resolve_name(text.strip("[]"), subject)}
     return {**items, "maxItems": subject.max_create} if "New" in text else items
 
 
 def model_name(resource: Resource) -> str:
-    """Return what the schemas of a resource are named after."""
+    """Return the model's name, with which the names of its schemas are formed."""
     return str(resource.model.__name__)
 
 
@@ -154,49 +154,53 @@ def ref(name: str) -> Json:
 
 
 def id_schema(resource: Resource, literal: str | None) -> Json:
-    """Return the schema of a row's id in a path; `literal` may stand for the caller's own."""
+    """Return the schema of a row's id in a path; `literal` is the current-user literal."""
     number = {"type": "integer", "minimum": 1}
     if literal and resource.is_owner_model:
         return {"anyOf": [number, {"const": literal}], "examples": [literal]}
     return {**number, "examples": [1]}
 
 
-def answer(whole: Json) -> Json:
-    """Return the schema of an answer: what can be read, and but for nested objects all of it."""
+def response_schema(schema: Json) -> Json:
+    """Return the schema of a response: the readable properties, required unless nested."""
     properties = {
-        name: _without(shape, "default")
-        for name, shape in whole["properties"].items()
-        if not shape.get("writeOnly")
+        name: _omit(property_, "default")
+        for name, property_ in schema["properties"].items()
+        if not property_.get("writeOnly")
     }
-    always = [name for name, shape in properties.items() if "$ref" not in shape]
+    always = [name for name, property_ in properties.items() if "$ref" not in property_]
     return {
-        **whole,
+        **schema,
         "properties": properties,
         "required": always,
         "additionalProperties": False,
-        "examples": [{name: _sample(properties[name]) for name in always}],
+        "examples": [{name: _example(properties[name]) for name in always}],
     }
 
 
-def body(whole: Json, partial: bool = False) -> Json:
-    """Return the schema of a body: what can be written; a partial one needs none of it."""
+def request_schema(schema: Json, partial: bool = False) -> Json:
+    """Return the schema of a request body: the writable properties, optional if `partial`."""
     properties = {
-        name: _without(shape, "default") if partial else shape
-        for name, shape in whole["properties"].items()
-        if not shape.get("readOnly")
+        name: _omit(property_, "default") if partial else property_
+        for name, property_ in schema["properties"].items()
+        if not property_.get("readOnly")
     }
-    required = [] if partial else whole.get("required", [])
-    told = [name for name, shape in properties.items() if "examples" in shape or name in required]
-    shape = {
-        **_without(whole, "required"),
+    required = [] if partial else schema.get("required", [])
+    shown = [
+        name
+        for name, property_ in properties.items()
+        if "examples" in property_ or name in required
+    ]
+    body = {
+        **_omit(schema, "required"),
         "properties": properties,
-        "examples": [{name: _sample(properties[name]) for name in told}],
+        "examples": [{name: _example(properties[name]) for name in shown}],
     }
-    return {**shape, "required": required} if required else shape
+    return {**body, "required": required} if required else body
 
 
-def _own_json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
-    """Return the function that lets fields of our own say what apispec cannot know of them."""
+def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
+    """Return the apispec attribute function that calls `json_schema` of our own fields."""
 
     def own_json_schema(_: object, field: Any, **kwargs: Any) -> Json:
         return field.json_schema(settings) if hasattr(field, "json_schema") else {}
@@ -205,30 +209,30 @@ def _own_json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json
 
 
 def _upsert(new: Json) -> Json:
-    shape = body(new, partial=True)
-    number = _without(new["properties"]["id"], "readOnly")
+    body = request_schema(new, partial=True)
+    number = _omit(new["properties"]["id"], "readOnly")
     return {
-        **shape,
-        "description": "With `id` a change of the one that has it, without a new one.",
-        "properties": {"id": number, **shape["properties"]},
+        **body,
+        "description": "Updates the row with this `id`; without `id`, creates one.",
+        "properties": {"id": number, **body["properties"]},
     }
 
 
-def _with_relations(shape: Json, resource: Resource, related: Mapping[str, Resource]) -> Json:
-    """Return the schema of what a filter may make of an answer: less, and related objects."""
-    properties = dict(shape["properties"])
+def _with_relations(schema: Json, resource: Resource, related: Mapping[str, Resource]) -> Json:
+    """Return the schema of a filtered response: any of the properties, and included relations."""
+    properties = dict(schema["properties"])
     for name, relation in resource.relations.items():
         target = ref(f"{model_name(related[relation.target])}WithRelations")
         properties[name] = {"type": "array", "items": target} if relation.many else target
-    return _without({**shape, "properties": properties}, "required")
+    return _omit({**schema, "properties": properties}, "required")
 
 
-def _sample(shape: Json) -> Any:
-    if "examples" in shape:
-        return shape["examples"][0]
-    kind = shape.get("type")
-    return None if isinstance(kind, list) else SAMPLES.get(kind)
+def _example(property_: Json) -> Any:
+    if "examples" in property_:
+        return property_["examples"][0]
+    kind = property_.get("type")
+    return None if isinstance(kind, list) else EXAMPLES.get(kind)
 
 
-def _without(shape: Json, *names: str) -> Json:
-    return {name: value for name, value in shape.items() if name not in names}
+def _omit(schema: Json, *names: str) -> Json:
+    return {name: value for name, value in schema.items() if name not in names}

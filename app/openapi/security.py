@@ -1,4 +1,4 @@
-"""How the document describes access tokens, and who may call what."""
+"""The OpenAPI security schemes, and the security requirements that follow from the rules."""
 
 from collections.abc import Iterator
 
@@ -12,26 +12,26 @@ from app.rest.endpoint import Endpoint
 
 from .schemas import Json
 
-# A user whom no rule names.
-SOMEBODY = 0
+# An id that no user has, for a logged-in user whom no rule names.
+ANY_USER_ID = 0
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 def security_schemes(app: Flask) -> dict[str, Json]:
-    """Return the ways in which this app takes an access token, from the table of transports."""
+    """Return the security schemes of this app, one for each token transport."""
     schemes: dict[str, Json] = {}
-    for place, name, description in token_transports(app):
-        if place == QUERY and not app.config["TOKEN_IN_QUERY"]:
+    for location, name, description in token_transports(app):
+        if location == QUERY and not app.config["TOKEN_IN_QUERY"]:
             continue
-        scheme = {"type": "apiKey", "in": place, "name": name}
-        key = place if place not in schemes else f"{place}.{name}"
+        scheme = {"type": "apiKey", "in": location, "name": name}
+        key = location if location not in schemes else f"{location}.{name}"
         schemes[key] = {**scheme, "description": description} if description else scheme
-    # Authorization may name the scheme as well.
+    # The Authorization header may also carry a Bearer token.
     return {**schemes, "bearer": {"type": "http", "scheme": "bearer"}}
 
 
 class Security:
-    """Who may call an endpoint, as the compiled rules have it."""
+    """Who may call an endpoint, according to the compiled rules."""
 
     def __init__(self, app: Flask, name: str, endpoint: Endpoint, is_owner_id: bool) -> None:
         model = name.partition(".")[0]
@@ -40,15 +40,15 @@ class Security:
         self._rules: list[MethodRules] = [compiled[key] for key in keys if key in compiled]
         self._app = app
         self._endpoint = endpoint
-        # Whether the id in the path is that of a user, so that another's is refused.
+        # Whether the id in the path is that of a user, so that another user's is denied.
         self._is_owner_id = is_owner_id
-        verdicts = [each.verdict(SOMEBODY) for each in self._rules]
-        self.anonymous = all(each.verdict(None) for each in self._rules)
-        self.user = all(verdicts)
-        self.any_row = all(each.own and each.others for each in verdicts)
+        decisions = [each.decision(ANY_USER_ID) for each in self._rules]
+        self.anonymous = all(each.decision(None) for each in self._rules)
+        self.user = all(decisions)
+        self.any_row = all(each.own and each.others for each in decisions)
 
     def requirements(self) -> list[Json]:
-        """Return the alternatives of OpenAPI's security requirements: schemes, and roles."""
+        """Return the alternative security requirements: a scheme each, with the roles it needs."""
         schemes = security_schemes(self._app)
         if self._endpoint.token_optional:
             return [{}, *({scheme: []} for scheme in schemes)]
@@ -56,12 +56,12 @@ class Security:
             return [{scheme: [self._endpoint.scope]} for scheme in schemes]
         if self.anonymous:
             return []
-        # A requirement may list the role that it needs.
+        # OpenAPI 3.1 lets a requirement of any scheme list roles.
         roles = [] if self.user else [[role] for role in self._roles()]
         return [{scheme: names} for names in roles or [[]] for scheme in schemes]
 
-    def sentence(self) -> str:
-        """Say in words who may call."""
+    def description(self) -> str:
+        """Return a sentence that says who may call the endpoint."""
         if self._endpoint.scope:
             return f"Needs a token of the scope `{self._endpoint.scope}`, and no other."
         if self._endpoint.token_optional:
@@ -76,34 +76,36 @@ class Security:
         return f"For {' and '.join(who)}."
 
     def errors(self, verb: str) -> Iterator[HTTPException]:
-        """Yield what a caller is refused with."""
+        """Yield the errors of callers who are not authorized."""
         if not self.anonymous or self._endpoint.scope:
             yield errors.AuthorizationRequired()
             yield errors.InvalidToken()
-            if not self._endpoint.scope and self._may_refuse():
-                yield self._refusal()
+            if not self._endpoint.scope and self._may_deny():
+                yield self._denial()
         if self._app.config["TOKEN_MIDDLEWARE"] and verb in UNSAFE:
             yield errors.AccessDenied()
 
-    def _may_refuse(self) -> bool:
-        """Tell whether somebody who is logged in may be refused altogether."""
+    def _may_deny(self) -> bool:
+        """Tell whether a logged-in user may be denied access."""
         if self._is_owner_id and not self.any_row:
             return True
         return not self.user or any(
-            not each.verdict(SOMEBODY, [str(role)]) for each in self._rules for role in each.roles
+            not each.decision(ANY_USER_ID, [str(role)])
+            for each in self._rules
+            for role in each.roles
         )
 
-    def _refusal(self) -> HTTPException:
+    def _denial(self) -> HTTPException:
         status = self._app.config["ACL_ERROR_STATUS"]
         if status == 404:
             return errors.ModelNotFound("user", 7)
         return errors.AuthorizationRequired() if status == 401 else errors.AccessDenied()
 
     def _roles(self) -> list[str]:
-        """Return the roles that each by itself open the operation."""
+        """Return the roles each of which is sufficient to call the endpoint."""
         named = {str(role) for each in self._rules for role in each.roles}
         return [
             role
             for role in sorted(named)
-            if all(each.verdict(SOMEBODY, [role]) for each in self._rules)
+            if all(each.decision(ANY_USER_ID, [role]) for each in self._rules)
         ]

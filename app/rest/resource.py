@@ -9,7 +9,7 @@ from flask import current_app
 from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.access.policy import Grant, permission, refusal
+from app.access.policy import Grant, denial, find_grant
 from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
 
@@ -81,7 +81,7 @@ class Resource:
         def call(grant: Grant, id: str, **arguments: Any) -> Any:
             row_id = self.authorize_id(grant, id)
             row = self.rows.get(row_id, grant.scope(self.rows.owner))
-            return view(self.or_refuse(row_id, row), **arguments)
+            return view(self.or_denied(row_id, row), **arguments)
 
         return call
 
@@ -150,7 +150,7 @@ class Resource:
         If the rows are users, raises the access error for an id of another user.
         """
         if self.is_owner_model and not grant.covers(text):
-            raise refusal(self.name, text)
+            raise denial(self.name, text)
         return row_id(self.singular, text)
 
     def owned_by(self, user_id: int | None) -> Values:
@@ -158,7 +158,7 @@ class Resource:
         return {} if self.owner is None or self.is_owner_model else {self.owner.key: user_id}
 
     def read(self, grant: Grant, row_id: int) -> Any:
-        """Return one row that a permission covers; raise ModelNotFound."""
+        """Return one row that a find_grant covers; raise ModelNotFound."""
         if grant.only_own and self.owner is not None:
             return self.or_404(row_id, self.rows.get_own(row_id, grant.user_id))
         return self.or_404(row_id, self.rows.get(row_id, grant.scope(self.rows.owner)))
@@ -193,19 +193,19 @@ class Resource:
     def update_one(self, row_id: int, scope: Conditions, body: Values, partial: bool) -> Any:
         """Update (`partial`) or replace one row within a scope from a body; return it.
 
-        Raises ValidationError, or what `or_refuse` does.
+        Raises ValidationError, or what `or_denied` does.
         """
         body = self._without_echo(row_id, scope, body)
         values = self.schema_instance.load(body, partial=partial)
         if not values:
-            return self.or_refuse(row_id, self.rows.get(row_id, scope))
+            return self.or_denied(row_id, self.rows.get(row_id, scope))
         rows = self.update([self.rows.key == row_id, *scope], values)
-        return self.or_refuse(row_id, rows[0] if rows else None)
+        return self.or_denied(row_id, rows[0] if rows else None)
 
     def delete_one(self, row_id: int, scope: Conditions) -> None:
-        """Delete one row within a scope; raise what `or_refuse` does."""
+        """Delete one row within a scope; raise what `or_denied` does."""
         count = self.rows.delete([self.rows.key == row_id, *scope])
-        self.or_refuse(row_id, count or None)
+        self.or_denied(row_id, count or None)
 
     def _without_echo(self, row_id: int, scope: Conditions, body: Values) -> Values:
         """Drop read-only properties whose value is unchanged: clients send back what they read."""
@@ -214,7 +214,7 @@ class Resource:
         }
         if read_only.isdisjoint(body):
             return body
-        current = self.dump(self.or_refuse(row_id, self.rows.get(row_id, scope)))
+        current = self.dump(self.or_denied(row_id, self.rows.get(row_id, scope)))
         return {
             name: value
             for name, value in body.items()
@@ -227,19 +227,19 @@ class Resource:
             raise ModelNotFound(self.singular, row_id)
         return row
 
-    def or_refuse(self, row_id: int, row: Any) -> Any:
+    def or_denied(self, row_id: int, row: Any) -> Any:
         """Return the row; if it is None, raise the error for a call on a row that was not found.
 
         That is the access error for a row that the caller may read, else ModelNotFound.
         """
         if row is None and self._is_readable(row_id):
-            raise refusal(self.name, row_id)
+            raise denial(self.name, row_id)
         return self.or_404(row_id, row)
 
     def _is_readable(self, row_id: int) -> bool:
-        grant = permission(self.name, "findById")
+        grant = find_grant(self.name, "findById")
         return (
-            bool(grant.verdict) and self.rows.get(row_id, grant.scope(self.rows.owner)) is not None
+            bool(grant.decision) and self.rows.get(row_id, grant.scope(self.rows.owner)) is not None
         )
 
 

@@ -1,1 +1,1 @@
-"""What gunicorn does differently for us: it waits for whole requests, and refuses in our shape."""
+"""Our gunicorn worker: it buffers requests until they are complete, and answers errors in JSON."""

@@ -14,19 +14,19 @@ from gunicorn.http.errors import ParseException
 from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import ThreadWorker
 
+from .errors import raw_response, to_http_error
 from .incoming import IncomingRequest
-from .refusals import raw_response, refusal
 
-# Seconds in which a client may close a connection after the last answer, as gunicorn has it.
-LINGER = 2
-# Bytes that are taken from a connection at a time.
-PIECE = 64 * 1024
-# Bytes of a body that nobody has read and that are skipped to keep a connection.
-SKIPPED = 64 * 1024
+# Seconds that a client has to close a connection after the last response, as in gunicorn.
+LINGER_SECONDS = 2
+# Bytes of one receive call.
+RECEIVE_BYTES = 64 * 1024
+# Bytes of an unread body that are skipped to keep the connection open.
+MAX_SKIPPED_BYTES = 64 * 1024
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """Collects a request in the main loop, and only then gives it to one of the threads.
+    """Buffers a request in the main loop, and passes it to a thread once it is complete.
 
     A half-open request costs a connection, of which a worker has `worker_connections`, instead of
     a thread.
@@ -34,12 +34,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Connections that were answered for the last time and that the client is to close.
+        # Connections that wait for the client to close them.
         self.lingering: deque[Any] = deque()
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
-        """Refuse TLS, which the proxy in front speaks: requests must be readable as they come."""
+        """Reject TLS settings: this worker reads plain bytes; a proxy in front terminates TLS."""
         if cfg.is_ssl:
             raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
         super().check_config(cfg, log)
@@ -49,7 +49,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         return float(self.wsgi.config["REQUEST_TIMEOUT"])
 
     def enqueue_req(self, conn: Any) -> None:
-        """Collect the next request of a connection, of which some may have come already."""
+        """Buffer the next request of a connection, part of which may be received already."""
         conn.init()
         conn.data_ready = True
         conn.sock.setblocking(False)
@@ -64,19 +64,19 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.poller.register(conn.sock, EVENT_READ, on_readable)
 
     def on_pending_socket_readable(self, conn: Any, client: Any) -> None:
-        """Take what has come of a request."""
+        """Receive more bytes of a request."""
         if next_step := self._take(conn, _receive(client)):
             self.poller.unregister(client)
             self.pending_conns.remove(conn)
             next_step()
 
     def _take(self, conn: Any, data: bytes | None) -> Callable[[], None] | None:
-        """Add to the request; return what is to be done once nothing more is to be waited for."""
+        """Add bytes to the request; return the next step, or None to wait for more."""
         if data is None:
             return None
         try:
             complete = conn.incoming.add(data)
-        except Exception as error:  # whatever it is: it must not end the worker
+        except Exception as error:  # no error may stop the worker
             return partial(self._refuse, conn, error)
         if complete:
             return partial(self._answer, conn)
@@ -94,29 +94,29 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super().enqueue_req(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer a request; a client that does not take the answer in time loses it."""
-        # Whoever waits for it was told so while the request was collected.
+        """Handle a request; sending the response is limited by REQUEST_TIMEOUT."""
+        # "100 Continue" was sent while the request was buffered.
         req._expected_100_continue = False
         conn.sock.settimeout(self._timeout)
         return super().handle_request(req, conn)
 
     def _keepalive_after(self, conn: Any, keepalive: Any) -> bool:
-        """Keep the connection when nothing of the request is missing, which nobody waits for."""
+        """Keep the connection if the rest of the body is received; do not wait for it."""
         conn.sock.settimeout(0)
         try:
-            return bool(keepalive and conn.parser.finish_body(max_bytes=SKIPPED))
+            return bool(keepalive and conn.parser.finish_body(max_bytes=MAX_SKIPPED_BYTES))
         except BlockingIOError:
             return False
 
     def finish_request(self, conn: Any, fs: Any) -> None:
-        """Keep the connection, or let the client close it, without waiting for that."""
+        """Keep the connection, or let the client close it without blocking a thread."""
         if not fs.cancelled() and not fs.exception() and fs.result():
             super().finish_request(conn, fs)
         else:
             self._linger(conn)
 
     def _linger(self, conn: Any) -> None:
-        """Close our side first: closing with data unread would take the answer from the client."""
+        """Shut down our side only: closing with unread data would reset the connection."""
         try:
             conn.sock.setblocking(False)
             conn.sock.shutdown(socket.SHUT_WR)
@@ -124,7 +124,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         except OSError:
             self._close(conn)
             return
-        conn.timeout = time.monotonic() + LINGER
+        conn.timeout = time.monotonic() + LINGER_SECONDS
         self.lingering.append(conn)
 
     def _discard(self, conn: Any, client: Any) -> None:
@@ -134,7 +134,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._close(conn)
 
     def murder_pending(self) -> None:
-        """Close what has waited for too long: requests that are not whole, and lingering ends."""
+        """Close incomplete requests and lingering connections that have timed out."""
         super().murder_pending()
         now = time.monotonic()
         while self.lingering and self.lingering[0].timeout <= now:
@@ -147,11 +147,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         conn.close()
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
-        """Refuse in our one shape; log the kind of error alone, since its text quotes the request.
+        """Answer with a JSON error; log only the type of the error, as its text quotes the request.
 
-        An error of our own is logged with where it happened.
+        An error in our own code is logged with its traceback.
         """
-        error = refusal(exc)
+        error = to_http_error(exc)
         kind = f"{error.code} {type(exc).__name__}"
         self.log.warning("refused a request of %s: %s", addr[0] if addr else "-", kind)
         if not isinstance(exc, ParseException):
@@ -160,15 +160,15 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
 
 def _send(client: Any, data: bytes) -> None:
-    """Send a few bytes, unless the client is gone or takes nothing."""
+    """Send a few bytes without blocking; ignore a closed connection."""
     with suppress(OSError):
         write_nonblock(client, data)
 
 
 def _receive(client: Any) -> bytes | None:
-    """Return what has come, nothing at the end, or None when that is still open."""
+    """Return received bytes, b"" at the end of the stream, or None if there are none yet."""
     try:
-        return bytes(client.recv(PIECE))
+        return bytes(client.recv(RECEIVE_BYTES))
     except BlockingIOError:
         return None
     except OSError:

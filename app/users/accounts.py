@@ -1,4 +1,4 @@
-"""Users: creating, finding, changing and deleting them, and their passwords."""
+"""The service for users: create, find, change and delete them and set their passwords."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,33 +11,33 @@ from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, db, transaction
 from app.signals import email_changed, emit
 
-from .credentials import lookup_email, stored_email, stored_username
+from .credentials import lookup_email, stored_email, username_columns
 from .models import User
 from .passwords import hash_password, validate_password, verify_password
-from .tokens import end_tokens
+from .tokens import delete_tokens
 
 
 def create_user(
     email: str, password: str, username: str | None = None, realm: str | None = None
 ) -> User:
-    """Store a new user; raise ValidationError for a bad password or a name that is taken."""
+    """Create a user; raise ValidationError for a weak password or a name that is taken."""
     user = {"email": email, "password": password, "username": username, "realm": realm}
     return create_users([user])[0]
 
 
 def create_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
-    """Store new users, all or none, described as for `create_user`."""
+    """Create users in one transaction, from the arguments of `create_user`."""
     users = [_new_user(**each) for each in items]
     try:
         with transaction():
             for user in users:
-                _refuse_taken(user.realm, user.email, user.username_key)
+                _check_unique(user.realm, user.email, user.username_key)
                 db.session.add(user)
                 db.session.flush()
     except IntegrityError:
-        # Another request was faster; now its user is found.
+        # A concurrent request created the user first: now the check finds it.
         for user in users:
-            _refuse_taken(user.realm, user.email, user.username_key)
+            _check_unique(user.realm, user.email, user.username_key)
         raise
     return users
 
@@ -63,7 +63,7 @@ def list_users() -> list[User]:
 
 
 def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:
-    """Tell whether a user that fulfils the conditions has another email."""
+    """Tell whether the email of a user selected by the conditions would change."""
     other = select(User.id).where(*conditions, User.email != stored_email(email))
     return db.session.scalar(other.limit(1)) is not None
 
@@ -72,35 +72,35 @@ def update_users(
     conditions: Iterable[ColumnElement[bool]],
     changes: Mapping[str, Any],
     keep: str | None = None,
-    confirmed: bool = True,
+    reauthenticated: bool = True,
 ) -> Sequence[User]:
-    """Change the users that fulfil the conditions; return them as they now are.
+    """Change the users selected by the conditions; return the changed users.
 
-    A new email is not verified, ends all tokens but the one with digest `keep`, and is told to
-    the old one. Unless the caller is `confirmed`, only users that have the email already are
-    changed. Raises ValidationError for a name that is taken.
+    A new email is unverified, revokes all tokens but the one with digest `keep`, and is announced
+    by emailChanged. Unless the caller is `reauthenticated`, only users that already have the email
+    are changed. Raises ValidationError for a name that is taken.
     """
     chosen, values = list(conditions), dict(changes)
     old_emails: dict[int, str] = {}
     if "username" in values:
-        values |= stored_username(values["username"])
+        values |= username_columns(values["username"])
     try:
         with transaction():
             if "email" in values:
                 email = values["email"] = stored_email(values["email"])
                 values["email_verified"] = and_(User.email == email, User.email_verified)
-                if not confirmed:
-                    # Part of the statement, since the email may have been changed a moment ago.
+                if not reauthenticated:
+                    # Part of the statement: a concurrent request may have changed the email.
                     chosen.append(User.email == email)
                 lock(*chosen, User.email != email)
                 old_emails = _old_emails(chosen, email)
-                end_tokens(list(old_emails), keep)
+                delete_tokens(list(old_emails), keep)
             changed = update(User).where(*chosen).values(values).returning(User)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
     except IntegrityError:
         for user in db.session.scalars(select(User).where(*chosen)).all():
-            _refuse_taken(user.realm, values.get("email"), values.get("username_key"), user.id)
+            _check_unique(user.realm, values.get("email"), values.get("username_key"), user.id)
         raise
     for user in users:
         if user.id in old_emails:
@@ -109,16 +109,16 @@ def update_users(
 
 
 def delete_user(user_id: int) -> int:
-    """Delete a user with all tokens and to-dos; return how many users that were."""
+    """Delete a user with all tokens and to-dos; return the number of users deleted."""
     return affected_rows(delete(User).where(User.id == user_id))
 
 
 def change_password(
     user_id: int, old_password: str, new_password: str, keep: str | None = None
 ) -> None:
-    """Replace a password by its owner; all tokens end but the one with digest `keep`.
+    """Change a user's password; revokes all tokens but the one with digest `keep`.
 
-    Raises InvalidPassword for a wrong old one, ValidationError for a bad new one.
+    Raises InvalidPassword for a wrong old password, ValidationError for a weak new one.
     """
     user = get_user(user_id)
     if not verify_password(user.password_hash, old_password):
@@ -128,24 +128,24 @@ def change_password(
     with transaction():
         if not replace_hash(user, new_hash):
             raise InvalidPassword()
-        end_tokens([user_id], keep)
+        delete_tokens([user_id], keep)
 
 
 def set_password(user: User, new_password: str) -> None:
-    """Give a user a password by the operator's hand; all tokens end."""
+    """Set a user's password without the old one; revokes all tokens."""
     validate_password(new_password, user.email, user.username)
     store_password(user.id, hash_password(new_password))
 
 
 def store_password(user_id: int, password_hash: str) -> None:
-    """Replace a user's password hash and end all tokens."""
+    """Replace a user's password hash and revoke all tokens."""
     with transaction():
         affected_rows(update(User).where(User.id == user_id).values(password_hash=password_hash))
-        end_tokens([user_id])
+        delete_tokens([user_id])
 
 
 def replace_hash(user: User, new_hash: str) -> int:
-    """Replace the hash that was read with the user; return 0 if it is not the same any more."""
+    """Replace a user's hash if it is unchanged since the user was read; else return 0."""
     seen = User.password_hash == user.password_hash
     return affected_rows(
         update(User)
@@ -158,8 +158,8 @@ def replace_hash(user: User, new_hash: str) -> int:
 def lock(*conditions: ColumnElement[bool]) -> None:
     """Lock users until the end of the transaction.
 
-    Whatever ends tokens of a user locks the user first, so that two transactions cannot wait for
-    each other. SQLite, which lets one write at a time, needs and knows no such lock.
+    Every transaction that deletes tokens of a user locks the user first, to avoid deadlocks. SQLite
+    has one writer at a time and ignores the lock.
     """
     chosen = select(User.id).where(*conditions).order_by(User.id)
     db.session.scalars(chosen.with_for_update(key_share=True)).all()
@@ -171,7 +171,7 @@ def _new_user(
     if current_app.config["REALM_REQUIRED"] and not realm:
         raise ValidationError({"realm": ["can't be blank"]})
     email, realm = stored_email(email), realm or ""
-    names = stored_username(username)
+    names = username_columns(username)
     validate_password(password, email, username)
     return User(email=email, realm=realm, password_hash=hash_password(password), **names)
 
@@ -182,14 +182,14 @@ def _old_emails(chosen: Iterable[ColumnElement[bool]], email: str) -> dict[int, 
     return {row.id: row.email for row in db.session.execute(others)}
 
 
-def _refuse_taken(
-    realm: str, email: str | None, username_key: str | None, but: int | None = None
+def _check_unique(
+    realm: str, email: str | None, username_key: str | None, except_id: int | None = None
 ) -> None:
-    """Raise ValidationError naming what another user of the realm already has."""
+    """Raise ValidationError for an email or username of another user in the realm."""
     others = select(User.email, User.username_key).where(
         User.realm == realm,
         (User.email == email) | (User.username_key == username_key),
-        User.id != (but or 0),
+        User.id != (except_id or 0),
     )
     rows = db.session.execute(others).all()
     found = {
@@ -197,5 +197,5 @@ def _refuse_taken(
         "username": username_key is not None
         and any(row.username_key == username_key for row in rows),
     }
-    if taken := {name: ["already exists"] for name, is_taken in found.items() if is_taken}:
+    if taken := {name: ["already exists"] for name, exists in found.items() if exists}:
         raise ValidationError(taken)

@@ -1,4 +1,4 @@
-"""`flask users`, `flask tokens` and `flask roles`: what operators do with users by hand."""
+"""The commands `flask users`, `flask tokens` and `flask roles`."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
 from app.access import roles as access_roles
-from app.errors import fields_error
+from app.errors import to_validation_error
 
 from . import accounts
 from . import tokens as access_tokens
@@ -20,11 +20,11 @@ from .models import User
 from .schemas import RegistrationSchema
 
 
-class Commands(AppGroup):
-    """Commands whose trouble with the database is one sentence too."""
+class DatabaseCommands(AppGroup):
+    """A group of commands that reports a database error as one sentence."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except SQLAlchemyError as error:
@@ -33,10 +33,10 @@ class Commands(AppGroup):
             raise click.ClickException(f"The database failed: {reason} ({hint}).") from None
 
 
-users = Commands("users", help="Create, list and delete users.")
-tokens = Commands("tokens", help="Purge and revoke access tokens.")
+users = DatabaseCommands("users", help="Create, list and delete users.")
+tokens = DatabaseCommands("tokens", help="Purge and revoke access tokens.")
 
-roles = Commands("roles", help="Grant, revoke and list roles.")
+roles = DatabaseCommands("roles", help="Grant, revoke and list roles.")
 
 realm_option = click.option("--realm", help="The realm of the user.")
 password_option = click.option(
@@ -62,7 +62,7 @@ def create(
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
     given = {"email": email, "username": username, "realm": realm}
-    user = _sentence(_register, {**given, "password": _password(password_stdin)})
+    user = _call_service(_register, {**given, "password": _read_password(password_stdin)})
     if role:
         access_roles.grant(user.id, role)
     click.echo(f"Created user {user.id}, {user.email}" + (f", with role {role}." if role else "."))
@@ -82,8 +82,8 @@ def list_() -> None:
 @password_option
 def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
     """Give the user EMAIL a new password and end all its sessions."""
-    user = _find(email, realm)
-    _sentence(accounts.set_password, user, _password(password_stdin))
+    user = _find_user(email, realm)
+    _call_service(accounts.set_password, user, _read_password(password_stdin))
     click.echo(f"Set the password of user {user.id} and ended all sessions.")
 
 
@@ -93,7 +93,7 @@ def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(email: str, realm: str | None, yes: bool) -> None:
     """Delete the user EMAIL, with all tokens and to-dos."""
-    user = _find(email, realm)
+    user = _find_user(email, realm)
     if not yes:
         click.confirm(f"Delete user {user.id}, {user.email}, with all to-dos?", abort=True)
     accounts.delete_user(user.id)
@@ -111,7 +111,7 @@ def purge() -> None:
 @realm_option
 def revoke(email: str, realm: str | None) -> None:
     """End all sessions of the user EMAIL."""
-    user = _find(email, realm)
+    user = _find_user(email, realm)
     click.echo(f"Revoked {access_tokens.destroy_all_tokens(user.id)} tokens of user {user.id}.")
 
 
@@ -121,7 +121,7 @@ def revoke(email: str, realm: str | None) -> None:
 @realm_option
 def grant(email: str, role: str, realm: str | None) -> None:
     """Give the user EMAIL the role ROLE, from the next request on."""
-    user = _find(email, realm)
+    user = _find_user(email, realm)
     done = access_roles.grant(user.id, role)
     click.echo(
         f"Granted {role} to user {user.id}." if done else f"User {user.id} has {role} already."
@@ -134,7 +134,7 @@ def grant(email: str, role: str, realm: str | None) -> None:
 @realm_option
 def revoke_role(email: str, role: str, realm: str | None) -> None:
     """Take the role ROLE from the user EMAIL, from the next request on."""
-    user = _find(email, realm)
+    user = _find_user(email, realm)
     if not access_roles.revoke(user.id, role):
         raise click.ClickException(f"User {user.id} does not have the role {role}.")
     click.echo(f"Revoked {role} from user {user.id}.")
@@ -143,17 +143,17 @@ def revoke_role(email: str, role: str, realm: str | None) -> None:
 @roles.command("list")
 def list_roles() -> None:
     """List who holds which role: role, user id."""
-    for role, user_id in access_roles.holders():
+    for role, user_id in access_roles.list_assignments():
         click.echo(f"{role}\t{user_id}")
 
 
-def _password(from_stdin: bool) -> str:
+def _read_password(from_stdin: bool) -> str:
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
 
 
-def _find(email: str, realm: str | None) -> User:
+def _find_user(email: str, realm: str | None) -> User:
     user = accounts.find_user(email, realm)
     if user is None:
         raise click.ClickException(
@@ -163,15 +163,15 @@ def _find(email: str, realm: str | None) -> User:
 
 
 def _register(given: dict[str, Any]) -> User:
-    """Create a user from what registration would take."""
+    """Create a user from the fields of a registration."""
     return accounts.create_user(**RegistrationSchema().load(given))
 
 
-def _sentence(action: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a service; turn its refusal into the command's one sentence."""
+def _call_service(action: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a service; report an HTTP or validation error as one sentence."""
     try:
         return action(*arguments)
     except marshmallow.ValidationError as error:
-        raise click.ClickException(str(fields_error(error).description)) from None
+        raise click.ClickException(str(to_validation_error(error).description)) from None
     except HTTPException as error:
         raise click.ClickException(str(error.description)) from None

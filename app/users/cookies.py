@@ -1,4 +1,4 @@
-"""The cookie with the access token, and which requests may set or use it."""
+"""The access token cookie, and its protection against cross-site requests."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,32 +13,32 @@ UNSAFE_ENDPOINTS = {"users.logout"}
 
 
 def set_cookie(response: Response, token: str, ttl: float) -> None:
-    """Give the browser the token as a cookie, if the token middleware is switched on.
+    """Set the cookie, if the token middleware is enabled.
 
-    Not when another site's page made it log in: that would log it in as somebody else.
+    A cross-site login sets no cookie, against login CSRF.
     """
-    if (name := _cookie_name()) and _comes_from_own_site() is not False:
+    if (name := _cookie_name()) and _is_same_site() is not False:
         response.set_cookie(name, token, max_age=int(ttl), **_cookie_flags())
 
 
 def clear_cookie(response: Response) -> None:
-    """Take the cookie back."""
+    """Delete the cookie."""
     if name := _cookie_name():
         response.delete_cookie(name, **_cookie_flags())
 
 
 def refuse_cross_site() -> None:
-    """Raise AccessDenied for a change that no page of this site asked for."""
+    """Raise AccessDenied for an unsafe request that does not come from this site."""
     if request.method in SAFE_METHODS and request.endpoint not in UNSAFE_ENDPOINTS:
         return
-    if not _comes_from_own_site():
+    if not _is_same_site():
         raise AccessDenied("A request with a cookie must come from this site.")
 
 
-def _comes_from_own_site() -> bool | None:
-    """Tell whether a page of this site sent the request; None if it was no browser.
+def _is_same_site() -> bool | None:
+    """Tell whether the request comes from this site; None if a non-browser client sent it.
 
-    By Fetch Metadata, and by Origin where there is none (OWASP CSRF Prevention Cheat Sheet).
+    By Fetch Metadata, else by the Origin header (OWASP CSRF Prevention Cheat Sheet).
     """
     if (site := request.headers.get("Sec-Fetch-Site")) is not None:
         return site in {"same-origin", "none"}

@@ -1,4 +1,4 @@
-"""What the credentials of a login mean: who is meant, in which realm, and for how long."""
+"""Parse the credentials of a login: the realm, the email or username, and the ttl."""
 
 import re
 from collections.abc import Mapping
@@ -9,19 +9,19 @@ from flask import current_app
 
 from app import errors
 
-from .names import normal_email, normal_username, username_key
+from .names import normalize_email, normalize_username, username_key
 
-# A number as text, which forms send: JSON's (RFC 8259 section 6), with spaces around.
+# A number as text, which forms send: as in JSON (RFC 8259 section 6), with optional spaces.
 NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)
-# What counts as not given, as in LoopBack 3.
+# Values that count as absent, as in LoopBack 3.
 ABSENT = (None, "", 0)
 
 
 def parse_credentials(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return the realm, and the name and value of the column that identifies the user.
 
-    `email` beats `username`; "realm:name" beats `realm` when REALM_DELIMITER is set. Raises
-    RealmRequired first of all, then an error for each field that is not text.
+    `email` precedes `username`; "realm:name" precedes `realm` if REALM_DELIMITER is set. Raises
+    RealmRequired before any other error, and an error for a field that is not a string.
     """
     name = "username" if credentials.get("email") in ABSENT else "email"
     given = credentials.get(name)
@@ -37,7 +37,7 @@ def parse_credentials(credentials: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def parse_ttl(asked: object) -> float:
-    """Return the seconds a token lives when `asked` came with the login; raise InvalidTtl."""
+    """Return the lifetime in seconds for the ttl in a login; raise InvalidTtl."""
     longest: int = current_app.config["TOKEN_MAX_TTL"]
     if isinstance(asked, str) and NUMERIC.fullmatch(asked):
         asked = float(asked)
@@ -51,25 +51,25 @@ def parse_ttl(asked: object) -> float:
 
 
 def stored_email(address: str) -> str:
-    """Return the form in which an address is stored; raise ValidationError if it is none."""
+    """Return an address in its stored form; raise ValidationError if it is invalid."""
     try:
-        return normal_email(address, current_app.config["EMAIL_CASE_SENSITIVE"])
+        return normalize_email(address, current_app.config["EMAIL_CASE_SENSITIVE"])
     except EmailNotValidError:
         raise errors.ValidationError({"email": ["is not an email address"]}) from None
 
 
-def stored_username(name: str | None) -> dict[str, str | None]:
-    """Return the columns that hold a username; raise ValidationError if it is none."""
+def username_columns(name: str | None) -> dict[str, str | None]:
+    """Return the values of a username's columns; raise ValidationError if it is invalid."""
     if name is None:
         return {"username": None, "username_key": None}
     try:
-        return {"username": normal_username(name), "username_key": username_key(name)}
+        return {"username": normalize_username(name), "username_key": username_key(name)}
     except ValueError as error:
         raise errors.ValidationError({"username": [str(error)]}) from None
 
 
 def lookup_email(address: str) -> str:
-    """Return the form in which an address would be stored; empty, as nobody's is, if it is none."""
+    """Return an address in its stored form; if it is invalid, "", which matches no user."""
     try:
         return stored_email(address)
     except errors.ValidationError:

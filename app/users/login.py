@@ -1,4 +1,4 @@
-"""Logging in by a password, and confirming that a caller still is who logged in."""
+"""Login with a password, and reauthentication of a logged-in caller."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ from .passwords import hash_password, needs_rehash, verify_login, verify_passwor
 from .schemes import stored_schemes
 from .tokens import IssuedToken, issue
 
-# Seconds for which a login counts as the password just given.
+# Seconds after a login in which no reauthentication is required.
 RECENT_SESSION = 300
 
 
@@ -27,8 +27,7 @@ def login(
 ) -> IssuedToken:
     """Check credentials and issue an access token, with `user` when `include` names it.
 
-    Raises LoginFailed for whatever does not match, and an error of its own for each kind of
-    credentials that cannot be meant.
+    Raises LoginFailed if they do not match, and the errors of `parse_credentials` and `parse_ttl`.
     """
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
@@ -40,7 +39,7 @@ def login(
     stored = user.password_hash if user else None
     if not verify_login(stored, password, stored_schemes()) or user is None:
         raise LoginFailed()
-    token = _open_verified(user, ttl)
+    token = _open_session_if_unchanged(user, ttl)
     if needs_rehash(user.password_hash):
         replace_hash(user, hash_password(str(password)))
     names = [include] if isinstance(include, str) else include or []
@@ -48,7 +47,7 @@ def login(
 
 
 def open_session(user_id: int, ttl: float) -> IssuedToken:
-    """Issue the token of a login, however the user was identified; raise LoginFailed for nobody."""
+    """Issue a login token for an identified user; raise LoginFailed if the user does not exist."""
     try:
         value, row = issue(user_id, ttl)
     except IntegrityError:
@@ -56,11 +55,11 @@ def open_session(user_id: int, ttl: float) -> IssuedToken:
     return IssuedToken(value, ttl, row.created, user_id)
 
 
-def confirm_caller(digest: str, password: str | None) -> None:
-    """Make sure that the session with this digest is its user's: by its age or the password.
+def reauthenticate(digest: str, password: str | None) -> None:
+    """Require the password, unless the session with this digest was opened recently.
 
-    A stolen token must not be enough to take an account over. Raises ValidationError for a
-    missing password, InvalidPassword for a wrong one.
+    A stolen token must not suffice to take over an account. Raises ValidationError for a missing
+    password, InvalidPassword for a wrong one.
     """
     session = select(AccessToken.created, User.password_hash).join(User)
     row = db.session.execute(session.where(AccessToken.digest == digest)).first()
@@ -72,11 +71,11 @@ def confirm_caller(digest: str, password: str | None) -> None:
         raise InvalidPassword()
 
 
-def _open_verified(user: User, ttl: float) -> IssuedToken:
-    """Open a session for a user whose password was just verified, if it is still that password.
+def _open_session_if_unchanged(user: User, ttl: float) -> IssuedToken:
+    """Open a session if the password that was just verified has not been changed since.
 
-    Insert first, look second: a reset that runs at the same time either sees this token and
-    deletes it, or is seen here.
+    The token is inserted before the check: a concurrent reset either deletes the token or is
+    detected by the check.
     """
     with transaction():
         token = open_session(user.id, ttl)

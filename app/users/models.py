@@ -1,4 +1,4 @@
-"""Tables of users and their access tokens, and facts about one row."""
+"""The tables of users and access tokens."""
 
 import hashlib
 import re
@@ -12,52 +12,52 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Model, RowId, UtcDateTime, now
 
-# As long as the reference's tokens; 62 ** 64 possibilities are 381 bits.
+# As long as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
 TOKEN_LENGTH = 64
 TOKEN_ALPHABET = string.ascii_letters + string.digits
-# What names a token towards its user, made of 8 random bytes.
+# The public id of a token: 8 random bytes in hexadecimal.
 HANDLE = re.compile(r"[0-9a-f]{16}", re.ASCII)
-# The one scope there is: a token that opens the password reset and nothing else.
+# The scope of tokens that are only valid for a password reset.
 RESET_SCOPE = "reset-password"
 
 
 def new_token() -> str:
-    """Make a token value that nobody can guess (OWASP ASVS 7.2.3 asks for 128 bits)."""
+    """Return a random token value (OWASP ASVS 7.2.3 requires 128 bits of entropy)."""
     return "".join(secrets.choice(TOKEN_ALPHABET) for _ in range(TOKEN_LENGTH))
 
 
 def token_digest(value: str) -> str:
-    """Return what the database keeps instead of a token value.
+    """Return the digest of a token value, which the database stores instead of it.
 
-    A plain hash is enough for a value of this entropy (OWASP ASVS 6.5.2).
+    A fast hash is sufficient for a value of this entropy (OWASP ASVS 6.5.2).
     """
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def has_expired(expires_at: datetime) -> bool:
-    """Tell whether a token that lives until then can be used no more."""
+    """Tell whether a token with this expiry time has expired."""
     return expires_at <= now()
 
 
 class User(Model):
-    """Somebody who can log in; email and username are unique within the realm."""
+    """A user; email and username are unique within the realm."""
 
     __tablename__ = "users"
     __table_args__ = (
         Index("uq_users_realm_email", "realm", "email", unique=True),
         Index("uq_users_realm_username_key", "realm", "username_key", unique=True),
-        # The id of a deleted user is never given to another.
+        # Ids of deleted users are not reused.
         {"sqlite_autoincrement": True},
     )
 
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
-    # Empty for users outside any realm: NULLs would not be compared by the unique indexes.
+    # Empty for users without a realm, because unique indexes do not compare NULLs.
     realm: Mapped[str] = mapped_column(String(255), default="", info={"null": ""})
     email: Mapped[str] = mapped_column(String(320))
     username: Mapped[str | None] = mapped_column(String(255))
-    # The username in the form in which names are compared.
+    # The normalized username, which comparisons and the unique index use.
     username_key: Mapped[str | None] = mapped_column(String(255))
-    # Sorts by code point on every database, so that the index finds hashes by how they begin.
+    # Sorts by code point on every database, so that the index finds hashes by their prefix.
     password_hash: Mapped[str] = mapped_column(
         String(255).with_variant(String(255, collation="C"), "postgresql"), index=True
     )
@@ -66,30 +66,30 @@ class User(Model):
 
 
 class AccessToken(Model):
-    """A token that was issued, known by the digest of its value."""
+    """An issued token, identified by the digest of its value."""
 
     __tablename__ = "access_tokens"
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    # Names the token towards its user, who may list and revoke it.
+    # The public id by which a user lists and revokes sessions.
     handle: Mapped[str] = mapped_column(String(16), default=lambda: secrets.token_hex(8))
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     ttl: Mapped[float]
-    # None is an ordinary login; anything else opens only what asks for that scope.
+    # None for a login; a token with a scope is only valid for endpoints that require the scope.
     scope: Mapped[str | None] = mapped_column(String(32))
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
 
     @classmethod
     def is_live(cls, scope: str | None = None) -> ColumnElement[bool]:
-        """Return the condition of a token of this scope, or of a login, that can be used."""
+        """Return the condition that a token has this scope (None: a login) and has not expired."""
         return and_(cls.scope.is_not_distinct_from(scope), cls.expires_at > now())
 
     @classmethod
     def issue(
         cls, value: str, user_id: int | ScalarSelect[Any], ttl: float, scope: str | None
     ) -> "AccessToken":
-        """Return the row for a fresh token value that lives for `ttl` seconds."""
+        """Return the row of a new token with a lifetime of `ttl` seconds."""
         created = now()
         return cls(
             digest=token_digest(value),

@@ -1,4 +1,4 @@
-"""The page behind the link of a reset mail: plain HTML, usable without JavaScript."""
+"""The page for setting a new password, to which the reset mail links; without JavaScript."""
 
 from secrets import token_urlsafe
 
@@ -16,7 +16,7 @@ bp = Blueprint("pages", __name__)
 
 @bp.get("/reset-password")
 def show() -> ResponseReturnValue:
-    """Show the form; looking at it uses nothing up, since mail scanners follow links too."""
+    """Show the form; does not use up the token, because mail scanners follow links too."""
     token = request.args.get("access_token", "")
     try:
         check_reset_token(token_digest(token))
@@ -27,7 +27,7 @@ def show() -> ResponseReturnValue:
 
 @bp.post("/reset-password")
 def submit() -> ResponseReturnValue:
-    """Set the password and say so, or show the form again with what is wrong."""
+    """Set the password, or show the form again with an error."""
     form = {name: str(value) for name, value in read_body().items()}
     token = form.get("access_token", "")
     try:
@@ -40,7 +40,7 @@ def submit() -> ResponseReturnValue:
 
 
 def _page(status: int, **context: object) -> ResponseReturnValue:
-    """Render the page, which may load nothing, run nothing and be framed by nobody."""
+    """Render the page with a policy that forbids scripts, external resources and framing."""
     nonce = token_urlsafe(16)
     response = make_response(render_template("reset_password.html", nonce=nonce, **context), status)
     response.headers["Content-Security-Policy"] = (

@@ -1,4 +1,4 @@
-"""Password reset: a short-lived token is issued and announced, and sets a new password once."""
+"""Password reset: request a short-lived token, and set a new password with it."""
 
 from email_validator import EmailNotValidError
 from flask import current_app
@@ -11,22 +11,22 @@ from app.signals import emit, reset_password_request
 
 from .accounts import find_user, lock, store_password
 from .models import RESET_SCOPE, AccessToken, User
-from .names import normal_email
+from .names import normalize_email
 from .passwords import hash_password, validate_password
 from .tokens import IssuedToken, issue
 
 
 def request_password_reset(email: object, realm: object = None) -> None:
-    """Issue a reset token and emit resetPasswordRequest, if the email is a user's.
+    """Issue a reset token and emit resetPasswordRequest, if a user has this email.
 
-    Says nothing either way. Raises EmailRequired, InvalidEmail or InvalidRealm for what is none.
+    Returns nothing in either case. Raises EmailRequired, InvalidEmail or InvalidRealm.
     """
     if not isinstance(email, str) or not email:
         raise EmailRequired()
     if realm is not None and not isinstance(realm, str):
         raise InvalidRealm()
     try:
-        normal_email(email, case_sensitive=True)
+        normalize_email(email, case_sensitive=True)
     except EmailNotValidError:
         raise InvalidEmail() from None
     user = find_user(email, realm)
@@ -37,7 +37,7 @@ def request_password_reset(email: object, realm: object = None) -> None:
 
 
 def check_reset_token(digest: str) -> User:
-    """Return the user whose password this reset token may set; raise InvalidToken."""
+    """Return the user of a reset token; raise InvalidToken."""
     live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
     user = db.session.scalar(select(User).join(AccessToken).where(*live))
     if user is None:
@@ -46,9 +46,9 @@ def check_reset_token(digest: str) -> User:
 
 
 def reset_password(digest: str, new_password: str) -> None:
-    """Set a new password with a reset token, which that uses up; all the user's tokens end.
+    """Set a new password with a reset token; deletes this and all other tokens of the user.
 
-    Raises ValidationError, which leaves the token usable, or InvalidToken.
+    Raises InvalidToken, or ValidationError for a weak password, which keeps the token valid.
     """
     user = check_reset_token(digest)
     validate_password(new_password, user.email, user.username, field="newPassword")
@@ -56,25 +56,25 @@ def reset_password(digest: str, new_password: str) -> None:
     live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
     with transaction():
         lock(User.id == user.id)
-        # The one statement that decides which of several callers at once may go on.
+        # Of several concurrent requests, only the one that deletes the token continues.
         if not affected_rows(delete(AccessToken).where(*live)):
             raise InvalidToken()
         store_password(user.id, new_hash)
 
 
 def _issue_reset(user: User | None) -> IssuedToken | None:
-    """Store a reset token; for nobody, store one of no use and take it back, which costs the same.
+    """Store a reset token; without a user, store and delete a decoy, which takes the same time.
 
-    Otherwise the time of the answer would tell which addresses are known.
+    Otherwise the response time would reveal which addresses are registered.
     """
     ttl = current_app.config["RESET_TOKEN_TTL"]
-    anybody = select(func.min(User.id)).scalar_subquery()
+    any_user_id = select(func.min(User.id)).scalar_subquery()
     try:
         with transaction():
-            value, row = issue(user.id if user else anybody, ttl, RESET_SCOPE)
-            unused = "" if user else row.digest
-            affected_rows(delete(AccessToken).where(AccessToken.digest == unused))
+            value, row = issue(user.id if user else any_user_id, ttl, RESET_SCOPE)
+            decoy_digest = "" if user else row.digest
+            affected_rows(delete(AccessToken).where(AccessToken.digest == decoy_digest))
     except IntegrityError:
-        # The user was deleted meanwhile, or there are no users at all.
+        # The user was deleted by a concurrent request, or there are no users.
         return None
     return IssuedToken(value, ttl, row.created, user.id) if user else None

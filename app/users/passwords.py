@@ -1,4 +1,4 @@
-"""Hash and verify passwords, and say which ones are good enough."""
+"""Password hashing, verification and policy."""
 
 import re
 from collections.abc import Mapping
@@ -13,17 +13,17 @@ from werkzeug.security import check_password_hash
 
 from app.errors import ValidationError
 
-# bcrypt reads no further; longer passwords were never set with it.
-BCRYPT_LONGEST = 72
+# Bytes of a password that bcrypt uses.
+BCRYPT_MAX_BYTES = 72
 BCRYPT = ("$2a$", "$2b$", "$2y$")
-# Method and cost, which together say how long a verification takes.
+# The scheme of a hash: method and cost, which determine the time of a verification.
 SCHEME = re.compile(
     r"\$argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$|\$2[aby]\$\d\d\$|(?:scrypt|pbkdf2):[^$]+\$"
 )
 
 
 def init_app(app: Flask) -> None:
-    """Prepare the hasher, and a hash that fits no password for users who do not exist."""
+    """Create the hasher, and a decoy hash to verify for users that do not exist."""
     hasher = PasswordHasher(**app.config["PASSWORD_HASH"])
     app.extensions["password_hasher"] = hasher
     decoy = hasher.hash("nobody's password")
@@ -33,30 +33,30 @@ def init_app(app: Flask) -> None:
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return hasher.hash(_as_bytes(password))
+    return hasher.hash(_encode(password))
 
 
 def verify_password(stored: str, password: str) -> bool:
     """Compare a password with a stored hash of Argon2, bcrypt or Werkzeug."""
-    attempt = _as_bytes(password)
+    attempt = _encode(password)
     try:
         if stored.startswith("$argon2"):
             hasher: PasswordHasher = current_app.extensions["password_hasher"]
             return hasher.verify(stored, attempt)
         if stored.startswith(BCRYPT):
-            # Cut off for bcrypt, which refuses more, so that a long password costs the same.
-            matches = bcrypt.checkpw(attempt[:BCRYPT_LONGEST], stored.encode())
-            return matches and len(attempt) <= BCRYPT_LONGEST
+            # Truncated, because bcrypt raises for more; a long password costs the same.
+            matches = bcrypt.checkpw(attempt[:BCRYPT_MAX_BYTES], stored.encode())
+            return matches and len(attempt) <= BCRYPT_MAX_BYTES
         return check_password_hash(stored, password)
     except (VerificationError, InvalidHashError, ValueError):
         return False
 
 
 def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]) -> bool:
-    """Compare a password with a user's hash, with the same work whoever the user is, if anybody.
+    """Compare a password with a user's hash (None: no such user) in the same time for all users.
 
-    That is one verification for each scheme in `decoys`, which maps schemes to a hash of theirs;
-    the user's own hash takes the place of the one of its scheme.
+    One hash of each scheme is verified: those in `decoys`, which maps schemes to hashes, except
+    that the user's own hash replaces the one of its scheme.
     """
     attempt = password if isinstance(password, str) else ""
     own = scheme_of(stored or "")
@@ -68,13 +68,13 @@ def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]
 
 
 def scheme_of(stored: str) -> str | None:
-    """Return the method and the cost that a hash begins with; None if it is no known hash."""
+    """Return the scheme of a hash, its prefix with method and cost; None if it is unknown."""
     found = SCHEME.match(stored)
     return found[0] if found else None
 
 
 def needs_rehash(stored: str) -> bool:
-    """Tell whether a hash was made by another method or with other costs than today's."""
+    """Tell whether a hash has another method or cost than the configured ones."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
     try:
         return hasher.check_needs_rehash(stored)
@@ -85,14 +85,14 @@ def needs_rehash(stored: str) -> bool:
 def validate_password(password: str, *context: str | None, field: str = "password") -> None:
     """Raise ValidationError for a password that is too short, too long or easily guessed.
 
-    Length and a blocklist, no rules of composition (OWASP ASVS 6.2.1 to 6.2.11). `context` are
-    words that an attacker would try first: the user's own names.
+    Checks length and a blocklist, without composition rules (OWASP ASVS 6.2.1 to 6.2.11).
+    `context` are the user's email and username, which must not be the password.
     """
-    if problem := _problem(password, context):
-        raise ValidationError({field: [problem]})
+    if violation := _find_violation(password, context):
+        raise ValidationError({field: [violation]})
 
 
-def _problem(password: str, context: tuple[str | None, ...]) -> str | None:
+def _find_violation(password: str, context: tuple[str | None, ...]) -> str | None:
     shortest = current_app.config["PASSWORD_MIN_LENGTH"]
     longest = current_app.config["PASSWORD_MAX_LENGTH"]
     if not password:
@@ -111,10 +111,10 @@ def _problem(password: str, context: tuple[str | None, ...]) -> str | None:
 
 @cache
 def _common_passwords() -> frozenset[str]:
-    """Read the list when it is first needed: it is large, and most processes never need it."""
+    """Load the list on first use, because it is large and most processes do not need it."""
     lists = import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS
     return frozenset(lists["passwords"])
 
 
-def _as_bytes(password: str) -> bytes:
+def _encode(password: str) -> bytes:
     return password.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Users as REST endpoints: registration is open, and everybody owns the own record."""
+"""The REST resource of users: open registration, and owner access to one's own record."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,12 +12,12 @@ from app.errors import ValidationError
 from app.rest.resource import Relation, Resource
 
 from .accounts import changes_email, create_users, update_users
-from .login import confirm_caller
+from .login import reauthenticate
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 
-# What registered users may do with their own record, sessions and to-dos.
-OWN = (
+# The methods that users may call on their own record, sessions and to-dos.
+OWNER_METHODS = (
     "findById",
     "exists",
     "patchAttributes",
@@ -36,32 +36,32 @@ OWN = (
 
 
 def rules(settings: Mapping[str, Any]) -> list[Rule]:
-    """Say who may do what; registration is everybody's unless REGISTRATION_OPEN is false."""
+    """Return the access rules; anyone may register unless REGISTRATION_OPEN is false."""
     registration = [allow(EVERYONE, "create")] if settings["REGISTRATION_OPEN"] else []
     return [
         *registration,
-        # These ask for credentials or a token of their own.
+        # These methods check credentials or a token themselves.
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword"),
         allow(AUTHENTICATED, "changePassword"),
-        allow(OWNER, *OWN),
+        allow(OWNER, *OWNER_METHODS),
         allow(ADMIN),
     ]
 
 
 def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Sequence[User]:
-    """Change users; a new email takes the caller's password, and the caller's session outlives it.
+    """Change users; a new email requires reauthentication and keeps the caller's session.
 
-    Raises what `update_users` and `confirm_caller` do.
+    Raises what `update_users` and `reauthenticate` do.
     """
     chosen, identity = list(conditions), current_identity()
     password = values.pop("password", None)
-    confirmed = "email" in values and changes_email(chosen, values["email"])
-    if confirmed:
-        confirm_caller(identity.require_session().digest, password)
+    changed = "email" in values and changes_email(chosen, values["email"])
+    if changed:
+        reauthenticate(identity.require_session().digest, password)
     elif password is not None:
         raise ValidationError({"password": ["is taken with a new email only"]})
     keep = identity.session.digest if identity.session else None
-    return update_users(chosen, values, keep, confirmed)
+    return update_users(chosen, values, keep, changed)
 
 
 users = Resource(
@@ -75,6 +75,6 @@ users = Resource(
     create_schema=RegistrationSchema,
     insert_with=create_users,
     update_with=update,
-    # Each costs a password hash.
+    # Each user takes a password hash.
     max_create=20,
 )

@@ -1,4 +1,4 @@
-"""Wire shapes of users, access tokens and passwords."""
+"""The schemas of users, access tokens and passwords."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,37 +10,37 @@ from marshmallow.exceptions import ValidationError
 
 from app.rest.fields import Schema, Text, Timestamp, not_blank
 
-from .names import LONGEST_EMAIL, LONGEST_USERNAME, normal_email, normal_username
+from .names import MAX_EMAIL_LENGTH, MAX_USERNAME_LENGTH, normalize_email, normalize_username
 
-# Whom the document's examples register and log in.
+# The user in the examples of the OpenAPI document.
 EXAMPLE_EMAIL: dict[str, Any] = {"format": "email", "examples": ["newcomer@example.com"]}
-EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 nobody's
-# A number, which marshmallow cannot know of what a function returns.
+EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 an example
+# The JSON schema of a Function field, whose type marshmallow does not know.
 SECONDS = {"type": "number", "examples": [1209600]}
 
 
 def _check_email(address: str) -> None:
     try:
-        normal_email(address, case_sensitive=True)
+        normalize_email(address, case_sensitive=True)
     except EmailNotValidError:
         raise ValidationError("is not an email address") from None
 
 
 class Username(Text):
-    """A username in the form in which it is stored."""
+    """A username, normalized on load."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(LONGEST_USERNAME, **kwargs)
+        super().__init__(MAX_USERNAME_LENGTH, **kwargs)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         try:
-            return normal_username(super()._deserialize(value, *args, **kwargs))
+            return normalize_username(super()._deserialize(value, *args, **kwargs))
         except ValueError as error:
             raise ValidationError(str(error)) from None
 
 
 class Password(fields.String):
-    """A password on its way in, exactly as received; the policy judges it elsewhere."""
+    """A password, loaded unchanged; `validate_password` checks the policy."""
 
     default_error_messages = {
         "required": "can't be blank",
@@ -60,7 +60,7 @@ class Password(fields.String):
         self.is_new = is_new
 
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Say in JSON Schema what the policy asks of a new one."""
+        """Return the length limits of a new password as JSON Schema keywords."""
         if not self.is_new:
             return {}
         shortest, longest = settings["PASSWORD_MIN_LENGTH"], settings["PASSWORD_MAX_LENGTH"]
@@ -68,35 +68,35 @@ class Password(fields.String):
 
 
 class UserSchema(Schema):
-    """A user, as its owner sees and changes it; the realm is chosen at registration for good."""
+    """A user; the realm cannot be changed after registration."""
 
     id = fields.Integer(dump_only=True)
-    email = Text(LONGEST_EMAIL, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
+    email = Text(MAX_EMAIL_LENGTH, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
     username = Username(allow_none=True, load_default=None, validate=not_blank)
     realm = fields.Function(
         lambda user: user.realm or None, dump_only=True, metadata={"type": ["string", "null"]}
     )
     emailVerified = fields.Boolean(attribute="email_verified", dump_only=True)  # noqa: N815
     created = Timestamp(dump_only=True)
-    # The caller's, which goes with a new email alone, and therefore not with an example.
+    # The caller's current password, required with a new email; hence without an example.
     password = Password(None, is_new=False, required=False)
 
 
 class RegistrationSchema(UserSchema):
-    """What registration takes."""
+    """The body of a registration."""
 
     realm = Text(255, allow_none=True, load_default=None)  # type: ignore[assignment]
     password = Password()
 
 
 class CredentialsSchema(marshmallow.Schema):
-    """What login takes: an email or a username, and the password; `ttl` is in seconds.
+    """The body of a login: an email or username, and the password; `ttl` is in seconds.
 
-    Takes over what is sent as it is: `credentials.py` says what it means, with an error for each.
+    Values are not validated here: `credentials.py` parses them, with an error for each.
     """
 
     class Meta:
-        """Clients send more, like `rememberMe`."""
+        """Ignore other keys, like `rememberMe` of the LoopBack SDKs."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -113,10 +113,10 @@ class CredentialsSchema(marshmallow.Schema):
 
 
 class ResetRequestSchema(marshmallow.Schema):
-    """What a request for a password reset takes, as it is sent."""
+    """The body of a password reset request; values are not validated here."""
 
     class Meta:
-        """Clients send more."""
+        """Ignore other keys."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -127,10 +127,10 @@ class ResetRequestSchema(marshmallow.Schema):
 
 
 class LogoutSchema(marshmallow.Schema):
-    """What logout takes: a token, where none is presented."""
+    """The body of a logout: the token, if it is not presented otherwise."""
 
     class Meta:
-        """Clients send more."""
+        """Ignore other keys."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -138,7 +138,7 @@ class LogoutSchema(marshmallow.Schema):
 
 
 class AccessTokenSchema(Schema):
-    """A fresh access token, the only time its value is shown."""
+    """A new access token; the only response with its value."""
 
     id = fields.String(metadata={"examples": ["0123456789abcdef" * 4]})
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
@@ -147,13 +147,13 @@ class AccessTokenSchema(Schema):
 
 
 class LoginSchema(AccessTokenSchema):
-    """A fresh access token together with its user."""
+    """A new access token with its user."""
 
     user = fields.Nested(UserSchema)
 
 
 class SessionSchema(Schema):
-    """A token as its user sees it in the list of sessions: never its value."""
+    """A session: a login token without its value."""
 
     handle = fields.String(metadata={"examples": ["0123456789abcdef"]})
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
@@ -162,17 +162,17 @@ class SessionSchema(Schema):
 
 
 class NewPasswordSchema(Schema):
-    """What a reset takes."""
+    """The body of a password reset."""
 
     new_password = Password("an even quieter harbour", data_key="newPassword")
 
 
 class ChangePasswordSchema(NewPasswordSchema):
-    """What a change of the password takes."""
+    """The body of a password change."""
 
     old_password = Password(is_new=False, data_key="oldPassword")
 
 
 def as_json_number(value: float) -> float | int:
-    """Write whole seconds without a fraction."""
+    """Return a whole number as an integer, so that its JSON has no fraction."""
     return int(value) if value == int(value) else value

@@ -1,4 +1,4 @@
-"""Which schemes of password hashes are stored, so that a login can cost the same for everybody."""
+"""The schemes of the stored password hashes, so that every login takes the same time."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -11,28 +11,28 @@ from app.extensions import db
 from .models import User
 from .passwords import BCRYPT, scheme_of
 
-# What hashes begin with; "$argon2" stands for other costs than today's.
+# The prefixes of hashes, by method.
 METHODS = ("$argon2", *BCRYPT, "pbkdf2:", "scrypt:")
-# Seconds for which a process believes what it found.
-LIFETIME = 60
-# Schemes of one method; each costs every login a verification.
-MOST = 4
+# Seconds for which a process caches the schemes.
+CACHE_SECONDS = 60
+# Schemes of one method; each adds a verification to every login.
+MAX_SCHEMES_PER_METHOD = 4
 
 
 def stored_schemes() -> Mapping[str, str]:
-    """Return the schemes that are stored, each with a hash of it; looked up once a minute."""
+    """Return the stored schemes, each with one hash; queried once every CACHE_SECONDS."""
     known: tuple[float, Mapping[str, str]] = current_app.extensions.get("schemes", (0.0, {}))
     if known[0] <= time.monotonic():
         found = {scheme: each for method in METHODS for scheme, each in _find(method)}
-        known = time.monotonic() + LIFETIME, found
+        known = time.monotonic() + CACHE_SECONDS, found
         current_app.extensions["schemes"] = known
     return known[1]
 
 
 def _find(method: str) -> Iterator[tuple[str, str]]:
-    """Yield the schemes of a method: the index is asked for the first hash after each one's."""
-    start, end = method, _after(method)
-    for _ in range(MOST):
+    """Yield the schemes of a method, each with its first hash in the index."""
+    start, end = method, _prefix_end(method)
+    for _ in range(MAX_SCHEMES_PER_METHOD):
         first = select(User.password_hash).where(
             User.password_hash >= start, User.password_hash < end
         )
@@ -40,9 +40,9 @@ def _find(method: str) -> Iterator[tuple[str, str]]:
         if stored is None or (scheme := scheme_of(stored)) is None:
             return
         yield scheme, stored
-        start = _after(scheme)
+        start = _prefix_end(scheme)
 
 
-def _after(prefix: str) -> str:
-    """Return what sorts after every text with this prefix, which is ASCII."""
+def _prefix_end(prefix: str) -> str:
+    """Return the upper bound of all texts with this ASCII prefix."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)

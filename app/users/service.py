@@ -1,4 +1,4 @@
-"""What application code may call: users and their tokens, with plain arguments and no request."""
+"""The programmatic API for application code: functions with plain arguments, without a request."""
 
 from .accounts import change_password, create_user, delete_user, find_user, set_password
 from .login import login, open_session

@@ -1,4 +1,4 @@
-"""Access tokens: issuing them, ending them, and the sessions that a user sees."""
+"""The service for access tokens: issue, list and delete them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from app.extensions import affected_rows, db, now, transaction
 
 from .models import HANDLE, AccessToken, User, new_token, token_digest
 
-# Rows that one statement of a purge removes, so that it never locks for long.
+# Rows that one statement of a purge deletes, so that it does not hold locks for long.
 PURGE_BATCH = 1000
 
 
 @dataclass(frozen=True)
 class IssuedToken:
-    """A fresh access token; the only place where its value, `id`, exists."""
+    """A new access token; the only object with its value, `id`."""
 
     id: str = field(repr=False)
     ttl: float
@@ -29,7 +29,7 @@ class IssuedToken:
 
 @dataclass(frozen=True)
 class Session:
-    """A login as its user sees it in the list of sessions."""
+    """A session of a user: a login token without its value."""
 
     handle: str
     ttl: float
@@ -40,7 +40,7 @@ class Session:
 def issue(
     user_id: int | ScalarSelect[Any], ttl: float, scope: str | None = None
 ) -> tuple[str, AccessToken]:
-    """Store a token that lives for `ttl` seconds; return its value and its row.
+    """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
     Raises IntegrityError when there is no such user.
     """
@@ -53,19 +53,19 @@ def issue(
 
 
 def logout(token: str) -> None:
-    """End this access token; raise AccessTokenRequired when it opens nothing anyway."""
-    end_session(token_digest(token))
+    """Delete an access token; raise AccessTokenRequired if it is not a valid login."""
+    delete_session(token_digest(token))
 
 
-def end_session(digest: str) -> None:
-    """End the login with this token digest; raise AccessTokenRequired when there is none."""
+def delete_session(digest: str) -> None:
+    """Delete the login token with this digest; raise AccessTokenRequired if there is none."""
     login = AccessToken.digest == digest, AccessToken.is_live()
     if not affected_rows(delete(AccessToken).where(*login)):
         raise AccessTokenRequired()
 
 
 def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
-    """Return a user's live logins, the newest first; `current` is the digest of the caller's."""
+    """Return a user's sessions, the newest first; `current` is the digest of the caller's."""
     rows = db.session.scalars(
         select(AccessToken)
         .where(AccessToken.user_id == user_id, AccessToken.is_live())
@@ -75,19 +75,19 @@ def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
 
 
 def revoke_session(user_id: int, handle: str) -> None:
-    """End one of a user's tokens by its handle; raise ModelNotFound."""
+    """Delete one of a user's tokens by its handle; raise ModelNotFound."""
     named = AccessToken.user_id == user_id, AccessToken.handle == handle
     if not HANDLE.fullmatch(handle) or not affected_rows(delete(AccessToken).where(*named)):
         raise ModelNotFound("accessToken", handle)
 
 
 def destroy_all_tokens(user_id: int) -> int:
-    """End every token of a user; return how many those were."""
-    return end_tokens([user_id])
+    """Delete every token of a user; return their number."""
+    return delete_tokens([user_id])
 
 
-def end_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
-    """End every token of these users but the one with digest `keep`; return how many.
+def delete_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
+    """Delete every token of these users but the one with digest `keep`; return their number.
 
     Within a transaction, lock the users first (`accounts.lock`).
     """
@@ -96,7 +96,7 @@ def end_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
 
 
 def purge_tokens() -> int:
-    """Delete the expired tokens, in batches; return how many those were."""
+    """Delete the expired tokens, in batches; return their number."""
     expired = select(AccessToken.digest).where(AccessToken.expires_at <= now()).limit(PURGE_BATCH)
     total = 0
     while count := affected_rows(delete(AccessToken).where(AccessToken.digest.in_(expired))):

@@ -1,4 +1,4 @@
-"""How an access token travels: the places of a request where one may stand, and who presents it."""
+"""Token transports: where a request may contain its access token, and resolving the identity."""
 
 import base64
 import binascii
@@ -32,7 +32,7 @@ AUTHORIZATION = TokenTransport(
 )
 
 # Core columns and a fixed two-value condition: half the cost of the ORM form, on every request.
-TOKENS, HOLDERS = inspect(AccessToken).columns, inspect(RoleMapping).columns
+TOKENS, ROLE_MAPPINGS = inspect(AccessToken).columns, inspect(RoleMapping).columns
 TOKEN_QUERY = PreparedStatement(
     select(
         TOKENS.digest,
@@ -40,14 +40,14 @@ TOKEN_QUERY = PreparedStatement(
         TOKENS.scope,
         TOKENS.created,
         TOKENS.expires_at,
-        # Most users hold no role, and then no query looks for them.
-        exists().where(HOLDERS.user_id == TOKENS.user_id).label("has_roles"),
+        # Most users have no role; then the roles are not queried.
+        exists().where(ROLE_MAPPINGS.user_id == TOKENS.user_id).label("has_roles"),
     ).where(or_(TOKENS.digest == bindparam("first"), TOKENS.digest == bindparam("last")))
 )
 
 
 def init_app(app: Flask) -> None:
-    """Resolve the token of every request before its view runs."""
+    """Resolve the access token before every request."""
     app.extensions["token_transports"] = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
     app.before_request(resolve_access_token)
     if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
@@ -55,19 +55,19 @@ def init_app(app: Flask) -> None:
 
 
 def resolve_access_token() -> None:
-    """Set the identity of the request from the token that it presents, with at most one query.
+    """Set the identity of the request from its access token, with at most one query.
 
-    Raises AccessDenied for a cookie that another site made travel.
+    Raises AccessDenied for a cross-site request with a cookie.
     """
-    transport, value = _presented(token_transports(current_app))
+    transport, value = _find_token(token_transports(current_app))
     identity = ANONYMOUS if transport is None else _identify(transport, value)
     set_identity(identity)
-    if transport is not None and transport.place == COOKIE and identity.token is not None:
+    if transport is not None and transport.location == COOKIE and identity.token is not None:
         refuse_cross_site()
 
 
 def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
-    """Yield the places in the order in which they are asked; the first that is filled decides."""
+    """Yield the transports in order of precedence; the first with a value is used."""
     yield AUTHORIZATION
     for name in ("X-Access-Token", *middleware.get("headers", ())):
         yield TokenTransport(HEADER, name)
@@ -77,16 +77,16 @@ def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
         yield TokenTransport(COOKIE, name)
 
 
-def _presented(transports: Iterable[TokenTransport]) -> tuple[TokenTransport | None, str]:
-    """Return the first place that has a token, and what it has."""
+def _find_token(transports: Iterable[TokenTransport]) -> tuple[TokenTransport | None, str]:
+    """Return the first transport that has a value, and the value."""
     for transport in transports:
-        if value := READERS[transport.place](transport.name):
+        if value := READERS[transport.location](transport.name):
             return transport, value
     return None, ""
 
 
 def _header(name: str) -> str | None:
-    """Return a header that was given once: the server joins several by commas (RFC 9110 5.3)."""
+    """Return a header unless it is repeated, which servers join by commas (RFC 9110 5.3)."""
     value: str = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}", "")
     return None if "," in value else value
 
@@ -100,7 +100,7 @@ def _cookie(name: str) -> str | None:
 
 
 def _single(values: list[str]) -> str | None:
-    """Return the value that was given once; several leave open which one is meant."""
+    """Return the only value; repeated values are ambiguous and count as absent."""
     return values[0] if len(values) == 1 else None
 
 
@@ -108,33 +108,33 @@ READERS: dict[str, Callable[[str], str | None]] = {HEADER: _header, QUERY: _quer
 
 
 def _identify(transport: TokenTransport, value: str) -> Identity:
-    """Return the caller whose token this is, if it can be used."""
-    if transport.place == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
-        return Identity(problem=InvalidToken("Access tokens are not accepted in the query string."))
-    candidates = _from_authorization(value) if transport is AUTHORIZATION else [value]
+    """Return the identity of the caller with this token."""
+    if transport.location == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
+        return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
+    candidates = _tokens_in_authorization(value) if transport is AUTHORIZATION else [value]
     digests = [token_digest(each) for each in candidates]
     if not digests:
         return ANONYMOUS
     row = TOKEN_QUERY.first({"first": digests[0], "last": digests[-1]})
     if row is None:
         return ANONYMOUS
-    return Identity(problem=InvalidToken()) if has_expired(row.expires_at) else Identity(row)
+    return Identity(error=InvalidToken()) if has_expired(row.expires_at) else Identity(row)
 
 
-def _from_authorization(header: str) -> list[str]:
-    """Return the token as it is, as `Bearer`, as `Bearer` in base64, and as part of `Basic`."""
+def _tokens_in_authorization(header: str) -> list[str]:
+    """Return the possible tokens in the header: plain, `Bearer` (also base64) or in `Basic`."""
     scheme, _, rest = header.partition(" ")
     match scheme.lower():
         case "bearer":
-            return [rest.strip(), *filter(None, [_decoded(rest)])]
+            return [rest.strip(), *filter(None, [_decode_base64(rest)])]
         case "basic":
-            return [*filter(None, _decoded(rest).split(":", 1))]
+            return [*filter(None, _decode_base64(rest).split(":", 1))]
         case _:
             return [header]
 
 
-def _decoded(text: str) -> str:
-    """Return what base64 text says, or nothing when it is none."""
+def _decode_base64(text: str) -> str:
+    """Decode base64 text; return "" if it is invalid."""
     try:
         return base64.b64decode(text.strip(), validate=True).decode()
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""The endpoints of users and access tokens beyond those of every collection."""
+"""The endpoints of users and access tokens, in addition to those of every collection."""
 
 from typing import Any
 
@@ -30,14 +30,14 @@ from .schemas import (
 INCLUDE = {
     "name": "include",
     "in": "query",
-    "description": "`user` adds the user to the answer.",
+    "description": "`user` adds the user to the response.",
     "schema": {"type": "string", "enum": ["user"]},
 }
 BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
 
 
 def init_app(app: Flask) -> None:
-    """Serve users: the endpoints of every collection and those below."""
+    """Serve the resource of users with the endpoints declared below."""
     register_resource(app, users)
 
 
@@ -60,7 +60,7 @@ def init_app(app: Flask) -> None:
 )
 def login(body: dict[str, Any]) -> Response:
     """Log in: exchange credentials for an access token."""
-    token = login_service.login(body, include=_included())
+    token = login_service.login(body, include=_requested_includes())
     schema = AccessTokenSchema() if token.user is None else LoginSchema()
     response = jsonify(schema.dump(token))
     set_cookie(response, token.id, token.ttl)
@@ -76,8 +76,8 @@ def login(body: dict[str, Any]) -> Response:
     errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
 )
 def logout(body: dict[str, Any]) -> Response:
-    """Log out: end the access token that was presented, or named as `sid`."""
-    tokens.end_session(_token_to_end(body))
+    """Log out: delete the access token that was presented, or sent as `sid`."""
+    tokens.delete_session(_token_to_end(body))
     response = Response(status=204)
     clear_cookie(response)
     return response
@@ -92,7 +92,7 @@ def logout(body: dict[str, Any]) -> Response:
     errors=(errors.EmailRequired(), errors.InvalidEmail(), errors.InvalidRealm()),
 )
 def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
-    """Ask for a password reset; the answer is the same whether the email is known or not."""
+    """Request a password reset; the response is the same for unknown emails."""
     password_reset.request_password_reset(**body)
     return {}
 
@@ -146,8 +146,8 @@ def revoke_all(user: Any) -> None:
     tokens.destroy_all_tokens(user.id)
 
 
-def _included() -> list[Any]:
-    """Return what `?include=` names, which may be repeated or a JSON list."""
+def _requested_includes() -> list[Any]:
+    """Return the values of `?include=`, which may be repeated or a JSON list."""
     names: list[Any] = []
     for value in request.args.getlist("include"):
         try:
@@ -165,5 +165,5 @@ def _token_to_end(body: dict[str, Any]) -> str:
         return token_digest(sid)
     identity = current_identity()
     if identity.session is None:
-        raise identity.problem or AccessTokenRequired()
+        raise identity.error or AccessTokenRequired()
     return identity.session.digest

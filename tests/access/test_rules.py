@@ -3,14 +3,14 @@
 import pytest
 from marshmallow import ValidationError
 
-from app.access.rules import MethodRules, Verdict, parse_rules
+from app.access.rules import Decision, MethodRules, parse_rules
 
 METHODS = {"find": "READ", "findById": "READ", "create": "WRITE", "login": "EXECUTE"}
-NOBODY, OWN, OTHERS, ALL = (
-    Verdict(False, False),
-    Verdict(True, False),
-    Verdict(False, True),
-    Verdict(True, True),
+NO_ROWS, OWN_ROWS, OTHERS_ROWS, ALL_ROWS = (
+    Decision(False, False),
+    Decision(True, False),
+    Decision(False, True),
+    Decision(True, True),
 )
 
 
@@ -25,102 +25,107 @@ def rule(principal, permission, access="*", **more):
     }
 
 
-def judge(settings, method="find", user=7, roles=()):
+def decide(settings, method="find", user=7, roles=()):
     rules = parse_rules(settings, METHODS)
-    return MethodRules(rules, method, METHODS[method]).verdict(user, set(roles))
+    return MethodRules(rules, method, METHODS[method]).decision(user, set(roles))
 
 
 @pytest.mark.parametrize(
     ("rules", "stranger", "user"),
     [
-        pytest.param([], NOBODY, NOBODY, id="nothing matches: deny"),
-        pytest.param([rule("$everyone", "ALLOW")], ALL, ALL, id="everyone"),
-        pytest.param([rule("$authenticated", "ALLOW")], NOBODY, ALL, id="authenticated"),
-        pytest.param([rule("$unauthenticated", "ALLOW")], ALL, NOBODY, id="unauthenticated"),
+        pytest.param([], NO_ROWS, NO_ROWS, id="nothing matches: deny"),
+        pytest.param([rule("$everyone", "ALLOW")], ALL_ROWS, ALL_ROWS, id="everyone"),
+        pytest.param([rule("$authenticated", "ALLOW")], NO_ROWS, ALL_ROWS, id="authenticated"),
+        pytest.param([rule("$unauthenticated", "ALLOW")], ALL_ROWS, NO_ROWS, id="unauthenticated"),
         pytest.param(
             [rule("$everyone", "DENY"), rule("$authenticated", "ALLOW")],
-            NOBODY,
-            ALL,
+            NO_ROWS,
+            ALL_ROWS,
             id="a closer principal beats a wider one",
         ),
         pytest.param(
             [rule("$everyone", "ALLOW"), rule("$authenticated", "DENY")],
-            ALL,
-            NOBODY,
+            ALL_ROWS,
+            NO_ROWS,
             id="in both directions",
         ),
         pytest.param(
             [rule("$everyone", "ALLOW"), rule("$everyone", "DENY")],
-            NOBODY,
-            NOBODY,
+            NO_ROWS,
+            NO_ROWS,
             id="DENY beats ALLOW of the same rule",
         ),
         pytest.param(
             [rule("$everyone", "ALLOW", property="find"), rule("$authenticated", "DENY")],
-            ALL,
-            ALL,
+            ALL_ROWS,
+            ALL_ROWS,
             id="an exact property beats a closer principal",
         ),
         pytest.param(
             [rule("$everyone", "ALLOW"), rule("$everyone", "DENY", "READ")],
-            NOBODY,
-            NOBODY,
+            NO_ROWS,
+            NO_ROWS,
             id="an exact access type beats any",
         ),
         pytest.param(
-            [rule("$everyone", "ALLOW", property=["create", "find"])], ALL, ALL, id="a list"
+            [rule("$everyone", "ALLOW", property=["create", "find"])],
+            ALL_ROWS,
+            ALL_ROWS,
+            id="a list",
         ),
         pytest.param(
-            [rule("$everyone", "ALLOW", property="findById")], NOBODY, NOBODY, id="another method"
+            [rule("$everyone", "ALLOW", property="findById")], NO_ROWS, NO_ROWS, id="another method"
         ),
         pytest.param(
-            [rule("$everyone", "ALLOW", "WRITE")], NOBODY, NOBODY, id="another access type"
+            [rule("$everyone", "ALLOW", "WRITE")], NO_ROWS, NO_ROWS, id="another access type"
         ),
         pytest.param(
             [rule("$everyone", "ALLOW"), rule("$everyone", "DENY", "EXECUTE")],
-            NOBODY,
-            NOBODY,
+            NO_ROWS,
+            NO_ROWS,
             id="EXECUTE covers reading as well",
         ),
     ],
 )
 def test_the_closest_rule_decides(rules, stranger, user):
-    assert judge(rules, user=None) == stranger
-    assert judge(rules) == user
+    assert decide(rules, user=None) == stranger
+    assert decide(rules) == user
 
 
 @pytest.mark.parametrize(
-    ("rules", "verdict"),
+    ("rules", "decision"),
     [
-        pytest.param([rule("$owner", "ALLOW")], OWN, id="only the own rows"),
+        pytest.param([rule("$owner", "ALLOW")], OWN_ROWS, id="only the own rows"),
         pytest.param(
             [rule("$owner", "DENY"), rule("$authenticated", "ALLOW")],
-            OTHERS,
+            OTHERS_ROWS,
             id="all but the own rows",
         ),
-        pytest.param([rule("$owner", "ALLOW"), rule("$everyone", "ALLOW")], ALL, id="all rows"),
+        pytest.param(
+            [rule("$owner", "ALLOW"), rule("$everyone", "ALLOW")], ALL_ROWS, id="all rows"
+        ),
     ],
 )
-def test_owner_rules_speak_of_rows(rules, verdict):
-    assert judge(rules) == verdict
+def test_owner_rules_speak_of_rows(rules, decision):
+    assert decide(rules) == decision
 
 
 def test_nobody_owns_what_strangers_see():
-    assert judge([rule("$owner", "ALLOW")], user=None) == NOBODY
+    assert decide([rule("$owner", "ALLOW")], user=None) == NO_ROWS
 
 
 def test_a_role_beats_owner():
     rules = [rule("clerk", "ALLOW"), rule("$owner", "DENY")]
 
-    assert judge(rules, roles=["clerk"]) == ALL
-    assert judge(rules, roles=["other"]) == NOBODY
+    assert decide(rules, roles=["clerk"]) == ALL_ROWS
+    assert decide(rules, roles=["other"]) == NO_ROWS
 
 
 def test_a_user_beats_a_role():
     rules = [rule(7, "DENY"), rule("clerk", "ALLOW")]
 
-    assert judge(rules, user=7, roles=["clerk"]) == NOBODY
-    assert judge(rules, user=8, roles=["clerk"]) == ALL
+    assert decide(rules, user=7, roles=["clerk"]) == NO_ROWS
+    assert decide(rules, user=8, roles=["clerk"]) == ALL_ROWS
 
 
 def test_only_roles_that_can_decide_are_asked_for():

@@ -237,7 +237,7 @@ def test_the_stored_schemes_are_looked_up_once_a_minute(app, api, monkeypatch):
         login_status(api, "wrong")
     assert len(found) == len(schemes.METHODS)
 
-    monkeypatch.setattr(schemes, "LIFETIME", 0)
+    monkeypatch.setattr(schemes, "CACHE_SECONDS", 0)
     app.extensions.pop("schemes")
     for _ in range(2):
         login_status(api, "wrong")

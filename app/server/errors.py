@@ -1,13 +1,13 @@
-"""What clients get for requests that gunicorn refuses: our errors, in their one shape."""
+"""The JSON error responses for requests that gunicorn rejects."""
 
 from flask import Flask, Response, json
 from gunicorn.http import errors as gunicorn
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
-from app.errors import error_body, render
+from app.errors import error_body, error_response
 
-REFUSALS: dict[type[Exception], type[HTTPException]] = {
+HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
     gunicorn.LimitRequestLine: exceptions.RequestURITooLarge,
     gunicorn.LimitRequestHeaders: exceptions.RequestHeaderFieldsTooLarge,
     gunicorn.ExpectationFailed: exceptions.ExpectationFailed,
@@ -16,20 +16,22 @@ REFUSALS: dict[type[Exception], type[HTTPException]] = {
 
 
 def init_app(app: Flask) -> None:
-    """Refuse a body whose chunks turn out to be malformed while the app reads it."""
-    app.register_error_handler(gunicorn.ParseException, lambda error: render(refusal(error)))
+    """Answer 400 if chunks turn out to be malformed while the app reads the body."""
+    app.register_error_handler(
+        gunicorn.ParseException, lambda error: error_response(to_http_error(error))
+    )
 
 
-def refusal(error: Exception) -> HTTPException:
-    """Return our error for one of gunicorn's, without what the client sent."""
+def to_http_error(error: Exception) -> HTTPException:
+    """Return the HTTP error for one of gunicorn's, without any text of the request."""
     if isinstance(error, gunicorn.ParseException):
-        kind = REFUSALS.get(type(error))
+        kind = HTTP_ERRORS.get(type(error))
         return kind() if kind else exceptions.BadRequest("The request is not valid HTTP.")
     return exceptions.InternalServerError()
 
 
 def raw_response(error: HTTPException) -> bytes:
-    """Write the answer to a request that could not be read; the connection ends with it."""
+    """Return the bytes of the response to a request that could not be read."""
     response = Response(json.dumps(error_body(error)), error.code, mimetype="application/json")
     response.headers.extend(
         {

@@ -1,29 +1,29 @@
-"""The JSON schemas of what a function of a data source takes and answers."""
+"""The JSON schemas of the arguments of a data source's function."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from app.connector import Operation, Variable
 
-# The JSON schema of each type of a variable; those of the rest say nothing.
+# The variable types that are JSON schema types too; other types have an empty schema.
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
-# The parts of a request that parameters stand in, under OpenAPI's names.
-PLACES = {"query": "query", "header": "header"}
+# OpenAPI's parameter location of each HTTP source.
+PARAMETER_LOCATIONS = {"query": "query", "header": "header"}
 
 
-def shapes_of(operation: Operation) -> dict[str, Any]:
-    """Return the fields of Endpoint that say what a function takes and answers."""
+def endpoint_schemas(operation: Operation) -> dict[str, Any]:
+    """Return the fields of Endpoint that describe the arguments and the result of a function."""
     by_source: dict[str, dict[str, Variable]] = {}
     for each in operation.accepts:
         variables = by_source.setdefault(each["http"]["source"], {})
         variables[each["arg"]] = operation.variables[each["arg"]]
     return {
         "body": _body({**by_source.get("body", {}), **by_source.get("form", {})}),
-        # What the remote service answers is not known here.
+        # The schema of the remote service's response is unknown.
         "answer": {},
         "parameters": tuple(
-            _parameter(name, variable, place)
-            for source, place in PLACES.items()
+            _parameter(name, variable, location)
+            for source, location in PARAMETER_LOCATIONS.items()
             for name, variable in by_source.get(source, {}).items()
         ),
         "arguments": {
@@ -38,22 +38,22 @@ def _body(variables: Mapping[str, Variable]) -> dict[str, Any] | None:
     return {
         "type": "object",
         "properties": {name: _schema(variable) for name, variable in variables.items()},
-        "required": [name for name, variable in variables.items() if _is_needed(variable)],
+        "required": [name for name, variable in variables.items() if _is_required(variable)],
     }
 
 
-def _parameter(name: str, variable: Variable, place: str) -> dict[str, Any]:
+def _parameter(name: str, variable: Variable, location: str) -> dict[str, Any]:
     return {
         "name": name,
-        "in": place,
-        "required": _is_needed(variable),
+        "in": location,
+        "required": _is_required(variable),
         "schema": _schema(variable),
         **({"description": variable.doc} if variable.doc else {}),
     }
 
 
 def _schema(variable: Variable) -> dict[str, Any]:
-    """Return a variable's schema; the default of a secret one is nobody's business."""
+    """Return a variable's schema, without the values of a secret one."""
     schema: dict[str, Any] = {"type": variable.type} if variable.type in TYPES else {}
     if variable.enum and not variable.secret:
         schema["enum"] = list(variable.enum)
@@ -62,5 +62,5 @@ def _schema(variable: Variable) -> dict[str, Any]:
     return schema
 
 
-def _is_needed(variable: Variable) -> bool:
+def _is_required(variable: Variable) -> bool:
     return variable.required and variable.default is None
