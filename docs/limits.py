@@ -7,7 +7,7 @@ LIMITS = {
         "MAX_CHUNKS": "Chunks of a body",
         "MAX_SIZE_LINE": "Bytes of the line with a chunk's size",
     },
-    "server.worker": {"LINGER": "Seconds that a client has to close a connection"},
+    "server.worker": {"LINGER_SECONDS": "Seconds that a client has to close a connection"},
     "rest.bodies": {
         "MAX_DEPTH": "Levels of a JSON body",
         "MAX_FIELDS": "Fields of a form",
@@ -37,21 +37,21 @@ LIMITS = {
     },
     "errors": {
         "MAX_QUOTED": "Characters of a request that an error repeats",
-        "MAX_PROBLEMS": "Fields that an error names",
+        "MAX_FIELD_ERRORS": "Fields that an error names",
         "RETRY_AFTER": "Seconds in `Retry-After` of a 503",
     },
     "users.names": {
-        "LONGEST_EMAIL": "Characters of an email address (RFC 5321, 4.5.3.1.3)",
-        "LONGEST_EMAIL_PART": "Characters before its `@`, and of a label of its domain (RFC 5321,"
-        " 4.5.3.1.1; RFC 1035, 2.3.4)",
-        "LONGEST_USERNAME": "Characters of a username",
+        "MAX_EMAIL_LENGTH": "Characters of an email address (RFC 5321, 4.5.3.1.3)",
+        "MAX_EMAIL_PART_LENGTH": "Characters before its `@`, and of a label of its domain"
+        " (RFC 5321, 4.5.3.1.1; RFC 1035, 2.3.4)",
+        "MAX_USERNAME_LENGTH": "Characters of a username",
     },
     "users.login": {
         "RECENT_SESSION": "Seconds after a login in which a new email needs no password",
     },
     "users.schemes": {
-        "LIFETIME": "Seconds between two looks at the methods of stored hashes",
-        "MOST": "Costs of one hash method that a login makes up for",
+        "CACHE_SECONDS": "Seconds between two looks at the methods of stored hashes",
+        "MAX_SCHEMES_PER_METHOD": "Costs of one hash method that a login makes up for",
     },
     "users.tokens": {"PURGE_BATCH": "Expired tokens that one statement deletes"},
     "mail.queue": {
