@@ -22,6 +22,8 @@ class Compiled(NamedTuple):
     # The names of the parameters in order, if the driver takes positional ones.
     positions: Sequence[str] | None
     bind: Mapping[str, Convert]
+    # The values that the statement has of its own, as the driver takes them.
+    fixed: Mapping[str, Any]
     row: type[Any]
     read: Sequence[tuple[int, Convert]]
 
@@ -60,8 +62,14 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
     compiled: SQLCompiler = statement.compile(dialect=dialect)
     columns = statement.exported_columns
     binders = {
-        name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
+        name: convert
         for name, parameter in compiled.binds.items()
+        if (convert := parameter.type.dialect_impl(dialect).bind_processor(dialect))
+    }
+    fixed = {
+        name: binders[name](value) if name in binders else value
+        for name, parameter in compiled.binds.items()
+        if (value := parameter.effective_value) is not None
     }
     readers = [
         (place, column.type.dialect_impl(dialect).result_processor(dialect, None))
@@ -70,7 +78,8 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
     return Compiled(
         compiled.string,
         compiled.positiontup,
-        {name: convert for name, convert in binders.items() if convert},
+        {name: convert for name, convert in binders.items() if name not in fixed},
+        fixed,
         namedtuple("Row", columns.keys()),
         [(place, convert) for place, convert in readers if convert],
     )
@@ -81,6 +90,7 @@ def _fetch(
 ) -> Any:
     """Return the driver's first row; raise SQLAlchemy's errors for those of the driver."""
     bound: Any = {
+        **compiled.fixed,
         **values,
         **{name: convert(values[name]) for name, convert in compiled.bind.items()},
     }
