@@ -22,7 +22,7 @@ class Compiled(NamedTuple):
     # The names of the parameters in order, if the driver takes positional ones.
     positions: Sequence[str] | None
     bind: Mapping[str, Convert]
-    # The values that the statement has of its own, as the driver takes them.
+    # The values of literals in the statement, converted for the driver.
     fixed: Mapping[str, Any]
     row: type[Any]
     read: Sequence[tuple[int, Convert]]

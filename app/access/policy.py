@@ -1,6 +1,6 @@
 """Authorization: whether the caller may call a method, and on which rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from app.config import ConfigurationError
 from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
 
 from .identity import current_identity
-from .rules import Decision, MethodRules, Rule, check_methods, parse_rules
+from .rules import OWNER, Decision, MethodRules, Rule, check_methods, check_owners, parse_rules
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,31 @@ class Grant:
 
 
 def install_rules(
-    app: Flask, model: str, methods: Mapping[str, str], rules: Iterable[Rule]
+    app: Flask,
+    model: str,
+    methods: Mapping[str, str],
+    owned: Collection[str],
+    rules: Iterable[Rule],
 ) -> None:
     """Compile a model's rules for each of its methods; ACLS in the settings replaces them.
 
-    `methods` maps each method's name to its access type. Raises ConfigurationError for a rule of
-    a method that does not exist.
+    `methods` maps each method's name to its access type; `owned` are the methods whose rows have
+    owners, and rules for $owner apply to no others. Raises ConfigurationError for a rule of a
+    method that does not exist, and for a rule for $owner of a method whose rows have no owners.
     """
     try:
         replaced = (app.config["ACLS"] or {}).get(model)
         rules = list(rules) if replaced is None else parse_rules(replaced, methods)
         check_methods(rules, methods)
+        check_owners(rules, owned)
     except (ValidationError, ValueError, TypeError) as error:
         source = "the rules of" if replaced is None else "ACLS for"
         raise ConfigurationError(f"{source} {model} cannot be used: {error}") from None
     compiled = app.extensions.setdefault("rules", {})
+    without_owners = [rule for rule in rules if rule.principal != OWNER]
     for method, access in methods.items():
-        compiled[model, method] = MethodRules(rules, method, access)
+        chosen = rules if method in owned else without_owners
+        compiled[model, method] = MethodRules(chosen, method, access)
 
 
 def check_acls(app: Flask) -> None:

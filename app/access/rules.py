@@ -133,6 +133,17 @@ def check_methods(rules: Iterable[Rule], methods: Collection[str]) -> None:
             raise ValidationError(f"there is no method {min(unknown)!r}; there are {known}")
 
 
+def check_owners(rules: Iterable[Rule], owned: Collection[str]) -> None:
+    """Raise ValidationError for a rule for $owner of a method whose rows have no owners."""
+    for rule in rules:
+        if rule.principal == OWNER and not owned:
+            raise ValidationError("$owner cannot be used: the rows have no owners")
+        if rule.principal == OWNER and (unowned := rule.properties - set(owned) - {"*"}):
+            raise ValidationError(
+                f"$owner cannot be used for {min(unowned)!r}: it is not about rows with owners"
+            )
+
+
 def _parse(settings: dict[str, Any]) -> Rule:
     named = settings["property"]
     properties = frozenset([named] if isinstance(named, str) else named)

@@ -1,5 +1,6 @@
 """The endpoints that every collection has."""
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Flask, jsonify, request
@@ -194,7 +195,9 @@ def register_resource(app: Flask, resource: Resource) -> None:
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = [
         *resource.own_endpoints,
-        *endpoints_of(CollectionViews(resource)),
-        *relation_endpoints(resource),
+        *(
+            replace(each, owned=resource.has_owner(each.method))
+            for each in [*endpoints_of(CollectionViews(resource)), *relation_endpoints(resource)]
+        ),
     ]
     register_endpoints(app, resource.name, endpoints, resource.rules(app.config))

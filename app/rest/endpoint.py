@@ -71,6 +71,9 @@ class Endpoint:
     requires: str = ""
     # Whether it looks up a row, so that it may answer 404.
     finds_row: bool = False
+    # Whether the rows that it reads or changes have owners and its view applies the scope of the
+    # grant. Rules for $owner are allowed for these methods only.
+    owned: bool = False
     # The scope that the token must have, and whether it may be called without a token.
     scope: str | None = None
     token_optional: bool = False
@@ -105,10 +108,12 @@ def register_endpoints(
 ) -> None:
     """Serve endpoints under the base path, at `/name`, with these rules.
 
-    Raises ConfigurationError for a rule of a method that has no endpoint.
+    Raises ConfigurationError for a rule of a method that has no endpoint, and for a rule for $owner
+    of a method whose rows have no owners.
     """
     endpoints = list(endpoints)
-    install_rules(app, name, {each.method: each.access for each in endpoints}, rules)
+    methods = {each.method: each.access for each in endpoints}
+    install_rules(app, name, methods, {each.method for each in endpoints if each.owned}, rules)
     bp = Blueprint(name, __name__)
     declared = app.extensions.setdefault("endpoints", {})
     for endpoint in endpoints:

@@ -66,16 +66,15 @@ class RelationViews:
     def update_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
         conditions = self._rows(grant, id, "patchAttributes")
-        number = row_id(self.target.singular, fk)
-        return respond_row(
-            self.target, self.target.update_one(number, conditions, read_body(), partial=True)
-        )
+        number = self._child_id(id, fk)
+        row = self.target.update_one(number, conditions, read_body(), partial=True)
+        return respond_row(self.target, row)
 
     @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById")
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
         conditions = self._rows(grant, id, "deleteById")
-        self.target.delete_one(row_id(self.target.singular, fk), conditions)
+        self.target.delete_one(self._child_id(id, fk), conditions)
         return NO_CONTENT
 
     def _parent_id(self, grant: Grant, text: str) -> int:
@@ -85,6 +84,16 @@ class RelationViews:
         if not (self.parent.is_owner_model and parent_id == grant.user_id):
             self.parent.read(grant, parent_id)
         return parent_id
+
+    def _child_id(self, parent_id: str, text: str) -> int:
+        """Return the id of a row that belongs to the parent; raise ModelNotFound.
+
+        Without this check a row of another parent would be a 403 to callers who may read it.
+        """
+        number = row_id(self.target.singular, text)
+        belongs = self.target.rows.column(self.foreign_key) == int(parent_id)
+        self.target.or_404(number, self.target.rows.get(number, [belongs]))
+        return number
 
     def _rows(self, grant: Grant, text: str, target_method: str) -> Conditions:
         """Return the conditions for the parent's rows on which the target's method is allowed."""

@@ -62,13 +62,17 @@ class Resource:
 
         With `<id>` in the path the view is called with the row of that id, if the rules allow the
         caller to call the method on it. If `body` is a marshmallow schema, the view gets the loaded
-        data as `body`. `declared` are further fields of Endpoint.
+        data as `body`. `declared` are further fields of Endpoint. Raises ValueError if only some of
+        the routes have `<id>`.
         """
+        by_id = "<id>" in routes[0]
+        if any(("<id>" in route) != by_id for route in routes):
+            raise ValueError(f"either all routes of {method} have <id>, or none")
+        owned = by_id and self.owner is not None
 
         def decorate(view: View) -> View:
-            by_id = any("<id>" in route for route in routes)
             adapted = self._with_row(view) if by_id else _without_grant(view)
-            declare(method, access, *routes, finds_row=by_id, **declared)(adapted)
+            declare(method, access, *routes, finds_row=by_id, owned=owned, **declared)(adapted)
             self.own_endpoints.append(adapted.endpoint)  # type: ignore[attr-defined]
             return view
 
@@ -95,6 +99,10 @@ class Resource:
     def is_owner_model(self) -> bool:
         """Whether a row is its own owner, as it is with users."""
         return self.rows.owner is self.rows.key
+
+    def has_owner(self, method: str) -> bool:
+        """Return whether the rows of a method have owners; a user who is being created has none."""
+        return self.owner is not None and not (self.is_owner_model and method == "create")
 
     @cached_property
     def schema_instance(self) -> Schema:

@@ -88,6 +88,8 @@ def test_the_status_of_a_refusal_is_a_setting(make_app, token, status):
         {"todos": [{"permission": "ALLOW"}]},
         {"todos": [{"principalId": "$owner", "permission": "ALLOW", "property": "findd"}]},
         {"todos": [{"principalType": "USER", "principalId": "x", "permission": "ALLOW"}]},
+        {"users": [{"principalId": "$owner", "permission": "ALLOW", "property": "login"}]},
+        {"users": [{"principalId": "$owner", "permission": "ALLOW", "property": "create"}]},
         {"todos": "everyone"},
         {"todo": []},
     ],

@@ -118,6 +118,7 @@ def test_a_private_data_source_has_no_endpoints(make_app, geo, api, token):
         ("a b", {}, "cannot stand in a path"),
         ("geo", {"acls": [{"permission": "ALLOW"}]}, "acls"),
         ("geo", {"acls": [{"principalId": "x", "permission": "ALLOW", "property": "no"}]}, "acls"),
+        ("geo", {"acls": [{"principalId": "$owner", "permission": "ALLOW"}]}, r"geo .*\$owner"),
         ("geo", {"connector": "mongodb"}, "connector"),
         ("geo", {"operations": [{"functions": {}}]}, "template"),
     ],

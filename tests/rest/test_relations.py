@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.answers import refusal
+
 
 def test_the_todos_of_a_user(api, token):
     created = api("POST", "/users/1/todos", {"title": "a"}, token=token).json
@@ -45,6 +47,17 @@ def test_an_admin_reaches_the_todos_of_everybody_and_404_for_nobody(api, runner,
     assert api("POST", "/users/2/todos", {"title": "b"}, token=token).json["ownerId"] == 2
     assert api("GET", "/users/99/todos", token=token).status_code == 404
     assert api("POST", "/users/99/todos", {"title": "b"}, token=token).status_code == 404
+
+
+def test_a_row_of_another_parent_is_unknown_here_even_to_an_admin(api, runner, token):
+    other = api.newcomer("bob@example.com")
+    api("POST", "/todos", {"title": "his"}, token=other)
+    runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
+
+    for verb, body in [("GET", None), ("PUT", {"title": "x"}), ("PUT", {}), ("DELETE", None)]:
+        response = api(verb, "/users/1/todos/1", body, token=token)
+
+        assert refusal(response) == (404, "MODEL_NOT_FOUND")
 
 
 @pytest.mark.parametrize("path", ["/users/me", "/users/me/todos", "/users/me/accessTokens"])

@@ -1,0 +1,179 @@
+"""A model with rows that others may read, and an endpoint of its own: who may change what."""
+
+import pytest
+from sqlalchemy import String
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
+from app.config import ConfigurationError
+from app.extensions import RowId, db
+from app.rest.collection import register_resource
+from app.rest.fields import Schema, Text
+from app.rest.resource import Resource
+from tests.answers import refusal
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+EVERYTHING_OWN = [allow(AUTHENTICATED, "create"), allow(OWNER), allow("admin")]
+READABLE = [*EVERYTHING_OWN, allow(AUTHENTICATED, "find", "findById")]
+DENIED, UNKNOWN = (403, "ACCESS_DENIED"), (404, "MODEL_NOT_FOUND")
+
+
+class Base(DeclarativeBase):
+    """The tests' own tables, apart from those that migrations know."""
+
+
+class Project(Base):
+    __tablename__ = "projects"
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    title: Mapped[str] = mapped_column(String(255))
+    owner_id: Mapped[int]
+
+
+class ProjectSchema(Schema):
+    title = Text(255, required=True)
+
+
+def make_resource(rules, owner=Project.owner_id):
+    """Declare projects with three endpoints of their own: by id, without a row, by another name."""
+    projects = Resource(
+        name="projects",
+        singular="project",
+        model=Project,
+        schema=ProjectSchema,
+        rules=lambda settings: rules,
+        owner=owner,
+    )
+
+    @projects.endpoint("archive", WRITE, "POST /<id>/archive", answer={"type": "object"})
+    def archive(project):
+        """Archive a project."""
+        return {"archived": project.title}
+
+    @projects.endpoint("archiveAll", EXECUTE, "POST /archive")
+    def archive_all():
+        """Archive all projects."""
+
+    @projects.endpoint("show", READ, "GET /<int:number>/show")
+    def show(number):
+        """Show what stands in the path, which nobody owns."""
+
+    return projects
+
+
+@pytest.fixture
+def serve(make_app):
+    """Serve projects with these rules."""
+    apps = []
+
+    def serve(rules, owner=Project.owner_id, **settings):
+        app = make_app(**settings)
+        register_resource(app, make_resource(rules, owner))
+        with app.app_context():
+            Base.metadata.create_all(db.engine)
+        apps.append(app)
+        return app
+
+    yield serve
+    for app in apps:
+        with app.app_context():
+            Base.metadata.drop_all(db.engine)
+
+
+@pytest.fixture
+def call(serve, api, runner, token):
+    """Call a project of Ada's, the one with id 1, as several callers."""
+    bob, root = api.newcomer("bob@example.com"), api.newcomer("root@example.com")
+    runner.invoke(args=["roles", "grant", "root@example.com", "admin"])
+    tokens = {"anonymous": None, "ada": token, "bob": bob, "root": root}
+
+    def call(rules, **settings):
+        client = serve(rules, **settings).test_client()
+
+        def send(caller, verb, path, body=None):
+            headers = {"Authorization": tokens[caller]} if tokens[caller] else {}
+            return client.open(f"/api/projects{path}", method=verb, json=body, headers=headers)
+
+        assert send("ada", "POST", "/", {"title": "Hers"}).status_code == 200
+        return send
+
+    return call
+
+
+def test_an_own_endpoint_by_id_is_for_the_owner_of_that_row(call):
+    send = call(EVERYTHING_OWN)
+
+    answers = {each: send(each, "POST", "/1/archive") for each in ("ada", "root", "bob")}
+
+    assert answers["ada"].json == answers["root"].json == {"archived": "Hers"}
+    assert refusal(answers["bob"]) == UNKNOWN
+    assert refusal(send("anonymous", "POST", "/1/archive")) == (401, "AUTHORIZATION_REQUIRED")
+    for path in ("/2/archive", "/x/archive", "/01/archive"):
+        assert refusal(send("root", "POST", path)) == UNKNOWN
+
+
+CHANGES = [
+    ("POST", "/1/archive", None),
+    ("PATCH", "/1", {"title": "His"}),
+    ("PATCH", "/1", {}),
+    ("PUT", "/1", {"title": "His"}),
+    ("POST", "/1/replace", {"title": "His"}),
+    ("DELETE", "/1", None),
+]
+
+
+def test_who_may_read_a_row_is_refused_to_change_it(call):
+    send = call(READABLE)
+
+    for verb, path, body in CHANGES:
+        assert refusal(send("bob", verb, path, body)) == DENIED
+        assert refusal(send("bob", verb, path.replace("1", "2"), body)) == UNKNOWN
+        assert refusal(send("anonymous", verb, path, body))[0] == 401
+    assert send("bob", "GET", "/1").json == {"title": "Hers"}
+    for verb, path, body in CHANGES:
+        assert send("ada", verb, path, body).status_code == 200
+
+
+def test_who_may_not_read_a_row_does_not_learn_of_it(call):
+    send = call(EVERYTHING_OWN)
+
+    for verb, path, body in CHANGES:
+        assert refusal(send("bob", verb, path, body)) == UNKNOWN
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_the_refusal_of_a_row_has_the_status_of_the_settings(call, status):
+    send = call(READABLE, ACL_ERROR_STATUS=status)
+
+    for verb, path, body in CHANGES:
+        assert send("bob", verb, path, body).status_code == status
+
+
+def test_an_owner_rule_for_everything_opens_nothing_that_has_no_row(call):
+    send = call([allow(OWNER), allow("admin")])
+
+    for verb, path in [("POST", "/archive"), ("GET", "/1/show")]:
+        assert refusal(send("ada", verb, path)) == DENIED
+        assert send("root", verb, path).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("rules", "owner", "problem"),
+    [
+        ([allow(OWNER, "archiv")], Project.owner_id, "no method 'archiv'; there are archive, "),
+        ([Rule("admin", False, properties=frozenset({"drop"}))], None, "no method 'drop'"),
+        ([allow(OWNER, "archiveAll")], Project.owner_id, r"\$owner .* for 'archiveAll'"),
+        ([allow(OWNER, "archive", "show")], Project.owner_id, r"\$owner .* for 'show'"),
+        ([allow(OWNER)], None, r"\$owner .*: the rows have no owners"),
+        ([allow(OWNER, "findById")], None, r"\$owner .*: the rows have no owners"),
+    ],
+)
+def test_a_rule_that_cannot_be_kept_stops_the_start(serve, rules, owner, problem):
+    with pytest.raises(ConfigurationError, match=f"^the rules of projects cannot .*{problem}"):
+        serve(rules, owner)
+
+
+def test_routes_by_id_and_without_are_two_endpoints(database_url):
+    with pytest.raises(ValueError, match="all routes of archive have <id>, or none"):
+        make_resource([]).endpoint("archive", WRITE, "POST /<id>/archive", "POST /archive")
