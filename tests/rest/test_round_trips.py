@@ -1,0 +1,77 @@
+"""What a request costs on PostgreSQL, counted where it passes: statements and round trips."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.apps import build, close
+from tests.conftest import Api
+from tests.postgres_proxy import counted
+from tests.rest.conftest import store
+
+# The status; the statements and round trips of the token and of the rows. BEGIN, COMMIT or
+# ROLLBACK would be counted as well.
+TWO = (200, 2, 2)
+CALLS = {
+    ("GET", "/todos/1001", None): TWO,
+    ("POST", "/todos", '{"title": "b"}'): TWO,
+    ("GET", "/todos", None): TWO,
+    ("GET", '/todos?filter={"where":{"isComplete":false},"order":"title DESC"}', None): TWO,
+    ("GET", "/todos/count", None): TWO,
+    ("GET", "/todos/1001/exists", None): TWO,
+    ("GET", "/users/1", None): TWO,
+    ("PATCH", "/todos/1001", '{"title": "c"}'): TWO,
+    ("POST", "/todos/update?where={}", '{"isComplete": false}'): TWO,
+    # The path says whose it is, so that the token is all that there is to ask.
+    ("GET", "/todos/x", None): (404, 1, 1),
+    ("GET", "/users/2", None): (403, 1, 1),
+}
+# The driver prepares a statement at its sixth execution, which takes one more round trip.
+WARM_UP = 8
+
+
+@pytest.fixture
+def database_url(postgres_url):
+    return postgres_url
+
+
+@pytest.fixture
+def traffic(database_url):
+    with counted(database_url) as traffic:
+        yield traffic
+
+
+@pytest.fixture
+def client(traffic, tmp_path):
+    """A client of an app that reaches its database through the proxy."""
+    app = build(traffic.url, tmp_path / "mail")
+    yield app.test_client()
+    close(app)
+
+
+def test_a_request_costs_its_token_and_its_rows_and_no_transaction(client, traffic, secrets):
+    api = Api(client, secrets)
+    headers = {"Authorization": api.newcomer()}
+    todo = {"title": "a", "desc": None, "is_complete": False, "owner_id": 1}
+    store(client.application, [{"id": 1001, "created": datetime.now(UTC), **todo}])
+    found = {}
+
+    for verb, path, body in CALLS:
+        for _ in range(WARM_UP + 1):
+            traffic.messages.clear()
+            kind = "application/json" if body else None
+            response = client.open(
+                f"/api{path}", method=verb, data=body, content_type=kind, headers=headers
+            )
+        found[verb, path, body] = response.status_code, traffic.statements, traffic.round_trips
+
+    assert found == CALLS
+
+
+def test_a_request_without_a_token_costs_nothing(client, traffic):
+    for path in ("/todos/1001", "/openapi.json", "/users"):
+        client.get(f"/api{path}")
+        traffic.messages.clear()
+        client.get(f"/api{path}")
+
+        assert not traffic.messages
