@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from sqlalchemy import create_engine, make_url, text
+
+from tests.programs import require
 
 
 @contextmanager
@@ -20,9 +21,7 @@ def postgres_server() -> Iterator[str]:
         yield _own_database(url)
         return
     programs = _programs()
-    if programs is None:
-        message = "PostgreSQL's initdb and pg_ctl are not on this machine"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    require("PostgreSQL", programs is not None)
     folder = tempfile.mkdtemp(prefix="ostiary-pg-")
     user = _unprivileged(folder)
     data = f"{folder}/data"

@@ -21,6 +21,7 @@ from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.documents import DOCUMENTS, blocks, run_shell
 from tests.installation import ROOT, Installation
 from tests.live import serve
+from tests.programs import require
 
 GEOCODER = "http://127.0.0.1:8099"
 LOCATION = {"lat": 37.56, "lng": -122.32}
@@ -51,10 +52,6 @@ def installation(tmp_path, sqlite_template):
     (tmp_path / ".venv").symlink_to(sys.prefix)
     shutil.copy(sqlite_template, tmp_path / "instance" / "ostiary.sqlite")
     return installation
-
-
-def needs(program):
-    return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program}")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
@@ -176,8 +173,8 @@ def test_the_copy_of_a_sqlite_database_has_its_tables(installation):
     engine.dispose()
 
 
-@needs("pg_dump")
 def test_the_copy_of_a_postgresql_database_can_be_restored(postgres_url, tmp_path):
+    require("pg_dump")
     code = blocks("docs/deployment.md", "sh", "Backup")[1]
     whole = make_url(postgres_url).set(drivername="postgresql")
     engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
@@ -199,8 +196,8 @@ def test_the_copy_of_a_postgresql_database_can_be_restored(postgres_url, tmp_pat
     engine.dispose()
 
 
-@needs("nginx")
 def test_nginx_takes_its_configuration(tmp_path):
+    require("nginx")
     certificate = trustme.CA().issue_cert("ostiary.example.com")
     certificate.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
     block = re.sub(r"/etc/ssl/\w+/ostiary\.\w+", f"{tmp_path}/both.pem", nginx_block())
@@ -222,8 +219,8 @@ def nginx_block():
     return blocks("docs/deployment.md", "nginx")[0]
 
 
-@needs("systemd-analyze")
 def test_systemd_takes_the_unit(tmp_path):
+    require("systemd-analyze")
     unit = blocks("docs/deployment.md", "ini", "systemd")[0]
     unit = unit.replace("/srv/ostiary/.venv/bin/gunicorn", "/bin/true")
     (tmp_path / "ostiary.service").write_text(unit.replace("User=ostiary", "User=root"))

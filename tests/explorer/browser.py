@@ -1,12 +1,11 @@
 """The explorer in a headless Chromium that notes whatever goes wrong."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, sync_playwright
+
+from tests.programs import require
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -73,9 +72,7 @@ class Explorer:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Start the browser; without it, skip the test here and fail it in continuous integration."""
-    if not Path(CHROMIUM).exists():
-        message = f"{CHROMIUM} is not on this machine"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    require(CHROMIUM)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
