@@ -1,6 +1,5 @@
 """The outbound REST connector: a library that needs neither Flask nor a database."""
 
-from .calls import Call
 from .datasource import DataSource
 from .errors import (
     BlockedHostError,
@@ -26,14 +25,15 @@ from .errors import (
     VariableError,
     VariableTypeError,
 )
-from .operation import Operation
-from .record import Record
-from .redact import guard_library_logs
-from .request import Request
-from .resource import Resource
+from .http.client import Call
+from .operation.operation import Operation
+from .redaction import guard_library_logs
+from .request.model import Request
+from .resource.record import Record
+from .resource.resource import Resource
 from .response import Response
-from .template import Template
-from .variables import Variable
+from .template.nodes import Template
+from .template.variables import Variable
 
 __all__ = [
     "BlockedHostError",

@@ -11,22 +11,22 @@ from typing import Any, Self
 
 from blinker import Signal
 
-from .assembly import Assembly, Plan
-from .auth import make_auth
-from .calls import Call, Calls
-from .checking import check_settings, option_layers, setting_secrets
-from .environment import environment_values, fill_from_environment, read_settings
 from .errors import ConfigError, NotSupportedError
-from .guard import HostPolicy
-from .operation import Operation
-from .options import merge, read_options
+from .http.auth import make_auth
+from .http.client import Call, Calls
+from .http.guard import HostPolicy
+from .http.transport import Answer, Transport
+from .operation.compiler import Assembly, Plan
+from .operation.operation import Operation
 from .problems import Problems, suggest
-from .redact import Redactor
-from .request import Auth, Request
-from .request_template import Surroundings
-from .resource import Resource
-from .settings import OPTION_NAMES
-from .transport import Answer, Transport
+from .redaction import Redactor
+from .request.builder import Surroundings
+from .request.model import Auth, Request
+from .resource.resource import Resource
+from .settings.environment import environment_values, fill_from_environment, read_settings
+from .settings.loading import check_settings, option_layers, setting_secrets
+from .settings.options import merge, read_options
+from .settings.schema import OPTION_NAMES
 
 logger = logging.getLogger("app.connector")
 

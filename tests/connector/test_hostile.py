@@ -28,9 +28,9 @@ from app.connector import (
     VariableError,
     VariableTypeError,
 )
-from app.connector.auth import ClientCredentials
-from app.connector.redact import MAX_SECRETS, Redactor
-from app.connector.retry import read_retry_after
+from app.connector.http.auth import ClientCredentials
+from app.connector.redaction import MAX_SECRETS, Redactor
+from app.connector.settings.retry import read_retry_after
 
 SECRET = "s3cret-Value"
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.connector import ConnectorError, DataSource
-from app.connector.redact import Redactor, is_secret_name
+from app.connector.redaction import Redactor, is_secret_name
 
 SECRET = "hunter2-S3cr3t/+ ü\"'"
 PLAIN = "plain-secret-4711"

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from app.connector import ConnectorError
-from app.connector.settings import DATA_SOURCE_KEYS, TemplateSettings
+from app.connector.settings.schema import DATA_SOURCE_KEYS, TemplateSettings
 from tests.datasources.conftest import LOCATION
 from tests.documents import blocks, run_shell
 from tests.installation import ROOT, Installation

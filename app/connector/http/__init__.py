@@ -1,0 +1,1 @@
+"""Sending a request: hooks, retries, credentials, connections, decoding."""

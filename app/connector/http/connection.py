@@ -1,0 +1,125 @@
+"""The connections below a session: they check their peer and obey the deadline of a call."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from app.connector.errors import ResponseTooLargeError
+
+from .guard import HostPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the call that is being sent must keep to; `received` is in bytes of one response."""
+
+    policy: HostPolicy
+    deadline: float
+    read: float
+    received: int = 2**63
+
+    def next_read(self) -> float:
+        """Return how long the next read may take; raise TimeoutError when nothing is left."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the total time-out passed")
+        return min(self.read, left)
+
+
+current_limits: ContextVar[Limits] = ContextVar("current_limits")
+
+
+class _TimedReader(io.RawIOBase):
+    """Reads a socket, each time no longer than the limits still allow."""
+
+    def __init__(self, sock: socket.socket, limits: Limits) -> None:
+        self._sock = sock
+        self._limits = limits
+        self._raw = sock.makefile("rb", buffering=0)
+        self._received = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._limits.next_read())
+        count = self._raw.readinto(buffer)
+        self._received += count or 0
+        if self._received > self._limits.received:
+            raise ResponseTooLargeError("the headers or the framing of the body have no end")
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _TimedResponse(http.client.HTTPResponse):
+    """A response whose headers and body both obey the deadline."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_TimedReader(sock, current_limits.get()))
+
+
+def _checked(connection: HTTPConnection, sock: socket.socket) -> socket.socket:
+    if connection.proxy is None:
+        current_limits.get().policy.check_peer(sock, connection.host, connection.port)
+    return sock
+
+
+class _PlainConnection(HTTPConnection):
+    response_class = _TimedResponse
+
+    def _new_conn(self) -> socket.socket:
+        return _checked(self, super()._new_conn())
+
+
+class _TLSConnection(HTTPSConnection):
+    response_class = _TimedResponse
+
+    def _new_conn(self) -> socket.socket:
+        return _checked(self, super()._new_conn())
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _PlainConnection
+
+
+class _TLSPool(HTTPSConnectionPool):
+    ConnectionCls = _TLSConnection
+
+    def _validate_conn(self, conn: Any) -> None:
+        # The base class warns on every call without certificate check; the data source
+        # logs one warning when it reads `strictSSL: false`.
+        if conn.is_closed:
+            conn.connect()
+
+
+_POOLS = {"http": _PlainPool, "https": _TLSPool}
+
+
+class Adapter(HTTPAdapter):
+    """An adapter whose pools, also those behind a proxy, use the connections above."""
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Create the pools."""
+        super().init_poolmanager(*args, **options)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Create the pools of a proxy."""
+        manager = super().proxy_manager_for(proxy, **options)
+        manager.pool_classes_by_scheme = _POOLS
+        return manager

@@ -1,0 +1,90 @@
+"""Where calls may go: the hosts of the settings, and no private address behind any other name."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+import requests
+
+from app.connector.errors import BlockedHostError
+
+# Characters of a host name; RFC 1035, section 2.3.4.
+_LONGEST_HOST = 253
+_PORTS = {"http": 80, "https": 443}
+
+
+class HostPolicy:
+    """The addresses that the settings name, and the host patterns they allow besides."""
+
+    def __init__(self, urls: Iterable[str], allowed: Iterable[str]) -> None:
+        self._patterns = tuple(pattern.lower() for pattern in allowed)
+        self._is_open = "*" in self._patterns
+        named = {address for url in urls if (address := _address(_as_sent(url)))}
+        plain = {(host, port) for scheme, host, port in named if scheme == "http"}
+        # What is named by http may be called by https as well, never the other way round.
+        named |= {("https", host, 443 if port == 80 else port) for host, port in plain}
+        self._named = named
+        self._peers = {(host, port) for _, host, port in named}
+        self._secure = {host for _, host, _ in named} - {host for host, _ in plain}
+        self._prefixes = tuple(_prefix(*address) for address in named)
+
+    def check(self, url: str) -> None:
+        """Refuse a url that leads to a host that the settings neither name nor allow."""
+        if url.startswith(self._prefixes):
+            return
+        address = _address(url)
+        if address is None or ("@" in urlsplit(url).netloc and not self._is_open):
+            raise BlockedHostError("the address is not one a call may go to")
+        scheme, host, port = address
+        if scheme == "http" and host in self._secure:
+            raise BlockedHostError(f"host {host} is called by https, as the settings name it")
+        if self._is_open or address in self._named or self._is_allowed(host, port):
+            return
+        raise BlockedHostError(f"host {host}:{port} is not one that the settings allow")
+
+    def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
+        """Refuse a connection to a private address under a name the settings do not write out."""
+        host = host.lower().strip("[]")
+        if self._is_open or (host, port) in self._peers or self._is_written_out(host, port):
+            return
+        peer = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
+        mapped = getattr(peer, "ipv4_mapped", None) or peer
+        if not mapped.is_global or mapped.is_multicast:
+            sock.close()
+            raise BlockedHostError(f"host {host} leads to an address that is not public")
+
+    def _is_allowed(self, host: str, port: int) -> bool:
+        names = (host, f"{host}:{port}")
+        return any(fnmatchcase(name, p) for p in self._patterns for name in names)
+
+    def _is_written_out(self, host: str, port: int) -> bool:
+        return host in self._patterns or f"{host}:{port}" in self._patterns
+
+
+def _as_sent(url: str) -> str:
+    # The way requests writes it, so that both spellings of an international name are one.
+    prepared = requests.PreparedRequest()
+    try:
+        prepared.prepare_url(url, None)
+    except requests.RequestException:
+        return ""
+    return prepared.url or ""
+
+
+def _address(url: str) -> tuple[str, str, int] | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    host = parts.hostname
+    return (parts.scheme, host, port) if host and len(host) <= _LONGEST_HOST else None
+
+
+def _prefix(scheme: str, host: str, port: int) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{name}/" if port == _PORTS[scheme] else f"{scheme}://{name}:{port}/"

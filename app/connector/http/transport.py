@@ -1,0 +1,162 @@
+"""Sending an encoded request: session, redirects, size cap, and foreign errors translated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import requests
+import urllib3
+from requests.structures import CaseInsensitiveDict
+
+from app.connector.errors import (
+    BlockedHostError,
+    CallTimeoutError,
+    ConnectError,
+    ConnectorError,
+    ResponseDecodeError,
+    ResponseTooLargeError,
+    TLSError,
+    TooManyRedirectsError,
+    VariableError,
+)
+from app.connector.redaction import current_redactor
+from app.connector.request.model import Request
+from app.connector.request.url import LONGEST_URL, joined
+from app.connector.settings.options import Options
+from app.connector.values import MISSING
+
+from .connection import Adapter, Limits, current_limits
+from .guard import HostPolicy
+
+_CHUNK = 65536
+# Bytes of a response beside twice its body: headers, and the framing of chunks.
+_OVERHEAD = 1024 * 1024
+_HOSTS = 20
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SAFE = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, undecoded."""
+
+    status_code: int
+    headers: CaseInsensitiveDict[str]
+    content: bytes
+    reason: str
+
+
+class Transport:
+    """Pooled connections that keep no cookies and read nothing from the environment."""
+
+    def __init__(self, policy: HostPolicy, max_sockets: int = 20) -> None:
+        self.policy = policy
+        # An adapter without the session around it: a session would add cookies, proxies and
+        # .netrc passwords of its own, and look at redirects that are ours to follow.
+        self._adapter = Adapter(pool_connections=_HOSTS, pool_maxsize=max_sockets)
+
+    def close(self) -> None:
+        """Close the pooled connections."""
+        self._adapter.close()
+
+    def send(self, request: Request, options: Options, deadline: float) -> Answer:
+        """Send a request and follow its redirects as far as the options allow."""
+        received = 2 * options.max_bytes + _OVERHEAD
+        limits = Limits(self.policy, deadline, options.timeouts.read, received)
+        scope = current_limits.set(limits)
+        redaction = current_redactor.set(request.full_redactor)
+        try:
+            for _ in range(options.max_redirects + 1):
+                answer = self._send_once(request, options, limits)
+                following = _redirected(request, answer, options)
+                if following is None:
+                    return answer
+                request = following
+        finally:
+            current_redactor.reset(redaction)
+            current_limits.reset(scope)
+        raise TooManyRedirectsError(f"more than {options.max_redirects} redirects")
+
+    def _send_once(self, request: Request, options: Options, limits: Limits) -> Answer:
+        failure: ConnectorError
+        try:
+            prepared = _prepare(request)
+            self.policy.check(prepared.url or "")
+            response = self._adapter.send(
+                prepared,
+                stream=True,
+                timeout=(min(options.timeouts.connect, limits.next_read()), options.timeouts.read),
+                verify=options.verify,
+                cert=options.certificate,
+                proxies=options.proxies,
+            )
+            return _read(response, options.max_bytes)
+        except ConnectorError:
+            raise
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            failure = _translated(error)
+        raise failure
+
+
+def _prepare(request: Request) -> requests.PreparedRequest:
+    data = request.encode_body()
+    prepared = requests.PreparedRequest()
+    prepared.prepare_method(request.method)
+    url = request.full_url
+    if len(url) > LONGEST_URL:
+        raise VariableError(f"The url is longer than {LONGEST_URL} characters")
+    prepared.prepare_url(url, None)
+    prepared.headers = CaseInsensitiveDict(request.headers)
+    prepared.prepare_body(data, None)
+    return prepared
+
+
+def _read(response: requests.Response, max_bytes: int) -> Answer:
+    chunks: list[bytes] = []
+    size = 0
+    for chunk in response.raw.stream(_CHUNK, decode_content=True):
+        size += len(chunk)
+        if size > max_bytes:
+            response.close()
+            raise ResponseTooLargeError(f"the body is larger than {max_bytes} bytes")
+        chunks.append(chunk)
+    reason = response.reason or ""
+    return Answer(response.status_code, response.headers, b"".join(chunks), reason)
+
+
+def _redirected(request: Request, answer: Answer, options: Options) -> Request | None:
+    location = answer.headers.get("Location")
+    if answer.status_code not in _REDIRECTS or location is None:
+        return None
+    if not (options.follows and (request.method in _SAFE or options.follows_all)):
+        return None
+    moved = request.moved(joined(request.full_url, location))
+    if answer.status_code not in (307, 308) and request.method not in _SAFE:
+        moved.method = "GET"
+        moved.body = moved.form = MISSING
+        moved.files = {}
+        moved.headers.pop("Content-Type", None)
+    moved.headers.pop("Content-Length", None)
+    return moved
+
+
+def _translated(error: Exception) -> ConnectorError:
+    if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
+        return BlockedHostError("the address is not one a call may go to")
+    if isinstance(error, urllib3.exceptions.DecodeError):
+        return ResponseDecodeError("the body is not compressed as it says", 0, "")
+    if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError):
+        return CallTimeoutError(_reason(error, "no answer in time"))
+    if isinstance(error, requests.exceptions.SSLError | urllib3.exceptions.SSLError):
+        return TLSError(_reason(error, "the connection could not be secured"))
+    return ConnectError(_reason(error, "the connection broke"))
+
+
+def _reason(error: BaseException, words: str) -> str:
+    """Return the system's own words from the bottom of a chain of library errors, else these."""
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, OSError) and below.strerror:
+            words = below.strerror
+        below = below.__cause__ or below.__context__
+    return words

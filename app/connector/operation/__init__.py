@@ -1,0 +1,1 @@
+"""Operations: templates that can be called like functions."""

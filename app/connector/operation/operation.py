@@ -1,0 +1,152 @@
+"""An operation: a template one can call by position, by name, or with `invoke`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.connector.errors import ConnectorError, UnknownVariableError, VariableError
+from app.connector.http.auth import ClientCredentials
+from app.connector.http.client import Call, Calls
+from app.connector.problems import described, suggest
+from app.connector.redaction import MASK
+from app.connector.request.builder import RequestTemplate
+from app.connector.request.model import Request
+from app.connector.response import Response
+from app.connector.values import EnvText
+
+from .pagination import Pagination
+from .parameters import (
+    Callback,
+    Parameter,
+    bind,
+    make_accepts,
+    make_http,
+    make_signature,
+    split_callback,
+)
+from .response_path import ResponsePath
+
+_RETURNS = {"arg": "data", "type": "object", "root": True}
+
+
+class Reading:
+    """What of a response an operation returns."""
+
+    def __init__(self, path: ResponsePath | None = None, *, full: bool = False) -> None:
+        self._path = path
+        self._full = full
+
+    def __call__(self, response: Response) -> Any:
+        """Return the response, its body, or what the response path picks."""
+        if self._full:
+            return response
+        return response.body if self._path is None else self._path.pick(response.body)
+
+
+class Operation:
+    """One function of a data source, ready to be called."""
+
+    def __init__(
+        self,
+        name: str,
+        template: RequestTemplate,
+        parameters: list[Parameter],
+        reading: Reading,
+        pagination: Pagination | None,
+        calls: Calls,
+    ) -> None:
+        self.name = self.__name__ = name
+        self._template = template
+        self._reading = reading
+        self._pagination = pagination
+        self._calls = calls
+        self.max_bytes = template.options.max_bytes
+        self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
+        open_parameters = [known for known in parameters if known.fixed is None]
+        self.parameters = tuple(known.name for known in open_parameters)
+        self.variables = template.variables
+        self.method = template.method
+        self.url = MASK if isinstance(template.url.text, EnvText) else template.url.text
+        self.accepts = make_accepts(open_parameters, self.variables)
+        self.http = make_http(name, self.method, self.accepts)
+        self.returns = dict(_RETURNS)
+        self.shared = True
+        self.__signature__ = make_signature(self.parameters, self.variables)
+        self.__doc__ = f"{self.method} {self.url}"
+
+    def __repr__(self) -> str:
+        return f"<Operation {self.name}{self.__signature__}>"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Call with arguments in order or by name; a trailing callable is the callback."""
+        args, callback = split_callback(args)
+        return self._run(bind(self.name, self.parameters, args, named), callback)
+
+    def invoke(self, params: Any = None, callback: Any = None, /, **named: Any) -> Any:
+        """Call with one object of named parameters and, if wanted, a callback."""
+        if callback is None and callable(params):
+            params, callback = None, params
+        if params is not None and not isinstance(params, Mapping):
+            found = described(params)
+            raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
+        return self._run(self._checked({**(params or {}), **named}), callback)
+
+    def prepare(self, *args: Any, **named: Any) -> Request:
+        """Return the request a call would send, without sending it."""
+        request = self._build(bind(self.name, self.parameters, args, named))
+        if request.auth is not None and not isinstance(request.auth, ClientCredentials):
+            request.auth.apply(request, 0)
+        return request
+
+    def pages(self, *args: Any, **named: Any) -> Iterator[Any]:
+        """Give the result of every page, one call each, as `paginate` says."""
+        values = bind(self.name, self.parameters, args, named)
+        if self._pagination is None:
+            yield self._call(self._build(values)).result
+            return
+        for call in self._pagination.walk(self._build(values), self._call):
+            yield call.result
+
+    def items(self, *args: Any, **named: Any) -> Iterator[Any]:
+        """Give the items of every page one by one."""
+        for page in self.pages(*args, **named):
+            if isinstance(page, list):
+                yield from page
+            elif page is not None:
+                yield page
+
+    def _checked(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        for key in values:
+            if key not in self.variables:
+                hint = suggest(key, self.variables)
+                raise UnknownVariableError(f"{self.name} has no variable '{key}'{hint}")
+        return values
+
+    def _run(self, values: Mapping[str, Any], callback: Callback | None) -> Any:
+        request = self._build(values)
+        if callback is None:
+            return self._call(request).result
+        try:
+            call = self._call(request)
+        except ConnectorError as error:
+            if error.kind not in ("remote", "transport"):
+                raise
+            failure = error
+        else:
+            callback(None, call.result, call.response)
+            return None
+        callback(failure, getattr(failure, "body", None), getattr(failure, "response", None))
+        return None
+
+    def _build(self, values: Mapping[str, Any]) -> Request:
+        try:
+            return self._template.build({**self._fixed, **values})
+        except VariableError as error:
+            error.operation = self.name
+            raise
+
+    def _call(self, request: Request) -> Call:
+        call = Call(self.name, request, self._template.options, self._reading)
+        self._calls.execute(call)
+        return call

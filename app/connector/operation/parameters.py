@@ -1,0 +1,177 @@
+"""The functions of an operation: their parameters, binding of arguments, and metadata."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Any
+
+from app.connector.errors import UnknownVariableError
+from app.connector.problems import Problems, described, join, suggest
+from app.connector.template.variables import Variable
+
+_SOURCES = ("path", "query", "header", "body", "form")
+_ROOT_OF = {"path": "url", "header": "headers"}
+_SOURCE_OF = {root: source for source, root in _ROOT_OF.items()}
+Callback = Callable[[Exception | None, Any, Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One entry of a function's list: `"a"`, `"a=fixed"` or `{"name": "a", "source": "header"}`."""
+
+    name: str
+    index: int
+    source: str | None = None
+    fixed: str | None = None
+
+
+def read_parameters(entries: Any, problems: Problems, place: str) -> list[Parameter]:
+    """Read a function's list of parameters and note what is wrong with it."""
+    if not isinstance(entries, list):
+        problems.add(place, f"must be a list of parameters, got {described(entries)}")
+        return []
+    parameters: list[Parameter] = []
+    for index, entry in enumerate(entries):
+        parameter = _read_parameter(entry, index, problems, join(place, index))
+        if parameter is not None and parameter.name in {known.name for known in parameters}:
+            problems.add(join(place, index), f"parameter '{parameter.name}' is there twice")
+        elif parameter is not None:
+            parameters.append(parameter)
+    return parameters
+
+
+def _read_parameter(entry: Any, index: int, problems: Problems, place: str) -> Parameter | None:
+    if isinstance(entry, str):
+        entry = {"name": entry}
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        problems.add(place, f"must be a name or an object with a name, got {described(entry)}")
+        return None
+    for key in entry.keys() - {"name", "source"}:
+        problems.add(place, f"unknown key '{key}'{suggest(key, ('name', 'source'))}")
+    source = entry.get("source")
+    if source is not None and source not in _SOURCES:
+        problems.add(place, f"source must be one of {', '.join(_SOURCES)}")
+        return None
+    name, mark, fixed = entry["name"].partition("=")
+    return Parameter(name.strip(), index, source, fixed if mark else None)
+
+
+def check_parameters(
+    parameters: list[Parameter], variables: Mapping[str, Variable], problems: Problems, place: str
+) -> None:
+    """Note parameters that are no variables, and required variables that no parameter gives."""
+    for parameter in parameters:
+        if parameter.name not in variables:
+            known = ", ".join(variables) or "none"
+            problems.add(
+                join(place, parameter.index),
+                f"'{parameter.name}' is not a variable of this template (it has: {known})"
+                f"{suggest(parameter.name, variables)}",
+            )
+    given = {parameter.name for parameter in parameters}
+    for name, variable in variables.items():
+        if variable.required and variable.default is None and name not in given:
+            problems.warn(place, f"required variable {name} is not a parameter; only invoke can")
+
+
+def extend_template(
+    template: Mapping[str, Any], parameters: list[Parameter], known: Mapping[str, Variable]
+) -> dict[str, Any] | None:
+    """Add the parameters that have a source and do not occur to the part their source names."""
+    missing = [p for p in parameters if p.source is not None and p.name not in known]
+    if not missing:
+        return None
+    extended = dict(template)
+    for parameter in missing:
+        variable = f"{{{parameter.name}}}"
+        if parameter.source == "path":
+            extended["url"] = _appended(extended.get("url", ""), variable)
+            continue
+        root = _ROOT_OF.get(str(parameter.source), str(parameter.source))
+        entries = extended.get(root, {})
+        if isinstance(entries, dict):
+            extended[root] = {**entries, parameter.name: variable}
+    return extended
+
+
+def _appended(url: str, variable: str) -> str:
+    address, mark, query = url.partition("?")
+    return f"{address.rstrip('/')}/{variable}{mark}{query}"
+
+
+def bind(
+    name: str, parameters: tuple[str, ...], args: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Match arguments to parameters the way Python does; too few are simply missing."""
+    if len(args) > len(parameters):
+        raise UnknownVariableError(
+            f"{name}() takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(args)}"
+        )
+    values = dict(zip(parameters, args, strict=False))
+    for key, value in named.items():
+        if key not in parameters:
+            raise UnknownVariableError(
+                f"{name}() has no parameter '{key}'{suggest(key, parameters)}"
+            )
+        if key in values:
+            raise UnknownVariableError(f"{name}() got two values for '{key}'")
+        values[key] = value
+    return values
+
+
+def split_callback(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Callback | None]:
+    """Take a trailing callable off the arguments: it is the callback."""
+    if args and callable(args[-1]):
+        return args[:-1], args[-1]
+    return args, None
+
+
+def make_signature(
+    parameters: tuple[str, ...], variables: Mapping[str, Variable]
+) -> inspect.Signature:
+    """Return the signature of a function: defaults are shown where Python allows them."""
+    if not all(name.isidentifier() and not iskeyword(name) for name in parameters):
+        kinds = (
+            ("args", inspect.Parameter.VAR_POSITIONAL),
+            ("named", inspect.Parameter.VAR_KEYWORD),
+        )
+        return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds])
+    made: list[inspect.Parameter] = []
+    may_default = True
+    for name in reversed(parameters):
+        variable = variables[name]
+        may_default = may_default and not (variable.required and variable.default is None)
+        shown = None if variable.secret else variable.default
+        default = shown if may_default else inspect.Parameter.empty
+        made.append(
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+        )
+    return inspect.Signature(made[::-1])
+
+
+def make_accepts(
+    parameters: list[Parameter], variables: Mapping[str, Variable]
+) -> list[dict[str, Any]]:
+    """Describe each argument: name, type, whether required, and its HTTP source."""
+    return [
+        {
+            "arg": parameter.name,
+            "type": variables[parameter.name].type,
+            "required": variables[parameter.name].required,
+            "http": {"source": parameter.source or _source(variables[parameter.name])},
+        }
+        for parameter in parameters
+    ]
+
+
+def _source(variable: Variable) -> str:
+    return _SOURCE_OF.get(variable.source, variable.source)
+
+
+def make_http(name: str, method: str, accepts: list[dict[str, Any]]) -> dict[str, str]:
+    """Describe the endpoint a function would be exposed as."""
+    in_path = [f"/:{entry['arg']}" for entry in accepts if entry["http"]["source"] == "path"]
+    return {"verb": method.lower(), "path": "".join([f"/{name}", *in_path])}

@@ -1,0 +1,1 @@
+"""Building and encoding one request."""

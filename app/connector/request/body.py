@@ -1,0 +1,117 @@
+"""Writing a request body: JSON, a form, files or text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from urllib3.filepost import encode_multipart_formdata
+
+from app.connector.errors import VariableError
+from app.connector.problems import described, join
+from app.connector.values import MISSING, as_plain, as_text, number
+
+from .encoding import encode_query
+
+_FORM = "application/x-www-form-urlencoded"
+
+
+def encode_body(
+    body: Any, form: Any, files: Mapping[str, Any], content_type: str | None, *, repeat: bool
+) -> tuple[bytes | None, str | None]:
+    """Return the bytes to send and the content type to add, if one is to be added."""
+    if files:
+        return encode_multipart_formdata(list(_parts(form, files)))
+    if form is not MISSING:
+        return _form_bytes(form, repeat), None if content_type else _FORM
+    if body is MISSING:
+        return None, None
+    if isinstance(body, bytes):
+        return body, None
+    if content_type and isinstance(body, dict) and content_type.startswith(_FORM):
+        return _form_bytes(body, repeat), None
+    if content_type and isinstance(body, str) and "json" not in content_type.lower():
+        return encode_text(body), None
+    return _json_bytes(body), None if content_type else "application/json"
+
+
+def _form_bytes(form: Any, repeat: bool) -> bytes:
+    if isinstance(form, Mapping):
+        return encode_query(form, repeat=repeat).encode()
+    return encode_text(as_text(form, "The form"))
+
+
+def encode_text(text: str) -> bytes:
+    """Return a text as UTF-8; refuse lone surrogates, which no encoding carries."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise VariableError("A text with lone surrogates cannot be sent") from None
+
+
+def _json_bytes(body: Any) -> bytes:
+    try:
+        text = json.dumps(body, default=_json_default, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        text = None
+    if text is None:
+        place = next(_unwritable(body, "body", 0), "body")
+        raise VariableError(f"{place} cannot be written as JSON")
+    return text.encode()
+
+
+def _json_default(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return number(value)
+    plain = as_plain(value)
+    if plain is value:
+        raise TypeError
+    return plain
+
+
+def _unwritable(value: Any, place: str, depth: int) -> Iterator[str]:
+    if depth > 100:
+        yield place
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _unwritable(item, join(place, str(key)), depth + 1)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _unwritable(item, join(place, index), depth + 1)
+    elif not _is_writable(value):
+        yield f"{place} ({described(value)})"
+
+
+def _is_writable(value: Any) -> bool:
+    try:
+        json.dumps(value, default=_json_default, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _parts(form: Any, files: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(form, Mapping):
+        for key, value in form.items():
+            yield key, encode_text(as_text(value, f"Entry {key}"))
+    yield from files.items()
+
+
+def read_files(files: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the files of a request once, so that it can be sent more than once."""
+    return {key: _file_part(key, value) for key, value in files.items() if value is not None}
+
+
+def _file_part(key: str, value: Any) -> tuple[Any, ...]:
+    name, content, *rest = value if isinstance(value, tuple) else (_file_name(key, value), value)
+    data = content.read() if hasattr(content, "read") else content
+    if not isinstance(data, bytes):
+        raise VariableError(f"File {key} must be bytes or a file opened in binary mode")
+    return (name, data, *rest)
+
+
+def _file_name(key: str, value: Any) -> str:
+    name = getattr(value, "name", key)
+    return str(name).replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,67 @@
+"""Writing a query string or a form: lists by index or repeated, nested brackets, `%20`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.connector.errors import VariableError
+from app.connector.values import as_plain, as_text
+
+from .url import encoded
+
+# Characters of all names together: those of nested values repeat the names above them.
+_NAMES = 100_000
+
+
+def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+    """Write entries as a query string; `repeat` repeats the key of a list."""
+    pairs = _Pairs(repeat=repeat)
+    try:
+        for key, value in entries.items():
+            pairs.add(str(key), value)
+    except RecursionError:
+        is_finite = False
+    else:
+        is_finite = True
+    if not is_finite:
+        raise VariableError("A query or form value is nested too deeply or contains itself")
+    return "&".join([f"{encoded(key)}={encoded(text)}" for key, text in pairs])
+
+
+class _Pairs(list[tuple[str, str]]):
+    """The entries of a query or form, as many as their names leave room for."""
+
+    def __init__(self, *, repeat: bool) -> None:
+        super().__init__()
+        self._repeat = repeat
+        self._room = _NAMES
+
+    def add(self, key: str, value: Any) -> None:
+        """Add an entry and what is nested in it; VariableError when there is no room."""
+        self._room -= len(key)
+        if self._room < 0:
+            raise VariableError("A query or form is too large or contains itself")
+        if not isinstance(value, str | int):
+            value = as_plain(value)
+        if isinstance(value, Mapping):
+            for name, item in value.items():
+                self.add(f"{key}[{name}]", item)
+        elif isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                self.add(key if self._repeat else f"{key}[{index}]", item)
+        else:
+            self.append((key, as_text(value, f"Entry {key}")))
+
+
+def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+    """Put entries into a url; an entry replaces what the url says under the same key."""
+    if not entries:
+        return url
+    address, _, own = url.partition("?")
+    if own:
+        replaced = {encoded(str(key)) for key in entries}
+        kept = [pair for pair in own.split("&") if pair and pair.partition("=")[0] not in replaced]
+        own = "&".join(kept)
+    text = "&".join(filter(None, (own, encode_query(entries, repeat=repeat))))
+    return f"{address}?{text}" if text else address

@@ -1,0 +1,157 @@
+"""The request of a call before it is sent: mutable for hooks, printable without secrets."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from requests.structures import CaseInsensitiveDict
+
+from app.connector.errors import VariableError
+from app.connector.redaction import Redactor, named_secrets
+from app.connector.values import MISSING, as_text
+
+from .body import encode_body
+from .encoding import add_query
+
+_ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Characters of a url that an error or a log line shows.
+_SHOWN = 2000
+_HARMLESS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
+
+
+class Auth(Protocol):
+    """Something that puts credentials into a request that has none."""
+
+    def apply(self, request: Request, deadline: float) -> None:
+        """Add the credentials, unless the request already has some."""
+
+    def secrets(self) -> Iterable[str]:
+        """Return what must never be printed."""
+
+
+@dataclass(repr=False)
+class Request:
+    """A request that hooks may change until it is encoded."""
+
+    method: str
+    url: str
+    headers: CaseInsensitiveDict[str] = field(default_factory=CaseInsensitiveDict)
+    query: dict[str, Any] = field(default_factory=dict)
+    body: Any = MISSING
+    form: Any = MISSING
+    files: Mapping[str, Any] = field(default_factory=dict)
+    repeats_lists: bool = False
+    auth: Auth | None = None
+    redactor: Redactor = field(default_factory=Redactor)
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def full_url(self) -> str:
+        """The url with its query, as it is sent."""
+        return add_query(self.url, self.query, repeat=self.repeats_lists)
+
+    def encode_body(self) -> bytes | None:
+        """Return the body as bytes and name its content type if nobody has."""
+        data, content_type = encode_body(
+            self.body,
+            self.form,
+            self.files,
+            self.headers.get("Content-Type"),
+            repeat=self.repeats_lists,
+        )
+        if content_type is not None:
+            self.headers["Content-Type"] = content_type
+        return data
+
+    def moved(self, url: str) -> Request:
+        """Return the request for another url; on another origin only harmless headers go along."""
+        moved = replace(self, url=url, query={}, headers=self.headers.copy())
+        if origin(url) != origin(self.url):
+            kept = {name: text for name, text in self.headers.items() if name.lower() in _HARMLESS}
+            moved.headers = CaseInsensitiveDict(kept)
+            moved.auth = None
+        return moved
+
+    def full_redactor(self) -> Redactor:
+        """Return a redactor that also knows the secrets of this request."""
+        return self.redactor.plus(self.all_secrets())
+
+    def all_secrets(self) -> Iterator[str]:
+        """Give the secrets this request carries: its own, those of its auth, those by name."""
+        yield from self.secrets
+        if self.auth is not None:
+            yield from self.auth.secrets()
+        for part in (dict(self.headers), self.query, self.body, self.form):
+            yield from named_secrets(part)
+
+    def copy(self) -> Request:
+        """Return a request with headers and query of its own."""
+        return replace(self, headers=self.headers.copy(), query=dict(self.query))
+
+    def __str__(self) -> str:
+        return self.shown(self.full_redactor())
+
+    def shown(self, redactor: Redactor) -> str:
+        """Return method and url without secrets, of a long url its beginning."""
+        try:
+            url = self.full_url
+        except VariableError:
+            url = self.url
+        return f"{self.method} {redactor.url(url, _SHOWN)}"
+
+    def __repr__(self) -> str:
+        return f"<Request {self}>"
+
+    def as_curl(self) -> str:
+        """Return the curl command for this request with its secrets masked."""
+        redactor = self.full_redactor()
+        words = ["curl", "-X", self.method, redactor.url(self.full_url)]
+        data = replace(
+            self,
+            headers=self.headers.copy(),
+            body=redactor.structure(self.body),
+            form=redactor.structure(self.form),
+            files={},
+        )
+        body = data.encode_body()
+        for name, text in redactor.structure(dict(data.headers)).items():
+            words += ["-H", f"{name}: {text}"]
+        if body is not None:
+            words += ["--data-binary", redactor.text(body.decode("utf-8", "replace"))]
+        for name in self.files:
+            words += ["-F", f"{name}=@{name}"]
+        return " ".join(map(shlex.quote, words))
+
+
+def header_entries(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Write built headers as text, without the missing ones; refuse what cannot be sent."""
+    for name, value in built.items():
+        if value is not None:
+            text = value if isinstance(value, str) else as_text(value, f"Header {name}")
+            yield name, checked_header(name, text)
+
+
+def checked_header(name: str, text: str) -> str:
+    """Return a header's text, or refuse a line break, a control or a non-latin-1 character."""
+    if not _NAME.fullmatch(name):
+        raise VariableError(f"{name!r} cannot be used as a header name")
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    if _ILLEGAL.search(text):
+        raise VariableError(f"Header {name} must not contain line breaks or control characters")
+    if not all(character <= "\xff" for character in text):
+        raise VariableError(f"Header {name} must be latin-1 text")
+    return text.strip()
+
+
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of a url."""
+    parts = urlsplit(url)
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname, parts.port or default

@@ -1,0 +1,180 @@
+"""The url of a template: values are percent-encoded and cannot change the path's shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+from urllib.parse import quote, urljoin, urlsplit
+
+from requests.utils import requote_uri
+
+from app.connector.errors import BlockedHostError, MissingVariableError, VariableError
+from app.connector.problems import Problems
+from app.connector.template.scanner import Token, scan
+from app.connector.template.variables import Declarations, Variable, is_scanned
+from app.connector.values import as_text
+
+_ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+_IN_AUTHORITY = re.compile(r"[^/?#]*://[^/?#]*\Z")
+_HOST_TEXT = re.compile(r"[A-Za-z0-9.:_\[\]-]*")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
+_SEPARATOR = re.compile("[/?#]")
+# Characters of a host name (RFC 1035) and what may stand beside it; libraries normalize an
+# international host in quadratic time.
+_LONGEST_AUTHORITY = 300
+# Characters of a url; few servers take more than 16 KiB, and libraries parse it several times.
+LONGEST_URL = 32_768
+_HOLE = "\0"
+
+
+class UrlTemplate:
+    """A compiled url; each variable knows whether it stands in the host, path or query."""
+
+    def __init__(self, text: str, base: str, notes: Declarations, slashed: Collection[str]) -> None:
+        self.text = text
+        self._base = base.rstrip("/")
+        pieces = scan(text) if is_scanned(text) else [str(text)]
+        self._slashed = {p.name for p in pieces if isinstance(p, Token) and p.type == "path"}
+        self._slashed.update(slashed)
+        self._pieces: list[tuple[str, str, str]] = []
+        self.shape = ""
+        for piece in pieces:
+            self._add(piece, notes)
+        self.path_names = [name for _, name, where in self._pieces if where in _IN_PATH]
+        self._is_open = self.shape.startswith(_HOLE) or not self._pieces
+        if not self._is_open:
+            self._pieces[0] = (join_base(self._base, self._pieces[0][0]), "", "")
+
+    def _add(self, piece: str | Token, notes: Declarations) -> None:
+        before = self.shape
+        if isinstance(piece, Token):
+            notes.note(piece, "url", notes.url_place)
+            self.shape += _HOLE
+            where = _where(before, piece.name in self._slashed)
+            entry = ("", piece.name, where)
+        else:
+            self.shape += piece
+            entry = (piece.partition("#")[0], "", "")
+        if "#" not in before:
+            self._pieces.append(entry)
+
+    def check(self, problems: Problems, place: str) -> None:
+        """Note what is wrong with the fixed part of the url."""
+        shape = self.shape
+        if _ABSOLUTE.match(shape):
+            host = re.split(r"[/?#]", shape)[2]
+            if not host:
+                problems.add(place, "has no host")
+            if "@" in host:
+                problems.add(place, "credentials do not belong into a url; use options.auth")
+        elif "://" in shape.partition("?")[0] and not shape.startswith(_HOLE):
+            problems.add(place, "must start with http:// or https://")
+        elif not self._base and not shape.startswith(_HOLE):
+            problems.add(place, "is relative and there is no baseURL; write http:// or https://")
+        if has_dot_segment(shape):
+            problems.add(place, "must not contain . or .. as a path segment")
+
+    def named_address(self, variables: Mapping[str, Variable]) -> str:
+        """Return the url as the settings alone name it, with only defaults in its variables."""
+        texts = [
+            str(variables[name].default or "") if name else literal
+            for literal, name, _ in self._pieces
+        ]
+        return join_base(self._base, "".join(texts))
+
+    def build(self, values: Mapping[str, Any], *, filled: bool = False) -> str:
+        """Make the url; `filled` refuses an empty value in the path."""
+        url = "".join(
+            [
+                self._value(name, where, values[name], filled) if name else literal
+                for literal, name, where in self._pieces
+            ]
+        )
+        if self._is_open:
+            url = join_base(self._base, url)
+        if "/." in url and has_dot_segment(url):
+            raise VariableError("'.' or '..' cannot be used as a path segment")
+        return url
+
+    def _value(self, name: str, where: str, value: Any, filled: bool) -> str:
+        text = as_text(value, f"Variable {name}")
+        if text.isalnum() and text.isascii():
+            return text
+        if filled and not text and where in _IN_PATH:
+            raise MissingVariableError(f"DELETE needs a value for path variable {name}")
+        if where == "authority":
+            return _checked(name, text, _HOST_TEXT.fullmatch(text) is not None)
+        if where == "start" and _ABSOLUTE.match(text):
+            is_safe = _UNSAFE.search(text) is None and has_short_authority(text)
+            return _checked(name, text.partition("#")[0], is_safe)
+        return encoded(text, safe="/" if where == "slashed" else "")
+
+
+_IN_PATH = ("path", "slashed", "start")
+
+
+def _where(before: str, is_slashed: bool) -> str:
+    if "?" in before:
+        return "query"
+    if _IN_AUTHORITY.match(before):
+        return "authority"
+    if is_slashed:
+        return "slashed"
+    return "path" if before else "start"
+
+
+def has_short_authority(url: str) -> bool:
+    """Tell whether the host of a url is short enough for what normalizes it."""
+    start = url.find("//") + 2
+    return _SEPARATOR.search(url, start, start + _LONGEST_AUTHORITY) is not None or (
+        len(url) - start < _LONGEST_AUTHORITY
+    )
+
+
+def _checked(name: str, text: str, is_safe: bool) -> str:
+    if not is_safe:
+        raise VariableError(f"Variable {name} cannot be used in the address of the remote")
+    return text
+
+
+def encoded(text: str, safe: str = "") -> str:
+    """Percent-encode a text for a url."""
+    try:
+        return quote(text, safe=safe)
+    except UnicodeEncodeError:
+        message = "A value with lone surrogates cannot be sent in a url"
+    raise VariableError(message)
+
+
+def join_base(base: str, url: str) -> str:
+    """Put a relative url behind the base address by text, so that it cannot replace the host."""
+    if _ABSOLUTE.match(url) or not base:
+        return url
+    return f"{base}/{url.removeprefix('/')}" if url else base
+
+
+def joined(url: str, location: str) -> str:
+    """Return the address that a remote leads to from a url; BlockedHostError if it is none."""
+    try:
+        target = urljoin(url, requote_uri(_as_unicode(location)))
+        is_address = len(target) <= LONGEST_URL and urlsplit(target).port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise BlockedHostError("the remote leads to an address that is none")
+    return target
+
+
+def _as_unicode(location: str) -> str:
+    # http.client reads headers as latin-1; most servers write UTF-8.
+    try:
+        return location.encode("latin-1").decode()
+    except UnicodeError:
+        return location
+
+
+def has_dot_segment(url: str) -> bool:
+    """Tell whether the path has a segment that is `.` or `..`."""
+    path = url.partition("?")[0]
+    return any(segment in (".", "..") for segment in path.split("/"))

@@ -1,0 +1,1 @@
+"""Models bound to a conventional REST resource."""

@@ -1,0 +1,178 @@
+"""Binding a model to a conventional resource: create, find, find_by_id, update, patch, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from app.connector.errors import (
+    MissingVariableError,
+    NotFoundError,
+    NotSupportedError,
+    ResponseError,
+    VariableError,
+)
+from app.connector.http.client import Call, Calls
+from app.connector.problems import Problems, described
+from app.connector.request.builder import RequestTemplate, Surroundings
+from app.connector.request.model import Request
+from app.connector.request.url import encoded
+from app.connector.response import Response
+from app.connector.values import MISSING, as_text
+
+from .filters import FILTER_STYLES, as_filter
+from .record import Record
+
+
+class Resource:
+    """A model bound to `/<segment>` of the remote."""
+
+    def __init__(
+        self,
+        name: str,
+        segment: str,
+        properties: Mapping[str, Any],
+        id_name: str,
+        filter_style: str,
+        around: Surroundings,
+        calls: Calls,
+    ) -> None:
+        if filter_style not in FILTER_STYLES:
+            raise NotSupportedError(f"filter_style must be one of {', '.join(FILTER_STYLES)}")
+        self.name = name
+        self.id_name = id_name
+        self.path = "/" + encoded(segment.strip("/"), safe="/")
+        self._dates = [key for key, kind in properties.items() if _is_date(kind)]
+        self._style = filter_style
+        self._calls = calls
+        problems = Problems()
+        self._template = RequestTemplate({"url": self.path}, around, problems, "define")
+        problems.raise_any(name)
+
+    def __repr__(self) -> str:
+        return f"<Resource {self.name} {self.path}>"
+
+    def create(self, data: Any) -> Any:
+        """POST an object, or each of a list; the answer may add fields such as the id."""
+        if isinstance(data, list):
+            return [self.create(item) for item in data]
+        return self._saved("create", "POST", "", data)
+
+    def find(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> list[Record]:
+        """GET the objects that match a filter: `limit=5, order="email", username="ray"`."""
+        query = as_filter(self._style, filter or {}, named)
+        body = self._send("find", "GET", "", query=query)
+        if not isinstance(body, list):
+            raise ResponseError(f"{self.name}.find: the remote did not answer a list")
+        return [self._record(item) for item in body]
+
+    def find_one(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> Record | None:
+        """GET the first object that matches a filter, or None."""
+        found = self.find(filter, **{**named, "limit": 1})
+        return found[0] if found else None
+
+    def find_by_id(self, identifier: Any) -> Record:
+        """GET one object; NotFoundError if there is none."""
+        return self._record(self._send("find_by_id", "GET", self._segment(identifier)))
+
+    findById = find_by_id  # noqa: N815 - the spelling of the interface
+
+    def exists(self, identifier: Any) -> bool:
+        """Tell whether GET finds the object."""
+        try:
+            self._send("exists", "GET", self._segment(identifier))
+        except NotFoundError:
+            return False
+        return True
+
+    def update(self, data: Any) -> Record:
+        """PUT the whole object at the id it carries."""
+        return self._saved("update", "PUT", self._segment(_fields(data).get(self.id_name)), data)
+
+    def patch(self, identifier: Any, changes: Any) -> Record:
+        """PATCH the fields to change."""
+        return self._saved("patch", "PATCH", self._segment(identifier), changes)
+
+    def delete(self, identifier: Any) -> None:
+        """DELETE one object."""
+        self._send("delete", "DELETE", self._segment(identifier))
+
+    def destroy_all(self, where: Mapping[str, Any] | None = None, *, confirm: bool = False) -> None:
+        """DELETE the whole collection, only when confirmed; a condition cannot be sent."""
+        if where is not None:
+            raise NotSupportedError(
+                f"{self.name}.destroy_all cannot take a condition; write a template operation"
+            )
+        if confirm is not True:
+            raise NotSupportedError(
+                f"{self.name}.destroy_all deletes everything; pass confirm=True to mean it"
+            )
+        self._send("destroy_all", "DELETE", "")
+
+    def count(self, *_args: Any, **_named: Any) -> int:
+        """Refuse: there is no conventional call for a count."""
+        raise NotSupportedError(f"{self.name}.count is not supported; write a template operation")
+
+    def update_all(self, *_args: Any, **_named: Any) -> None:
+        """Refuse: there is no conventional call for a bulk update."""
+        raise NotSupportedError(
+            f"{self.name}.update_all is not supported; write a template operation"
+        )
+
+    def _segment(self, identifier: Any) -> str:
+        if isinstance(identifier, Mapping | Record):
+            raise VariableError(f"{self.name}: an id is needed, not an object")
+        text = as_text(identifier, f"{self.name}.{self.id_name}")
+        if not text:
+            raise MissingVariableError(f"{self.name}: {self.id_name} has no value")
+        if text in (".", ".."):
+            raise VariableError(f"'{text}' cannot be used as a path segment")
+        return "/" + encoded(text)
+
+    def _saved(self, action: str, method: str, segment: str, data: Any) -> Record:
+        values = _fields(data)
+        body = self._send(action, method, segment, body=values)
+        return self._record({**values, **(body if isinstance(body, dict) else {})})
+
+    def _send(
+        self, action: str, method: str, segment: str, *, query: Any = None, body: Any = MISSING
+    ) -> Any:
+        request: Request = self._template.build({})
+        request.method = method
+        request.url += segment
+        request.query.update(query or {})
+        request.body = body
+        call = Call(f"{self.name}.{action}", request, self._template.options, _body)
+        self._calls.execute(call)
+        return call.result
+
+    def _record(self, values: Any) -> Record:
+        if not isinstance(values, dict):
+            raise ResponseError(f"{self.name}: the remote did not answer an object")
+        dates = {key: _as_date(values[key]) for key in self._dates if key in values}
+        return Record(self, {**values, **dates})
+
+
+def _body(response: Response) -> Any:
+    return response.body
+
+
+def _fields(data: Any) -> dict[str, Any]:
+    if isinstance(data, Record):
+        return data.to_dict()
+    if not isinstance(data, Mapping):
+        raise VariableError(f"the data must be an object, got {described(data)}")
+    return dict(data)
+
+
+def _is_date(kind: Any) -> bool:
+    name = kind.get("type") if isinstance(kind, Mapping) else kind
+    return str(name).lower() == "date"
+
+
+def _as_date(value: Any) -> Any:
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return value

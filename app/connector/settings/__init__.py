@@ -1,0 +1,1 @@
+"""The settings of a data source: what is allowed, and what it means."""

@@ -1,0 +1,63 @@
+"""Reading settings: from a JSON file, with `{"$env": "NAME"}` replaced by the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from app.connector.errors import ConfigError
+from app.connector.problems import Problems, join, suggest
+from app.connector.values import EnvText
+
+
+def read_settings(path: str | os.PathLike[str], name: str) -> Any:
+    """Return the settings of one data source from a file that maps names to settings."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"cannot be read: {error}"
+        raise ConfigError({str(path): [message]}, name) from None
+    if not isinstance(document, dict) or name not in document:
+        known = document if isinstance(document, dict) else {}
+        message = f"has no data source '{name}'{suggest(name, known)}"
+        raise ConfigError({str(path): [message]}, name)
+    return document[name]
+
+
+def fill_from_environment(value: Any, problems: Problems, place: str = "") -> Any:
+    """Return a copy of the settings in which every `$env` object is the variable's text."""
+    if isinstance(value, list):
+        return [
+            fill_from_environment(item, problems, join(place, index))
+            for index, item in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    if "$env" in value:
+        return _from_environment(value, problems, place)
+    return {
+        key: fill_from_environment(item, problems, join(place, str(key)))
+        for key, item in value.items()
+    }
+
+
+def _from_environment(value: dict[str, Any], problems: Problems, place: str) -> EnvText:
+    name = value["$env"]
+    if len(value) > 1 or not isinstance(name, str):
+        problems.add(place, '$env is written {"$env": "NAME"} and nothing beside it')
+    elif name not in os.environ:
+        problems.add(place, f"environment variable {name} is not set")
+    else:
+        return EnvText(os.environ[name])
+    return EnvText()
+
+
+def environment_values(value: Any) -> list[str]:
+    """Return every text of the settings that came from the environment."""
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in environment_values(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in environment_values(item)]
+    return [str(value)] if isinstance(value, EnvText) else []

@@ -1,0 +1,167 @@
+"""Marshmallow fields that say what was expected and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import INCLUDE, Schema, ValidationError, fields, pre_load, validates_schema
+
+from app.connector.problems import Problems, described, join, suggest
+from app.connector.values import EnvText, boolean, integer
+
+
+class Kind(fields.Field[Any]):
+    """A value of one of the given Python types."""
+
+    def __init__(self, phrase: str, *types: type, **options: Any) -> None:
+        super().__init__(**options)
+        self.phrase = phrase
+        self.types = types
+
+    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> Any:
+        if not isinstance(value, self.types):
+            raise ValidationError(f"must be {self.phrase}, got {described(value)}")
+        return value
+
+
+def text() -> Kind:
+    """Return a field for a text."""
+    return Kind("a text", str)
+
+
+def mapping() -> Kind:
+    """Return a field for an object of any content."""
+    return Kind("an object", dict)
+
+
+class Flag(fields.Field[bool]):
+    """True or false; a text only where it came from the environment or is allowed."""
+
+    def __init__(self, *, text_too: bool = False) -> None:
+        super().__init__()
+        self.text_too = text_too
+
+    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> bool:
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, EnvText) or (self.text_too and isinstance(value, str)):
+            try:
+                return boolean(value)
+            except ValueError:
+                raise ValidationError("must be true or false") from None
+        raise ValidationError("must be true or false")
+
+
+class Amount(fields.Field[int]):
+    """A whole number that is not negative."""
+
+    def __init__(self, *, least: int = 0) -> None:
+        super().__init__()
+        self.least = least
+
+    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> int:
+        phrase = f"must be a whole number from {self.least} on, got"
+        if isinstance(value, str) and not isinstance(value, EnvText):
+            raise ValidationError(f"{phrase} {described(value)}")
+        try:
+            found = integer(value)
+        except ValueError:
+            raise ValidationError(f"{phrase} {described(value)}") from None
+        if found < self.least:
+            raise ValidationError(f"{phrase} {found}")
+        return found
+
+
+class Choice(fields.Field[str]):
+    """One of a few words."""
+
+    def __init__(self, *words: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.words = words
+
+    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> str:
+        if not isinstance(value, str) or value not in self.words:
+            hint = suggest(value, self.words) if isinstance(value, str) else ""
+            raise ValidationError(f"must be one of {', '.join(self.words)}{hint}")
+        return value
+
+
+class Items(fields.List[Any]):
+    """A list."""
+
+    def _deserialize(self, value: Any, *args: Any, **options: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise ValidationError(f"must be a list, got {described(value)}")
+        return super()._deserialize(value, *args, **options)
+
+
+class Each(fields.Field[dict[str, Any]]):
+    """An object whose values all follow one schema."""
+
+    def __init__(self, schema: type[Schema]) -> None:
+        super().__init__()
+        self.schema = schema
+
+    def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValidationError(f"must be an object, got {described(value)}")
+        loaded = {}
+        errors = {}
+        for key, item in value.items():
+            try:
+                loaded[key] = self.schema().load(item)
+            except ValidationError as error:
+                errors[key] = error.messages
+        if errors:
+            raise ValidationError(errors)
+        return loaded
+
+
+class Settings(Schema):
+    """An object of settings that refuses unknown keys and names the nearest known one."""
+
+    class Meta:
+        """Unknown keys are looked at below."""
+
+        unknown = INCLUDE
+
+    @pre_load
+    def _must_be_object(self, data: Any, **_options: Any) -> Any:
+        if not isinstance(data, dict):
+            raise ValidationError(f"must be an object, got {described(data)}")
+        return data
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def _refuse_unknown(self, _data: Any, original: Any, **_options: Any) -> None:
+        unknown = {
+            str(key): [unknown_key(str(key), self.fields)]
+            for key in original
+            if key not in self.fields
+        }
+        if unknown:
+            raise ValidationError(unknown)
+
+
+def unknown_key(key: str, known: Mapping[str, Any]) -> str:
+    """Return the sentence about a key that nobody knows."""
+    return f"unknown key '{key}'{suggest(key, known)}"
+
+
+def load(schema: Schema, data: Any, place: str, problems: Problems) -> dict[str, Any] | None:
+    """Check an object of settings; on problems note them by place and return None."""
+    try:
+        loaded: dict[str, Any] = schema.load(data)
+    except ValidationError as error:
+        _flatten(error.messages, place, problems)
+        return None
+    return loaded
+
+
+def _flatten(messages: Any, place: str, problems: Problems) -> None:
+    if isinstance(messages, dict):
+        for key, below in messages.items():
+            _flatten(below, place if key == "_schema" else join(place, key), problems)
+        return
+    for message in messages:
+        problems.add(place, message)

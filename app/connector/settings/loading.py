@@ -1,0 +1,58 @@
+"""Checking the settings of a data source as a whole, and looking things up in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from app.connector.problems import Problems, described
+from app.connector.redaction import named_secrets
+
+from .environment import environment_values
+from .fields import load, unknown_key
+from .schema import DATA_SOURCE_KEYS, DataSourceSettings
+
+_BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
+_BASE_MESSAGE = "must be http:// or https:// and a host, without credentials, query or fragment"
+_NAMES_ONLY = ("functions", "variables", "acls")
+
+
+def check_settings(filled: Any, problems: Problems) -> dict[str, Any]:
+    """Check the settings; whatever is wrong, return what the operations can be checked with."""
+    if not isinstance(filled, Mapping):
+        problems.add("", f"the settings must be an object, got {described(filled)}")
+        return {}
+    known = {key: value for key, value in filled.items() if key in DATA_SOURCE_KEYS}
+    for key in filled.keys() - known.keys():
+        problems.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
+    loaded = load(DataSourceSettings(), known, "", problems) or _usable(known)
+    for key in ("baseURL", "restPath"):
+        if not _BASE_URL.fullmatch(loaded.get(key, "http://unset")):
+            problems.add(key, _BASE_MESSAGE)
+    return loaded
+
+
+def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = {"baseURL": str, "restPath": str, "operations": list}
+    return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
+
+
+def option_layers(loaded: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return every object of options there is: of the data source and of each template."""
+    templates = [entry["template"] for entry in loaded.get("operations", [])]
+    own = [loaded.get("defaults", {}), loaded, loaded.get("options", {})]
+    return own + [template.get("options", {}) for template in templates]
+
+
+def setting_secrets(settings: Any) -> list[str]:
+    """Return the texts of the settings that are secrets by their origin or their name."""
+    return [*environment_values(settings), *named_secrets(_without_names(settings))]
+
+
+def _without_names(settings: Any) -> Any:
+    if isinstance(settings, list):
+        return [_without_names(item) for item in settings]
+    if not isinstance(settings, dict):
+        return settings
+    return {key: _without_names(item) for key, item in settings.items() if key not in _NAMES_ONLY}

@@ -1,0 +1,1 @@
+"""Templates: structures of JSON with variables in their texts."""

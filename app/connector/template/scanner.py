@@ -1,0 +1,78 @@
+"""Finding the variables in a text: `{name}`, `{!name}`, `{name=default:type}`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from app.connector.values import READERS
+
+_HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
+_TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One variable as it stands in a text."""
+
+    name: str
+    type: str | None = None
+    default: str | None = None
+    required: bool = False
+
+
+def scan(text: str) -> list[str | Token]:
+    """Split a text into literal pieces and variables; whatever is no variable stays literal."""
+    pieces: list[str | Token] = []
+    start = 0
+    brace = text.find("{")
+    while brace >= 0:
+        found = _token(text, brace)
+        if found is None:
+            brace = text.find("{", brace + 1)
+            continue
+        token, end = found
+        if brace > start:
+            pieces.append(text[start:brace])
+        pieces.append(token)
+        start = end
+        brace = text.find("{", end)
+    if start < len(text):
+        pieces.append(text[start:])
+    return pieces
+
+
+def _token(text: str, brace: int) -> tuple[Token, int] | None:
+    head = _HEAD.match(text, brace)
+    if head is None:
+        return None
+    required, name, at = bool(head[1]), head[2], head.end()
+    if text.startswith("}", at):
+        return Token(name, required=required), at + 1
+    if text.startswith("=", at):
+        return _token_with_default(text, at + 1, name, required)
+    word = _TYPE.match(text, at)
+    return (Token(name, word[1], required=required), word.end()) if word else None
+
+
+def _token_with_default(text: str, at: int, name: str, required: bool) -> tuple[Token, int] | None:
+    end = _closing_brace(text, at)
+    if end < 0:
+        return None
+    default, colon, word = text[at:end].rpartition(":")
+    if not (colon and word in READERS):
+        default, word = text[at:end], ""
+    return Token(name, word or None, default, required), end + 1
+
+
+def _closing_brace(text: str, at: int) -> int:
+    depth = 1
+    for position in range(at, len(text)):
+        character = text[position]
+        if character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if not depth:
+                return position
+    return -1

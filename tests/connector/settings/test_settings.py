@@ -1,0 +1,430 @@
+"""What wrong settings get: one error with every problem by its place."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from app.connector import ConfigError, DataSource
+from app.connector.settings.schema import DATA_SOURCE_KEYS, OptionsSettings, TemplateSettings
+
+URL = "http://h.example/x"
+
+
+def errors_of(settings):
+    with pytest.raises(ConfigError) as caught:
+        DataSource.from_config(settings, name="remote")
+    return caught.value.errors
+
+
+def errors_of_operation(**operation):
+    return errors_of({"operations": [operation]})
+
+
+def errors_of_template(**template):
+    return errors_of_operation(template={"url": URL, **template})
+
+
+def assert_names(errors, place, words):
+    """Check that there is one problem, at its place, whose text has the words that matter."""
+    assert list(errors) == [place]
+    [problem] = errors[place]
+    assert [word for word in words.split() if word not in problem] == [], problem
+
+
+WRONG_OPERATIONS = [
+    ("nope", "operations", "list string"),
+    ({"a": 1}, "operations", "list object"),
+    ([{}], "operations[0]", "template missing"),
+    ([{"template": None}], "operations[0]", "template missing"),
+    (["x"], "operations[0]", "object string"),
+    ([None], "operations[0]", "object null"),
+    ([{"template": "x"}], "operations[0].template", "object string"),
+    ([{"template": {"url": URL}, "functions": []}], "operations[0].functions", "object list"),
+    (
+        [{"template": {"url": URL}, "functions": {"f": "a"}}],
+        "operations[0].functions.f",
+        "list string",
+    ),
+    (
+        [{"template": {"url": URL}, "functions": {"f": [None]}}],
+        "operations[0].functions.f[0]",
+        "name null",
+    ),
+    (
+        [{"template": {"url": URL}, "functions": {"f": [5]}}],
+        "operations[0].functions.f[0]",
+        "name number",
+    ),
+    (
+        [{"template": {"url": URL}, "function": {}}],
+        "operations[0].function",
+        "unknown 'function' 'functions'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("operations", "place", "words"), WRONG_OPERATIONS)
+def test_wrong_operations_are_named(operations, place, words):
+    assert_names(errors_of({"operations": operations}), place, words)
+
+
+WRONG_TEMPLATES = [
+    ({"url": "/x"}, "url", "relative baseURL"),
+    ({"url": ""}, "url", "relative baseURL"),
+    ({"url": "ftp://h/x"}, "url", "http:// https://"),
+    ({"url": "http://u:p@h/x"}, "url", "credentials options.auth"),
+    ({"url": "http://"}, "url", "no host"),
+    ({"url": "http://?x"}, "url", "no host"),
+    ({"url": "http://h/../x"}, "url", ".. segment"),
+    ({"qurey": {}}, "qurey", "unknown 'qurey' 'query'"),
+    ({"zzz": 1}, "zzz", "unknown 'zzz'"),
+    ({"method": "FOO BAR"}, "method", "'FOO BAR' method"),
+    ({"query": "a={b}"}, "query", "object variable"),
+    ({"query": "a=b"}, "query", "object variable"),
+    ({"variables": {"x": 5}}, "variables.x", "object number"),
+    ({"paginate": {"type": "page", "items": "$["}}, "paginate.items", "error"),
+    ({"method": 5}, "method", "text number"),
+    ({"headers": []}, "headers", "object list"),
+    ({"fullResponse": "yes"}, "fullResponse", "true false"),
+    ({"omitMissing": 1}, "omitMissing", "true false"),
+    ({"options": {"strictSSL": "false"}}, "options.strictSSL", "true false"),
+    (
+        {"options": {"strictSSl": False}},
+        "options.strictSSl",
+        "unknown 'strictSSl' 'strictSSL'",
+    ),
+    ({"options": 5}, "options", "object number"),
+    ({"options": {"timeout": "1"}}, "options.timeout", "whole 1 string"),
+    ({"options": {"timeout": True}}, "options.timeout", "whole 1 boolean"),
+    ({"options": {"timeout": 0}}, "options.timeout", "whole 1 0"),
+    ({"options": {"timeout": {"raed": 1}}}, "options.timeout.raed", "unknown 'raed' 'read'"),
+    ({"options": {"retry": {"methods": [1]}}}, "options.retry.methods[0]", "text number"),
+    ({"options": {"retry": {"statuses": 500}}}, "options.retry.statuses", "list number"),
+    ({"options": {"auth": {"bearr": "x"}}}, "options.auth.bearr", "unknown 'bearr' 'bearer'"),
+    (
+        {"options": {"auth": {"oauth2": {"tokenUrl": "x", "clientId": "y"}}}},
+        "options.auth.oauth2.clientSecret",
+        "Missing",
+    ),
+    ({"responseSelect": "frist"}, "responseSelect", "auto all 'first'"),
+    ({"onNoMatch": 5}, "onNoMatch", "empty null error"),
+    ({"responsePath": 5}, "responsePath", "text number"),
+    ({"variables": []}, "variables", "object list"),
+    (
+        {"variables": {"x": {"type": "nubmer"}}},
+        "variables.x.type",
+        "string any path integer boolean object array json 'number'",
+    ),
+    ({"paginate": {"type": "next"}}, "paginate.path", "'next'"),
+    ({"paginate": {}}, "paginate.type", "Missing"),
+]
+
+
+@pytest.mark.parametrize(("template", "place", "words"), WRONG_TEMPLATES)
+def test_wrong_template_is_named(template, place, words):
+    assert_names(errors_of_template(**template), f"operations[0].template.{place}", words)
+
+
+@pytest.mark.parametrize("path", ["$.a[", "", "$.$type", "$.ünï"])
+def test_malformed_response_path_is_named_with_what_the_parser_says(path):
+    errors = errors_of_template(responsePath=path)
+
+    assert list(errors) == ["operations[0].template.responsePath"]
+    assert errors["operations[0].template.responsePath"][0]
+
+
+def test_malformed_response_path_names_the_column():
+    errors = errors_of_template(responsePath="$.a.?")
+
+    assert "col" in str(errors) or "1:" in str(errors)
+
+
+WRONG_FUNCTIONS = [
+    ({"m1": ["nope"]}, ".m1[0]", "'nope' variable a p x"),
+    ({"m1": ["xx"]}, ".m1[0]", "'xx' variable a p 'x'"),
+    ({"m1": [{"name": "x", "source": "bogus"}]}, ".m1[0]", "source path query header body form"),
+    ({"m1": [{"name": "x", "sauce": "path"}]}, ".m1[0]", "unknown 'sauce' 'source'"),
+    ({"m1": [{"source": "path"}]}, ".m1[0]", "name object"),
+    ({"m1": ["x", "x"]}, ".m1[1]", "'x' twice"),
+    ({"define": []}, ".define", "'define' method"),
+    ({"close": []}, ".close", "'close' method"),
+    ({"operations": []}, ".operations", "'operations' method"),
+    ({"_x": []}, "._x", "name _"),
+    ({"": []}, ".", "name empty"),
+]
+
+
+@pytest.mark.parametrize(("functions", "place", "words"), WRONG_FUNCTIONS)
+def test_wrong_function_is_named(functions, place, words):
+    errors = errors_of_operation(
+        template={"url": f"{URL}/{{p}}", "query": {"x": "{x}"}, "headers": {"a": "{a}"}},
+        functions=functions,
+    )
+
+    assert_names(errors, f"operations[0].functions{place}", words)
+
+
+@pytest.mark.parametrize("connector", ["soap", None, 5])
+def test_connector_of_another_kind_is_refused(connector):
+    assert "connector" in errors_of({"connector": connector})
+
+
+def test_header_of_the_settings_that_cannot_be_sent_is_a_configuration_error(monkeypatch):
+    monkeypatch.setenv("KEY", "k3y-from-a-file\n")
+    settings = {"operations": [{"template": {"url": URL}}]}
+
+    for options in ({"headers": {"x": "a\nb"}}, {"auth": {"bearer": {"$env": "KEY"}}}):
+        errors = errors_of({**settings, "options": options})
+
+        assert "line breaks" in str(errors)
+        assert "k3y" not in str(errors)
+
+
+def test_place_of_a_parameter_counts_the_wrong_ones_too():
+    errors = errors_of_operation(template={"url": URL}, functions={"f": [None, "nope"]})
+
+    assert set(errors) == {"operations[0].functions.f[0]", "operations[0].functions.f[1]"}
+
+
+def test_function_named_twice_is_refused():
+    operation = {"template": {"url": URL}, "functions": {"f": []}}
+
+    errors = errors_of({"operations": [operation, operation]})
+
+    assert_names(errors, "operations[1].functions.f", "already 'f'")
+
+
+def test_parameter_source_without_room_is_refused():
+    errors = errors_of_operation(
+        template={"url": URL, "body": "{b}"}, functions={"f": [{"name": "n", "source": "body"}]}
+    )
+
+    assert_names(errors, "operations[0].functions.f[0]", "'n' variable b")
+
+
+VARIABLES = [
+    ({"query": {"a": "{x:banana}"}}, "query.a", "type 'banana'"),
+    ({"body": {"a": ["{x=q:number}"]}}, "body.a[0]", "default fit"),
+    (
+        {"query": {"a": "{x=c}"}, "variables": {"x": {"enum": ["a"]}}},
+        "query.a",
+        "default fit",
+    ),
+    (
+        {"query": {"a": "{x}"}, "variables": {"x": {"type": "number", "default": "q"}}},
+        "variables.x",
+        "default fit",
+    ),
+]
+
+
+@pytest.mark.parametrize(("template", "place", "words"), VARIABLES)
+def test_wrong_variable_is_named_with_its_place(template, place, words):
+    assert_names(errors_of_template(**template), f"operations[0].template.{place}", words)
+
+
+def test_every_problem_is_listed_at_once():
+    errors = errors_of(
+        {
+            "baseURL": "ftp://h",
+            "debug": "maybe",
+            "options": {"strictSSL": "no"},
+            "operations": [
+                {"template": {"url": "/a", "qurey": {}}},
+                {},
+                {"template": {"url": "http://h/{x:nix}"}, "functions": {"f": ["y"]}},
+            ],
+        }
+    )
+
+    assert set(errors) == {
+        "baseURL",
+        "debug",
+        "options.strictSSL",
+        "operations[0].template.qurey",
+        "operations[1]",
+        "operations[2].template.url",
+        "operations[2].functions.f[0]",
+    }
+
+
+def test_message_names_data_source_place_and_problem():
+    with pytest.raises(ConfigError, match=r"'geo'.*operations\[0\].*template"):
+        DataSource.from_config({"operations": [{}]}, name="geo")
+
+
+@pytest.mark.parametrize("settings", [None, [], "x", 5])
+def test_settings_that_are_no_object_are_refused(settings):
+    assert "object" in str(errors_of(settings))
+
+
+@pytest.mark.parametrize(
+    "base", ["h.example", "ftp://h", "http://", "http://u:p@h", "http://h?x=1", "http://h#x"]
+)
+def test_base_url_that_is_none_is_refused(base):
+    assert "baseURL" in errors_of({"baseURL": base})
+    assert "restPath" in errors_of({"restPath": base})
+
+
+def test_rest_path_is_another_name_for_the_base_url():
+    source = DataSource.from_config(
+        {"restPath": URL, "operations": [{"template": {"url": "y"}, "functions": {"f": []}}]}
+    )
+
+    assert source.f.prepare().full_url == f"{URL}/y"
+
+
+def test_unknown_key_of_a_data_source_is_a_warning(caplog):
+    DataSource.from_config({"baseUrl": "http://h"}, name="remote")
+
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert "'baseUrl'" in record.getMessage()
+    assert "'baseURL'" in record.getMessage()
+
+
+def test_public_and_acls_are_read_and_not_warned_about(caplog):
+    source = DataSource.from_config({"public": True, "acls": [{"permission": "ALLOW"}]})
+
+    assert source.public is True
+    assert source.acls == [{"permission": "ALLOW"}]
+    assert caplog.text == ""
+    assert DataSource.from_config({}).public is False
+
+
+@pytest.mark.parametrize(("value", "debug"), [("false", False), ("true", True), (True, True)])
+def test_debug_may_be_a_text(value, debug):
+    assert DataSource.from_config({"debug": value})._calls.debug is debug
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [
+        ({"template": {"url": URL, "body": {}}}, "GET body"),
+        ({"template": {"url": URL + "/{p}"}}, "url p optional"),
+        (
+            {"template": {"url": URL, "query": {"a": "{!r}"}}, "functions": {"f": []}},
+            "required r parameter",
+        ),
+        (
+            {"template": {"url": URL, "options": {"strictSSL": False}}},
+            "certificates",
+        ),
+        ({"template": {"url": URL, "timeout": 30}}, "timeout milliseconds"),
+    ],
+)
+def test_what_works_and_is_probably_not_meant_is_a_warning(caplog, operation, words):
+    with caplog.at_level(logging.WARNING, "app.connector"):
+        DataSource.from_config({"operations": [operation]})
+
+    assert any(
+        all(word in record.getMessage() for word in words.split()) for record in caplog.records
+    )
+
+
+def test_environment_stands_wherever_a_value_stands(monkeypatch):
+    monkeypatch.setenv("HOST_URL", "http://h.example/v1")
+    monkeypatch.setenv("LIMIT", "2500")
+    monkeypatch.setenv("STRICT", "true")
+    monkeypatch.setenv("BRACES", "{x}")
+    source = DataSource.from_config(
+        {
+            "baseURL": {"$env": "HOST_URL"},
+            "options": {"timeout": {"$env": "LIMIT"}, "strictSSL": {"$env": "STRICT"}},
+            "operations": [
+                {
+                    "template": {"url": "/a", "query": {"k": {"$env": "BRACES"}}},
+                    "functions": {"f": []},
+                }
+            ],
+        }
+    )
+
+    request = source.f.prepare()
+
+    assert request.full_url == "http://h.example/v1/a?k=%7Bx%7D"
+    assert source.f.variables == {}
+
+
+def test_environment_variable_that_is_not_set_is_named(monkeypatch):
+    monkeypatch.delenv("NOPE", raising=False)
+
+    errors = errors_of({"options": {"auth": {"bearer": {"$env": "NOPE"}}}})
+
+    assert_names(errors, "options.auth.bearer", "NOPE set")
+
+
+def test_environment_flag_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setenv("STRICT", "maybe")
+
+    errors = errors_of({"options": {"strictSSL": {"$env": "STRICT"}}})
+
+    assert_names(errors, "options.strictSSL", "true false")
+
+
+@pytest.mark.parametrize("value", [{"$env": "A", "b": 1}, {"$env": 5}])
+def test_malformed_environment_reference_is_refused(value):
+    assert "$env" in str(errors_of({"options": {"headers": {"a": value}}}))
+
+
+def test_load_reads_one_data_source_of_a_file(tmp_path):
+    path = tmp_path / "datasources.json"
+    path.write_text(
+        json.dumps({"geo": {"operations": [{"template": {"url": URL}, "functions": {"find": []}}]}})
+    )
+
+    source = DataSource.load(path, "geo")
+
+    assert (source.name, list(source.operations)) == ("geo", ["find"])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"goe": {}}', "'geo'.*'goe'"),
+        ("[]", "'geo'"),
+        ("{", "datasources.json.*property name"),
+        (None, "datasources.json.*read"),
+    ],
+)
+def test_file_that_cannot_be_used_is_a_configuration_error(tmp_path, content, words):
+    path = tmp_path / "datasources.json"
+    if content is not None:
+        path.write_text(content)
+
+    with pytest.raises(ConfigError, match=words):
+        DataSource.load(path, "geo")
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.text("{x=:}$.[/ah", max_size=6)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+KEYS = [*TemplateSettings().fields, *OptionsSettings().fields]
+TEMPLATES = st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=5)
+USABLE = TEMPLATES.map(lambda template: {"url": URL, **template})
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"template": TEMPLATES | USABLE | ANYTHING},
+            optional={"functions": ANYTHING | st.dictionaries(st.text("fg"), ANYTHING)},
+        ),
+        max_size=2,
+    ),
+    st.dictionaries(st.sampled_from(sorted(DATA_SOURCE_KEYS)), ANYTHING, max_size=4),
+)
+@profile(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_settings_raise_nothing_but_a_configuration_error(operations, others):
+    with suppress(ConfigError):
+        DataSource.from_config({**others, "operations": operations})
