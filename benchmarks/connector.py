@@ -117,7 +117,7 @@ def compare(base: str, calls: int) -> None:
         report(f"call: connector {ours * 1e6:.0f} µs, by hand {theirs * 1e6:.0f} µs", ratios[-1])
     report("call: median ratio", statistics.median(ratios))
 
-    request = source.geocode._template
+    request = source.geocode._builder
     build = statistics.median(measure(lambda: request.build(ADDRESS)) for _ in range(20_000))
     report(f"build of the geocoder request {build * 1e6:.1f} µs")
 

@@ -68,15 +68,17 @@ LIMITS = {
         "_KEPT_AUTHS": "OAuth 2 clients of a data source whose tokens are kept",
     },
     "connector.request.url": {
-        "LONGEST_URL": "Characters of a URL that is called",
-        "_LONGEST_AUTHORITY": "Characters of its host and port",
+        "MAX_URL_LENGTH": "Characters of a URL that is called",
+        "_MAX_AUTHORITY_LENGTH": "Characters of its host and port",
     },
     "connector.http.transport": {
         "_OVERHEAD": "Bytes of headers and framing that a response may have beyond twice"
         " `maxResponseBytes`",
     },
-    "connector.http.guard": {"_LONGEST_HOST": "Characters of a host name (RFC 1035, 2.3.4)"},
-    "connector.request.encoding": {"_NAMES": "Characters of all names of a query or form"},
+    "connector.http.guard": {"_MAX_HOST_LENGTH": "Characters of a host name (RFC 1035, 2.3.4)"},
+    "connector.request.encoding": {
+        "_MAX_NAME_CHARACTERS": "Characters of all names of a query or form"
+    },
     "connector.operation.response_path": {
         "MAX_VALUES": "Values of a body that a response path with `*` or `..` searches",
         "MAX_DEPTH": "Levels of such a body",
@@ -86,5 +88,7 @@ LIMITS = {
         "MAX_SECRETS": "Secrets that are looked for in a text; with more, all of it is masked",
         "MAX_CHARACTERS": "Characters of these secrets; with more, all of it is masked",
     },
-    "connector.http.failures": {"_WORDS": "Characters of a remote's message that an error repeats"},
+    "connector.http.failures": {
+        "_MAX_MESSAGE_LENGTH": "Characters of a remote's message that an error repeats"
+    },
 }

@@ -27,7 +27,7 @@ from .errors import (
 )
 from .http.client import Call
 from .operation.operation import Operation
-from .redaction import guard_library_logs
+from .redaction import install_log_filter
 from .request.model import Request
 from .resource.record import Record
 from .resource.resource import Resource
@@ -69,4 +69,4 @@ __all__ = [
     "VariableTypeError",
 ]
 
-guard_library_logs()
+install_log_filter()

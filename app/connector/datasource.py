@@ -13,18 +13,18 @@ from blinker import Signal
 
 from .errors import ConfigError, NotSupportedError
 from .http.auth import make_auth
-from .http.client import Call, Calls
+from .http.client import Call, Client
 from .http.guard import HostPolicy
-from .http.transport import Answer, Transport
-from .operation.compiler import Assembly, Plan
+from .http.transport import RawResponse, Transport
+from .operation.compiler import OperationCompiler, Plan
 from .operation.operation import Operation
-from .problems import Problems, suggest
+from .problems import ErrorCollector, suggest
 from .redaction import Redactor
-from .request.builder import Surroundings
+from .request.builder import SourceContext
 from .request.model import Auth, Request
 from .resource.resource import Resource
-from .settings.environment import environment_values, fill_from_environment, read_settings
-from .settings.loading import check_settings, option_layers, setting_secrets
+from .settings.environment import environment_values, read_settings, substitute_environment
+from .settings.loading import check_settings, option_layers, secrets_in_settings
 from .settings.options import merge, read_options
 from .settings.schema import OPTION_NAMES
 
@@ -50,29 +50,29 @@ class DataSource:
     execute_failed: Signal
 
     def __init__(self, settings: Mapping[str, Any], name: str = "rest") -> None:
-        problems = Problems()
-        filled = fill_from_environment(settings, problems)
-        loaded = check_settings(filled, problems)
+        errors = ErrorCollector()
+        filled = substitute_environment(settings, errors)
+        loaded = check_settings(filled, errors)
         self._auths: dict[str, Auth | None] = {}
-        self._around = self._surroundings(filled, loaded)
-        assembly = Assembly(self._around, problems, RESERVED)
+        self._context = self._source_context(filled, loaded)
+        compiler = OperationCompiler(self._context, errors, RESERVED)
         for entry in loaded.get("operations", []):
-            assembly.add(entry)
+            compiler.add(entry)
         # A message may quote a setting; those from the environment are secrets.
-        shown = problems.masked(Redactor(environment_values(filled)).text)
-        for place, messages in shown.warnings.items():
-            logger.warning("data source %s: %s: %s", name, place, "; ".join(messages))
-        shown.raise_any(name)
+        masked = errors.masked(Redactor(environment_values(filled)).text)
+        for path, messages in masked.warnings.items():
+            logger.warning("data source %s: %s: %s", name, path, "; ".join(messages))
+        masked.raise_any(name)
 
         self.name = name
         self.public = loaded.get("public", False)
         self.acls = loaded.get("acls", [])
-        self._calls = self._make_calls(loaded, assembly.plans)
-        self._only = assembly.only.operation(self._calls) if assembly.only else None
-        self.operations = {plan.name: plan.operation(self._calls) for plan in assembly.functions}
-        self.before_execute = self._calls.before_execute
-        self.after_execute = self._calls.after_execute
-        self.execute_failed = self._calls.execute_failed
+        self._client = self._make_client(loaded, compiler.plans)
+        self._only = compiler.only.operation(self._client) if compiler.only else None
+        self.operations = {plan.name: plan.operation(self._client) for plan in compiler.functions}
+        self.before_execute = self._client.before_execute
+        self.after_execute = self._client.after_execute
+        self.execute_failed = self._client.execute_failed
 
     @classmethod
     def from_config(cls, settings: Mapping[str, Any], *, name: str = "rest") -> Self:
@@ -104,11 +104,13 @@ class DataSource:
         filter_style: str = "flat",
     ) -> Resource:
         """Bind a model to a conventional resource; its path segment is the model name as it is."""
-        if not self._around.base_url:
+        if not self._context.base_url:
             raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
         segment = model_name if resource_name is None else resource_name
-        around, calls = self._around, self._calls
-        return Resource(model_name, segment, properties or {}, id_name, filter_style, around, calls)
+        context, client = self._context, self._client
+        return Resource(
+            model_name, segment, properties or {}, id_name, filter_style, context, client
+        )
 
     def observe(self, event: str, hook: Callable[[Call], object]) -> None:
         """Call a hook with the context of every call: `before execute`, `after execute`, …."""
@@ -124,11 +126,11 @@ class DataSource:
 
     def context(self, *, headers: Mapping[str, Any]) -> AbstractContextManager[None]:
         """Add headers to every call made inside a `with` block, in this thread only."""
-        return self._calls.with_headers(headers)
+        return self._client.with_headers(headers)
 
     def close(self) -> None:
         """Close the pooled connections."""
-        self._calls.transport.close()
+        self._client.transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -149,25 +151,25 @@ class DataSource:
     def __repr__(self) -> str:
         return f"<DataSource {self.name}: {', '.join(self.operations) or 'no functions'}>"
 
-    def _surroundings(self, filled: Any, loaded: Mapping[str, Any]) -> Surroundings:
+    def _source_context(self, filled: Any, loaded: Mapping[str, Any]) -> SourceContext:
         direct = {key: loaded[key] for key in OPTION_NAMES if key in loaded}
         usual = {"maxResponseBytes": PUBLIC_BYTES} if loaded.get("public") else {}
-        return Surroundings(
+        return SourceContext(
             loaded.get("baseURL", loaded.get("restPath", "")),
             (usual, loaded.get("defaults", {}), direct, loaded.get("options", {})),
-            Redactor(setting_secrets(filled)),
+            Redactor(secrets_in_settings(filled)),
             self._auth_for,
         )
 
-    def _make_calls(self, loaded: Mapping[str, Any], plans: list[Plan]) -> Calls:
-        merged = merge(*self._around.layers)
+    def _make_client(self, loaded: Mapping[str, Any], plans: list[Plan]) -> Client:
+        merged = merge(*self._context.layers)
         layers = option_layers(loaded)
         tokens = [layer.get("auth", {}).get("oauth2", {}).get("tokenUrl", "") for layer in layers]
-        named = [plan.template.named_address() for plan in plans]
+        named = [plan.template.default_url() for plan in plans]
         allowed = [host for layer in layers for host in layer.get("allowedHosts", [])]
         sockets = merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS)
-        policy = HostPolicy([self._around.base_url, *tokens, *named], allowed)
-        return Calls(self, Transport(policy, sockets), debug=loaded.get("debug", False))
+        policy = HostPolicy([self._context.base_url, *tokens, *named], allowed)
+        return Client(self, Transport(policy, sockets), debug=loaded.get("debug", False))
 
     def _auth_for(self, settings: Mapping[str, Any]) -> Auth | None:
         if "oauth2" not in settings:
@@ -178,10 +180,10 @@ class DataSource:
             auth = self._auths.setdefault(key, auth)
         return auth
 
-    def _fetch_token(self, request: Request, deadline: float) -> Answer:
-        request.redactor = self._around.redactor
-        options = read_options(merge(*self._around.layers))
-        return self._calls.transport.send(request, options, deadline)
+    def _fetch_token(self, request: Request, deadline: float) -> RawResponse:
+        request.redactor = self._context.redactor
+        options = read_options(merge(*self._context.layers))
+        return self._client.transport.send(request, options, deadline)
 
 
 RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

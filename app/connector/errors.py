@@ -32,22 +32,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 if TYPE_CHECKING:
     from .response import Response
 
-Kind = Literal["config", "caller", "remote", "transport"]
+ErrorKind = Literal["config", "caller", "remote", "transport"]
 
 
 class ConnectorError(Exception):
     """The root: catch this to catch everything the connector raises."""
 
-    kind: ClassVar[Kind] = "caller"
+    kind: ClassVar[ErrorKind] = "caller"
     operation: str | None = None
     request: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Made again without __init__, whose arguments are not those that an exception keeps.
-        return _made_again, (type(self), self.args), self.__dict__
+        return _recreate, (type(self), self.args), self.__dict__
 
 
-def _made_again(kind: type[ConnectorError], args: tuple[Any, ...]) -> ConnectorError:
+def _recreate(kind: type[ConnectorError], args: tuple[Any, ...]) -> ConnectorError:
     return kind.__new__(kind, *args)
 
 
@@ -58,13 +58,13 @@ class ConfigError(ConnectorError, ValueError):
 
     def __init__(self, errors: Mapping[str, list[str]], name: str = "") -> None:
         self.errors = dict(errors)
-        lines = [f"{place}: {text}" if place else text for place, text in _pairs(errors)]
+        lines = [f"{path}: {text}" if path else text for path, text in _pairs(errors)]
         start = f"data source {name!r}: " if name else ""
         super().__init__(start + "; ".join(lines))
 
 
 def _pairs(errors: Mapping[str, list[str]]) -> list[tuple[str, str]]:
-    return [(place, text) for place, texts in errors.items() for text in texts]
+    return [(path, text) for path, texts in errors.items() for text in texts]
 
 
 class VariableError(ConnectorError, ValueError):
@@ -170,7 +170,7 @@ class BlockedHostError(TransportError):
     """The call would go to a host or address that the settings do not allow."""
 
 
-def status_error(status_code: int) -> type[HTTPStatusError]:
+def status_error_class(status_code: int) -> type[HTTPStatusError]:
     """Return the most precise class for an error status."""
     return _BY_STATUS.get(status_code, HTTPStatusError)
 

@@ -8,25 +8,25 @@ from difflib import get_close_matches
 from .errors import ConfigError
 
 
-class Problems:
+class ErrorCollector:
     """A growing list of problems, each at a place such as `operations[0].template.url`."""
 
     def __init__(self) -> None:
         self.errors: dict[str, list[str]] = {}
         self.warnings: dict[str, list[str]] = {}
 
-    def add(self, place: str, message: str) -> None:
+    def add(self, path: str, message: str) -> None:
         """Note something that makes the settings unusable."""
-        self._note(self.errors, place, message)
+        self._append(self.errors, path, message)
 
-    def warn(self, place: str, message: str) -> None:
+    def warn(self, path: str, message: str) -> None:
         """Note something that works and is probably not meant."""
-        self._note(self.warnings, place, message)
+        self._append(self.warnings, path, message)
 
-    def touches(self, place: str) -> bool:
+    def has_error(self, path: str) -> bool:
         """Tell whether a problem lies at this place or below it."""
         return any(
-            known == place or known.startswith((f"{place}.", f"{place}[")) for known in self.errors
+            known == path or known.startswith((f"{path}.", f"{path}[")) for known in self.errors
         )
 
     def raise_any(self, name: str = "") -> None:
@@ -34,16 +34,21 @@ class Problems:
         if self.errors:
             raise ConfigError(self.errors, name)
 
-    def masked(self, mask: Callable[[str], str]) -> Problems:
+    def masked(self, mask: Callable[[str], str]) -> ErrorCollector:
         """Return the same problems with every message masked."""
-        masked = Problems()
-        for notes, shown in ((self.errors, masked.errors), (self.warnings, masked.warnings)):
-            shown.update({place: list(map(mask, texts)) for place, texts in notes.items()})
+        masked = ErrorCollector()
+        for messages_by_path, copies in (
+            (self.errors, masked.errors),
+            (self.warnings, masked.warnings),
+        ):
+            copies.update(
+                {path: list(map(mask, texts)) for path, texts in messages_by_path.items()}
+            )
         return masked
 
     @staticmethod
-    def _note(notes: dict[str, list[str]], place: str, message: str) -> None:
-        messages = notes.setdefault(place, [])
+    def _append(messages_by_path: dict[str, list[str]], path: str, message: str) -> None:
+        messages = messages_by_path.setdefault(path, [])
         if message not in messages:
             messages.append(message)
 
@@ -55,14 +60,14 @@ def suggest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
-def join(place: str, key: str | int) -> str:
+def join_path(path: str, key: str | int) -> str:
     """Extend a place by a key or an index."""
     if isinstance(key, int):
-        return f"{place}[{key}]"
-    return f"{place}.{key}" if place else key
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
 
 
-def described(value: object) -> str:
+def type_name(value: object) -> str:
     """Name the JSON kind of a value for a message: `a string`, `an object`, `null`."""
     if value is None:
         return "null"

@@ -20,10 +20,10 @@ _SECRET_NAME = re.compile(
 )
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 _WORD = re.compile(r"\w")
-_SHORT = 4
-_DEEPEST = 50
+_SHORT_SECRET = 4
+_MAX_DEPTH = 50
 # Characters of a line of urllib3's that are logged.
-_LOGGED = 2000
+_MAX_LOG_LENGTH = 2000
 # Beyond this number of secrets, or of their characters, a text is masked as a whole: looking for
 # more would cost more than 100 ms.
 MAX_SECRETS = 200
@@ -44,18 +44,18 @@ class Redactor:
             len(self.secrets) > MAX_SECRETS or sum(map(len, self.secrets)) > MAX_CHARACTERS
         )
         known = () if self._hides_all else self.secrets
-        self._forms = {form for secret in known for form in _spellings(secret)}
+        self._forms = {form for secret in known for form in _encodings(secret)}
 
-    def plus(self, secrets: Iterable[str]) -> Redactor:
+    def with_secrets(self, secrets: Iterable[str]) -> Redactor:
         """Return a redactor that knows more secrets."""
-        more = self.secrets.union(_first(secrets))
+        more = self.secrets.union(_bounded(secrets))
         return self if more == self.secrets else Redactor(more)
 
     def text(self, text: str) -> str:
         """Mask the secrets in a text."""
-        return self.beginning(text, len(text))
+        return self.prefix(text, len(text))
 
-    def beginning(self, text: str, length: int) -> str:
+    def prefix(self, text: str, length: int) -> str:
         """Mask the secrets in the first characters of a text, also one that the cut divides."""
         if self._hides_all:
             return MASK
@@ -72,17 +72,17 @@ class Redactor:
             start = text.find(form, 0, length + len(form))
             while 0 <= start < length:
                 end = start + len(form)
-                if len(form) >= _SHORT or _stands_alone(text, start, end):
+                if len(form) >= _SHORT_SECRET or _is_whole_word(text, start, end):
                     yield start, end
                 start = text.find(form, start + 1, length + len(form))
 
     def url(self, url: str, length: int | None = None) -> str:
         """Mask the secrets in a url, or in its first characters; its query also by name."""
-        return masked_url(self.beginning(url, len(url) if length is None else length))
+        return masked_url(self.prefix(url, len(url) if length is None else length))
 
     def structure(self, value: Any, name: str = "", depth: int = 0) -> Any:
         """Return a copy of a structure with its secrets masked."""
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return MASK
         if name and is_secret_name(name) and not isinstance(value, dict | list):
             return MASK
@@ -94,7 +94,7 @@ class Redactor:
         return self.text(value) if isinstance(value, str) else value
 
 
-def _first(secrets: Iterable[str]) -> set[str]:
+def _bounded(secrets: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for secret in secrets:
         found.add(secret)
@@ -114,11 +114,11 @@ def _masked_pair(pair: str) -> str:
     return f"{key}={MASK}" if mark and is_secret_name(unquote(key)) else pair
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
+def _is_whole_word(text: str, start: int, end: int) -> bool:
     return not any(_WORD.match(side) for side in (text[start - 1 : start], text[end : end + 1]))
 
 
-def _spellings(secret: str) -> Iterator[str]:
+def _encodings(secret: str) -> Iterator[str]:
     yield secret
     # As the name of a host, which libraries write in lower case.
     yield secret.lower()
@@ -137,29 +137,29 @@ def _spellings(secret: str) -> Iterator[str]:
     yield repr(secret)[1:-1]
 
 
-def named_secrets(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
+def secrets_by_name(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
     """Give every value in a structure whose name says that it is a secret."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from named_secrets(item, str(key), depth + 1)
+            yield from secrets_by_name(item, str(key), depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from named_secrets(item, name, depth + 1)
+            yield from secrets_by_name(item, name, depth + 1)
     elif name and is_secret_name(name):
         yield from credential_parts(scalar_text(value))
 
 
-def leaves(value: Any, depth: int = 0) -> Iterator[str]:
+def scalar_texts(value: Any, depth: int = 0) -> Iterator[str]:
     """Give the text of every scalar in a structure."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if not isinstance(value, list | tuple):
         yield scalar_text(value)
-    elif depth <= _DEEPEST:
+    elif depth <= _MAX_DEPTH:
         for item in value:
-            yield from leaves(item, depth + 1)
+            yield from scalar_texts(item, depth + 1)
 
 
 def scalar_text(value: Any) -> str:
@@ -201,7 +201,7 @@ class _LogFilter(logging.Filter):
         make_redactor = current_redactor.get()
         if make_redactor is not None:
             redactor = make_redactor()
-            words = re.split(r"(\s+)", redactor.beginning(record.getMessage(), _LOGGED))
+            words = re.split(r"(\s+)", redactor.prefix(record.getMessage(), _MAX_LOG_LENGTH))
             record.msg = "".join(map(masked_url, words))
             record.args = ()
             # A traceback would show what the remote wrote.
@@ -209,7 +209,7 @@ class _LogFilter(logging.Filter):
         return True
 
 
-def guard_library_logs() -> None:
+def install_log_filter() -> None:
     """Put the filter on the loggers of urllib3 that print urls."""
     for name in ("urllib3.connectionpool", "urllib3.connection", "urllib3.util.retry"):
         logging.getLogger(name).addFilter(_LogFilter())

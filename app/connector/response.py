@@ -33,7 +33,7 @@ _CHARSETS = frozenset(
     + [f"iso8859_{part}" for part in range(2, 17)]
     + [f"cp{page}" for page in range(1250, 1259)]
 )
-_LONGEST_CHARSET = 40
+_MAX_CHARSET_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,14 +49,14 @@ class Response:
         return f"<Response {self.status_code} {self.headers.get('Content-Type', '')}>"
 
 
-def decode(content: bytes, headers: CaseInsensitiveDict[str], *, reads_json: bool) -> Any:
+def decode(content: bytes, headers: CaseInsensitiveDict[str], *, expects_json: bool) -> Any:
     """Return the body as JSON, text or bytes; raise ValueError for JSON that is none."""
     if not content:
         return None
     kind = headers.get("Content-Type", "").lower()
     if kind.startswith(_BINARY):
         return content
-    if not reads_json:
+    if not expects_json:
         return _text(content, headers)
     try:
         return parse_json(content)
@@ -110,16 +110,16 @@ def _charset(headers: CaseInsensitiveDict[str]) -> str:
     named = None
     if "charset" in headers.get("Content-Type", "").lower():
         named = get_encoding_from_headers(headers)
-    name = normalize_encoding((named or "utf-8")[:_LONGEST_CHARSET]).lower()
+    name = normalize_encoding((named or "utf-8")[:_MAX_CHARSET_LENGTH]).lower()
     return aliases.get(name, name)
 
 
 def read_body(
-    content: bytes, headers: CaseInsensitiveDict[str], status: int, *, reads_json: bool
+    content: bytes, headers: CaseInsensitiveDict[str], status: int, *, expects_json: bool
 ) -> Any:
     """Decode a body; broken JSON is an error, except where the status is one already."""
     try:
-        return decode(content, headers, reads_json=reads_json)
+        return decode(content, headers, expects_json=expects_json)
     except ValueError:
         text = content.decode("utf-8", "replace")
     if status >= 400:
@@ -132,10 +132,10 @@ def remote_message(response: Response) -> str:
     body = response.body
     if isinstance(body, dict):
         nested = body.get("error")
-        for place in (nested if isinstance(nested, dict) else {}, body):
+        for part in (nested if isinstance(nested, dict) else {}, body):
             for key in ("message", "detail", "title", "error_description", "error"):
-                if isinstance(place.get(key), str) and place[key]:
-                    return str(place[key])
+                if isinstance(part.get(key), str) and part[key]:
+                    return str(part[key])
     elif isinstance(body, str) and body.strip() and not body.lstrip().startswith("<"):
         return body.strip()
     return ""

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from uuid import UUID
 
 from .errors import VariableTypeError
-from .problems import described
+from .problems import type_name
 
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+(?P<fraction>\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?"
@@ -117,7 +117,7 @@ def json_array(value: Any) -> list[Any] | tuple[Any, ...]:
     return found
 
 
-READERS: dict[str, Callable[[Any], Any] | None] = {
+COERCERS: dict[str, Callable[[Any], Any] | None] = {
     "string": string,
     "any": None,
     "path": None,
@@ -129,7 +129,7 @@ READERS: dict[str, Callable[[Any], Any] | None] = {
     "json": json_value,
 }
 
-PHRASES: dict[str, str] = {
+TYPE_PHRASES: dict[str, str] = {
     "string": "a string",
     "number": "a number",
     "integer": "an integer",
@@ -140,9 +140,9 @@ PHRASES: dict[str, str] = {
 }
 
 
-def as_text(value: Any, label: str) -> str:
+def to_text(value: Any, label: str) -> str:
     """Write a value as part of a text; `label` names it when that cannot be done."""
-    plain = as_plain(value)
+    plain = to_json_scalar(value)
     if isinstance(plain, str):
         return str(plain)
     if plain is None:
@@ -154,13 +154,13 @@ def as_text(value: Any, label: str) -> str:
     try:
         return _number_text(plain)
     except ValueError:
-        message = f"{label} cannot be written as text, got {described(value)}"
+        message = f"{label} cannot be written as text, got {type_name(value)}"
     raise VariableTypeError(message)
 
 
 def _list_text(items: list[Any] | tuple[Any, ...], label: str) -> str:
     try:
-        return ",".join([as_text(item, label) for item in items])
+        return ",".join([to_text(item, label) for item in items])
     except RecursionError:
         message = f"{label} cannot be written as text, the list contains itself"
     raise VariableTypeError(message)
@@ -176,7 +176,7 @@ def _number_text(value: Any) -> str:
     return str(value)
 
 
-def as_plain(value: Any) -> Any:
+def to_json_scalar(value: Any) -> Any:
     """Turn a scalar such as a date, a UUID or an Enum into what JSON has; others come back."""
     if isinstance(value, Enum):
         return value.value

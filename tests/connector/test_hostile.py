@@ -164,10 +164,10 @@ def test_waiting_for_a_token_ends_with_the_deadline():
 
 
 def test_redaction_is_bounded_and_cuts_no_secret():
-    assert Redactor(["abcdef"]).beginning("xx abcdef", 5) == "xx ***"
+    assert Redactor(["abcdef"]).prefix("xx abcdef", 5) == "xx ***"
     assert Redactor(["abcdef", "ab"]).text("abcdef abcdef") == "*** ***"
     assert Redactor([f"token-{n}" for n in range(MAX_SECRETS + 1)]).text("any") == "***"
-    assert Redactor(["x" * 100_000]).beginning("x" * 50, 300) == "***"
+    assert Redactor(["x" * 100_000]).prefix("x" * 50, 300) == "***"
 
 
 def test_string_is_no_object(call):
@@ -179,7 +179,7 @@ def test_string_is_no_object(call):
 @pytest.mark.parametrize("settings", [{}, {"allowedHosts": ["h*"]}, {"allowedHosts": ["*"]}])
 def test_secure_host_is_never_called_without_tls(connect, settings):
     source = connect([], baseURL="https://host.example:8443", **settings)
-    policy = source._calls.transport.policy
+    policy = source._client.transport.policy
 
     policy.check("https://host.example:8443/x")
     for port in (8443, 80, 443):

@@ -16,14 +16,14 @@ from requests.structures import CaseInsensitiveDict
 from app.connector.errors import CallTimeoutError, UnauthorizedError
 from app.connector.redaction import credential_parts
 from app.connector.request.body import encode_text
-from app.connector.request.model import Auth, Request, checked_header
+from app.connector.request.model import Auth, Request, validate_header
 from app.connector.response import Response, parse_json, remote_message
-from app.connector.values import as_text
+from app.connector.values import to_text
 
-from .transport import Answer
+from .transport import RawResponse
 
-_EARLY = 30.0
-_LIFETIME = 3600.0
+_RENEWAL_MARGIN = 30.0
+_DEFAULT_LIFETIME = 3600.0
 # What a header carries as it is; RFC 6749, appendix A.12.
 _TOKEN = re.compile(r"[\x20-\x7e]+")
 
@@ -33,7 +33,7 @@ class HeaderAuth:
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
-        self.text = checked_header(name, text)
+        self.text = validate_header(name, text)
 
     def apply(self, request: Request, deadline: float) -> None:
         """Add the header."""
@@ -60,7 +60,7 @@ class QueryAuth:
         return (self.key,)
 
 
-Fetch = Callable[[Request, float], Answer]
+Fetch = Callable[[Request, float], RawResponse]
 
 
 class ClientCredentials:
@@ -68,7 +68,7 @@ class ClientCredentials:
 
     def __init__(self, settings: Mapping[str, str], fetch: Fetch) -> None:
         self._settings = settings
-        self._basic = basic(settings["clientId"], settings["clientSecret"])
+        self._basic = basic_credentials(settings["clientId"], settings["clientSecret"])
         self._fetch = fetch
         self._lock = threading.Lock()
         self._token = ""
@@ -78,7 +78,7 @@ class ClientCredentials:
         """Add the bearer token, fetching one first when there is none or it ends soon."""
         if "Authorization" not in request.headers:
             token = self._current_token(deadline)
-            request.headers["Authorization"] = checked_header("Authorization", f"Bearer {token}")
+            request.headers["Authorization"] = validate_header("Authorization", f"Bearer {token}")
 
     def secrets(self) -> Iterable[str]:
         """Return the credentials that the token is asked for with; a token is in its request."""
@@ -86,18 +86,18 @@ class ClientCredentials:
 
     def forget(self, request: Request, deadline: float) -> None:
         """Drop the token if it is still the one that this refused request carried."""
-        with self._held(deadline):
+        with self._locked(deadline):
             if request.headers.get("Authorization") == f"Bearer {self._token}":
                 self._token = ""
 
     def _current_token(self, deadline: float) -> str:
-        with self._held(deadline):
+        with self._locked(deadline):
             if not self._token or time.monotonic() >= self._renew_at:
                 self._renew(deadline)
             return self._token
 
     @contextmanager
-    def _held(self, deadline: float) -> Iterator[None]:
+    def _locked(self, deadline: float) -> Iterator[None]:
         if not self._lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise CallTimeoutError("another call was still fetching the access token")
         try:
@@ -106,14 +106,14 @@ class ClientCredentials:
             self._lock.release()
 
     def _renew(self, deadline: float) -> None:
-        answer = self._fetch(self._token_request(), deadline)
-        document = _document(answer)
+        raw = self._fetch(self._token_request(), deadline)
+        document = _document(raw)
         token = document.get("access_token")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise _refusal(answer, document)
+            raise _refusal(raw, document)
         lifetime = _lifetime(document.get("expires_in"))
         self._token = token
-        self._renew_at = time.monotonic() + max(lifetime - _EARLY, lifetime / 2)
+        self._renew_at = time.monotonic() + max(lifetime - _RENEWAL_MARGIN, lifetime / 2)
 
     def _token_request(self) -> Request:
         form = {"grant_type": "client_credentials"}
@@ -126,9 +126,9 @@ class ClientCredentials:
         return Request("POST", self._settings["tokenUrl"], CaseInsensitiveDict(headers), form=form)
 
 
-def _document(answer: Answer) -> dict[str, Any]:
+def _document(raw: RawResponse) -> dict[str, Any]:
     try:
-        document = parse_json(answer.content)
+        document = parse_json(raw.content)
     except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
@@ -138,19 +138,19 @@ def _lifetime(seconds: Any) -> float:
     try:
         lifetime = float(seconds)
     except (TypeError, ValueError, OverflowError):
-        return _LIFETIME
-    return lifetime if math.isfinite(lifetime) else _LIFETIME
+        return _DEFAULT_LIFETIME
+    return lifetime if math.isfinite(lifetime) else _DEFAULT_LIFETIME
 
 
-def _refusal(answer: Answer, document: dict[str, Any]) -> UnauthorizedError:
-    response = Response(answer.status_code, answer.headers, document, answer.reason)
-    words = remote_message(response) or answer.reason
+def _refusal(raw: RawResponse, document: dict[str, Any]) -> UnauthorizedError:
+    response = Response(raw.status_code, raw.headers, document, raw.reason)
+    words = remote_message(response) or raw.reason
     return UnauthorizedError(
-        f"the token endpoint gave no access token: {answer.status_code} {words}", response
+        f"the token endpoint gave no access token: {raw.status_code} {words}", response
     )
 
 
-def basic(user: str, password: str) -> str:
+def basic_credentials(user: str, password: str) -> str:
     """Return the value of a Basic authorization header."""
     return "Basic " + base64.b64encode(encode_text(f"{user}:{password}")).decode()
 
@@ -158,12 +158,12 @@ def basic(user: str, password: str) -> str:
 def make_auth(settings: Mapping[str, Any], fetch: Fetch) -> Auth | None:
     """Return what the `auth` object of the options asks for."""
     if "oauth2" in settings:
-        return ClientCredentials(_texts(settings["oauth2"]), fetch)
-    texts = _texts(settings)
+        return ClientCredentials(_to_texts(settings["oauth2"]), fetch)
+    texts = _to_texts(settings)
     if texts.get("bearer"):
         return HeaderAuth("Authorization", f"Bearer {texts['bearer']}")
     if "user" in texts:
-        return HeaderAuth("Authorization", basic(texts["user"], texts.get("pass", "")))
+        return HeaderAuth("Authorization", basic_credentials(texts["user"], texts.get("pass", "")))
     if "apiKey" not in texts:
         return None
     name = texts.get("name", "X-Api-Key")
@@ -171,6 +171,6 @@ def make_auth(settings: Mapping[str, Any], fetch: Fetch) -> Auth | None:
     return kind(name, texts["apiKey"])
 
 
-def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
+def _to_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     # A variable in the settings may have a value of any type.
-    return {key: as_text(value, f"auth.{key}") for key, value in settings.items()}
+    return {key: to_text(value, f"auth.{key}") for key, value in settings.items()}

@@ -20,14 +20,14 @@ from app.connector.errors import (
     TransportError,
 )
 from app.connector.request.body import read_files
-from app.connector.request.model import Request, header_entries
+from app.connector.request.model import Request, serialize_headers
 from app.connector.response import Response, read_body
 from app.connector.settings.options import Options
 from app.connector.settings.retry import read_retry_after
 
 from .auth import ClientCredentials
-from .failures import describe_failure, status_failure
-from .transport import Answer, Transport
+from .failures import describe_error, error_for_status
+from .transport import RawResponse, Transport
 
 logger = logging.getLogger("app.connector")
 
@@ -62,7 +62,7 @@ class Call:
         return f"<Call {self.operation}: {self.request}>"
 
 
-class Calls:
+class Client:
     """Carries out the calls of one data source and tells its signals about them."""
 
     def __init__(self, owner: object, transport: Transport, *, debug: bool = False) -> None:
@@ -77,8 +77,8 @@ class Calls:
         """Send a call with its hooks; it then holds the result, or its error is raised."""
         self._add_extra_headers(call)
         if self.before_execute.receivers:
-            self._tell(self.before_execute, call)
-            call.request.headers = CaseInsensitiveDict(header_entries(call.request.headers))
+            self._send_signal(self.before_execute, call)
+            call.request.headers = CaseInsensitiveDict(serialize_headers(call.request.headers))
         if call.is_ended:
             return
         started = time.perf_counter()
@@ -88,7 +88,7 @@ class Calls:
             call.error = error
         call.elapsed = time.perf_counter() - started
         if call.response is not None:
-            self._tell(self.after_execute, call)
+            self._send_signal(self.after_execute, call)
         if self.debug:
             self._log(call)
         if call.error is not None:
@@ -106,33 +106,33 @@ class Calls:
     def _add_extra_headers(self, call: Call) -> None:
         for owner, headers in _extra_headers.get():
             if owner is self:
-                call.request.headers.update(header_entries(headers))
+                call.request.headers.update(serialize_headers(headers))
 
-    def _tell(self, signal: Signal, call: Call) -> None:
+    def _send_signal(self, signal: Signal, call: Call) -> None:
         if signal.receivers:
             signal.send(self.owner, ctx=call)
 
     def _exchange(self, call: Call) -> None:
         call.request.files = read_files(call.request.files)
-        answer = self._send(call)
+        raw = self._send(call)
         body = read_body(
-            answer.content,
-            answer.headers,
-            answer.status_code,
-            reads_json=call.options.reads_json,
+            raw.content,
+            raw.headers,
+            raw.status_code,
+            expects_json=call.options.expects_json,
         )
-        response = Response(answer.status_code, answer.headers, body, answer.reason)
+        response = Response(raw.status_code, raw.headers, body, raw.reason)
         call.response = response
-        call.error = status_failure(response, call.options)
+        call.error = error_for_status(response, call.options)
         if call.error is None:
             call.result = call.read(response)
 
-    def _send(self, call: Call) -> Answer:
+    def _send(self, call: Call) -> RawResponse:
         deadline = time.monotonic() + call.options.timeouts.total
         while True:
             call.attempt += 1
             outcome = self._attempt(call, deadline)
-            wait = _wait(call, outcome)
+            wait = _retry_delay(call, outcome)
             if wait is None or time.monotonic() + wait >= deadline:
                 break
             time.sleep(wait)
@@ -140,16 +140,16 @@ class Calls:
             raise outcome
         return outcome
 
-    def _attempt(self, call: Call, deadline: float) -> Answer | ConnectorError:
+    def _attempt(self, call: Call, deadline: float) -> RawResponse | ConnectorError:
         try:
-            answer, sent = self._send_authorised(call, deadline)
-            if answer.status_code == 401 and _forgets_token(call.request, sent, deadline):
-                answer, _ = self._send_authorised(call, deadline)
+            raw, sent = self._send_authorized(call, deadline)
+            if raw.status_code == 401 and _invalidate_token(call.request, sent, deadline):
+                raw, _ = self._send_authorized(call, deadline)
         except (ConnectError, CallTimeoutError) as error:
             return error
-        return answer
+        return raw
 
-    def _send_authorised(self, call: Call, deadline: float) -> tuple[Answer, Request]:
+    def _send_authorized(self, call: Call, deadline: float) -> tuple[RawResponse, Request]:
         request = call.request.copy()
         if request.auth is not None:
             request.auth.apply(request, deadline)
@@ -170,26 +170,26 @@ class Calls:
 
     def _fail(self, call: Call, error: ConnectorError) -> None:
         secrets = [secret for sent in call.sent for secret in sent.all_secrets()]
-        describe_failure(error, call.operation, call.request, secrets)
-        self._tell(self.execute_failed, call)
+        describe_error(error, call.operation, call.request, secrets)
+        self._send_signal(self.execute_failed, call)
         if call.error is not None:
             raise error
 
 
-def _forgets_token(request: Request, sent: Request, deadline: float) -> bool:
+def _invalidate_token(request: Request, sent: Request, deadline: float) -> bool:
     if not isinstance(request.auth, ClientCredentials) or "Authorization" in request.headers:
         return False
     request.auth.forget(sent, deadline)
     return True
 
 
-def _wait(call: Call, outcome: Answer | ConnectorError) -> float | None:
+def _retry_delay(call: Call, outcome: RawResponse | ConnectorError) -> float | None:
     policy = call.options.retry
     if not policy.allows(call.request.method, call.attempt):
         return None
     if isinstance(outcome, TransportError):
         return policy.delay(call.attempt, None)
-    if isinstance(outcome, Answer) and outcome.status_code in policy.statuses:
+    if isinstance(outcome, RawResponse) and outcome.status_code in policy.statuses:
         retry_after = read_retry_after(outcome.headers.get("Retry-After"))
         return policy.delay(call.attempt, retry_after)
     return None

@@ -73,7 +73,7 @@ class _TimedResponse(http.client.HTTPResponse):
         self.fp = io.BufferedReader(_TimedReader(sock, current_limits.get()))
 
 
-def _checked(connection: HTTPConnection, sock: socket.socket) -> socket.socket:
+def _check_peer(connection: HTTPConnection, sock: socket.socket) -> socket.socket:
     if connection.proxy is None:
         current_limits.get().policy.check_peer(sock, connection.host, connection.port)
     return sock
@@ -83,14 +83,14 @@ class _PlainConnection(HTTPConnection):
     response_class = _TimedResponse
 
     def _new_conn(self) -> socket.socket:
-        return _checked(self, super()._new_conn())
+        return _check_peer(self, super()._new_conn())
 
 
 class _TLSConnection(HTTPSConnection):
     response_class = _TimedResponse
 
     def _new_conn(self) -> socket.socket:
-        return _checked(self, super()._new_conn())
+        return _check_peer(self, super()._new_conn())
 
 
 class _PlainPool(HTTPConnectionPool):

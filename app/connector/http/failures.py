@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.connector.errors import ConnectorError, HTTPStatusError, ResponseDecodeError, status_error
+from app.connector.errors import (
+    ConnectorError,
+    HTTPStatusError,
+    ResponseDecodeError,
+    status_error_class,
+)
 from app.connector.redaction import Redactor
 from app.connector.request.model import Request
 from app.connector.response import Response, remote_message
@@ -12,36 +17,36 @@ from app.connector.settings.options import Options
 from app.connector.settings.retry import read_retry_after
 
 # Characters of the remote's words that an error shows.
-_WORDS = 300
-_MOVED = frozenset({301, 302, 303, 307, 308})
+_MAX_MESSAGE_LENGTH = 300
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-def status_failure(response: Response, options: Options) -> HTTPStatusError | None:
+def error_for_status(response: Response, options: Options) -> HTTPStatusError | None:
     """Return the error that a status means, or None for a success."""
     status = response.status_code
-    if status < 400 and not (status in _MOVED and options.follows):
+    if status < 400 and not (status in _REDIRECTS and options.follow_redirects):
         return None
     words = remote_message(response)
     message = f"{status} {response.reason}".strip()
     retry_after = read_retry_after(response.headers.get("Retry-After"))
-    make = status_error(status)
+    make = status_error_class(status)
     return make(f"{message}: {words}" if words else message, response, retry_after)
 
 
-def describe_failure(
+def describe_error(
     error: ConnectorError, operation: str, request: Request, secrets: Iterable[str]
 ) -> None:
     """Put the operation, the request and the redacted reason into the words of an error.
 
     `secrets` are those of the request as it was sent, with its credentials.
     """
-    redactor = request.full_redactor().plus(secrets)
+    redactor = request.full_redactor().with_secrets(secrets)
     error.operation = operation
-    error.request = request.shown(redactor)
-    error.args = (f"{operation}: {error.request}: {_beginning(redactor, str(error))}",)
+    error.request = request.describe(redactor)
+    error.args = (f"{operation}: {error.request}: {_prefix(redactor, str(error))}",)
     if isinstance(error, ResponseDecodeError):
-        error.text = _beginning(redactor, error.text)
+        error.text = _prefix(redactor, error.text)
 
 
-def _beginning(redactor: Redactor, text: str) -> str:
-    return " ".join(redactor.beginning(text.lstrip(), _WORDS).split())
+def _prefix(redactor: Redactor, text: str) -> str:
+    return " ".join(redactor.prefix(text.lstrip(), _MAX_MESSAGE_LENGTH).split())

@@ -13,7 +13,7 @@ import requests
 from app.connector.errors import BlockedHostError
 
 # Characters of a host name; RFC 1035, section 2.3.4.
-_LONGEST_HOST = 253
+_MAX_HOST_LENGTH = 253
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -22,7 +22,7 @@ class HostPolicy:
 
     def __init__(self, urls: Iterable[str], allowed: Iterable[str]) -> None:
         self._patterns = tuple(pattern.lower() for pattern in allowed)
-        self._is_open = "*" in self._patterns
+        self._allows_all = "*" in self._patterns
         named = {address for url in urls if (address := _address(_as_sent(url)))}
         plain = {(host, port) for scheme, host, port in named if scheme == "http"}
         # What is named by http may be called by https as well, never the other way round.
@@ -37,19 +37,19 @@ class HostPolicy:
         if url.startswith(self._prefixes):
             return
         address = _address(url)
-        if address is None or ("@" in urlsplit(url).netloc and not self._is_open):
+        if address is None or ("@" in urlsplit(url).netloc and not self._allows_all):
             raise BlockedHostError("the address is not one a call may go to")
         scheme, host, port = address
         if scheme == "http" and host in self._secure:
             raise BlockedHostError(f"host {host} is called by https, as the settings name it")
-        if self._is_open or address in self._named or self._is_allowed(host, port):
+        if self._allows_all or address in self._named or self._is_allowed(host, port):
             return
         raise BlockedHostError(f"host {host}:{port} is not one that the settings allow")
 
     def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
         """Refuse a connection to a private address under a name the settings do not write out."""
         host = host.lower().strip("[]")
-        if self._is_open or (host, port) in self._peers or self._is_written_out(host, port):
+        if self._allows_all or (host, port) in self._peers or self._is_written_out(host, port):
             return
         peer = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
         mapped = getattr(peer, "ipv4_mapped", None) or peer
@@ -82,7 +82,7 @@ def _address(url: str) -> tuple[str, str, int] | None:
     except (ValueError, KeyError):
         return None
     host = parts.hostname
-    return (parts.scheme, host, port) if host and len(host) <= _LONGEST_HOST else None
+    return (parts.scheme, host, port) if host and len(host) <= _MAX_HOST_LENGTH else None
 
 
 def _prefix(scheme: str, host: str, port: int) -> str:

@@ -21,7 +21,7 @@ from app.connector.errors import (
 )
 from app.connector.redaction import current_redactor
 from app.connector.request.model import Request
-from app.connector.request.url import LONGEST_URL, joined
+from app.connector.request.url import MAX_URL_LENGTH, resolve_location
 from app.connector.settings.options import Options
 from app.connector.values import MISSING
 
@@ -37,7 +37,7 @@ _SAFE = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawResponse:
     """What came back, undecoded."""
 
     status_code: int
@@ -59,7 +59,7 @@ class Transport:
         """Close the pooled connections."""
         self._adapter.close()
 
-    def send(self, request: Request, options: Options, deadline: float) -> Answer:
+    def send(self, request: Request, options: Options, deadline: float) -> RawResponse:
         """Send a request and follow its redirects as far as the options allow."""
         received = 2 * options.max_bytes + _OVERHEAD
         limits = Limits(self.policy, deadline, options.timeouts.read, received)
@@ -67,17 +67,17 @@ class Transport:
         redaction = current_redactor.set(request.full_redactor)
         try:
             for _ in range(options.max_redirects + 1):
-                answer = self._send_once(request, options, limits)
-                following = _redirected(request, answer, options)
+                raw = self._send_once(request, options, limits)
+                following = _redirected(request, raw, options)
                 if following is None:
-                    return answer
+                    return raw
                 request = following
         finally:
             current_redactor.reset(redaction)
             current_limits.reset(scope)
         raise TooManyRedirectsError(f"more than {options.max_redirects} redirects")
 
-    def _send_once(self, request: Request, options: Options, limits: Limits) -> Answer:
+    def _send_once(self, request: Request, options: Options, limits: Limits) -> RawResponse:
         failure: ConnectorError
         try:
             prepared = _prepare(request)
@@ -94,7 +94,7 @@ class Transport:
         except ConnectorError:
             raise
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            failure = _translated(error)
+            failure = _translate(error)
         raise failure
 
 
@@ -103,15 +103,15 @@ def _prepare(request: Request) -> requests.PreparedRequest:
     prepared = requests.PreparedRequest()
     prepared.prepare_method(request.method)
     url = request.full_url
-    if len(url) > LONGEST_URL:
-        raise VariableError(f"The url is longer than {LONGEST_URL} characters")
+    if len(url) > MAX_URL_LENGTH:
+        raise VariableError(f"The url is longer than {MAX_URL_LENGTH} characters")
     prepared.prepare_url(url, None)
     prepared.headers = CaseInsensitiveDict(request.headers)
     prepared.prepare_body(data, None)
     return prepared
 
 
-def _read(response: requests.Response, max_bytes: int) -> Answer:
+def _read(response: requests.Response, max_bytes: int) -> RawResponse:
     chunks: list[bytes] = []
     size = 0
     for chunk in response.raw.stream(_CHUNK, decode_content=True):
@@ -121,26 +121,26 @@ def _read(response: requests.Response, max_bytes: int) -> Answer:
             raise ResponseTooLargeError(f"the body is larger than {max_bytes} bytes")
         chunks.append(chunk)
     reason = response.reason or ""
-    return Answer(response.status_code, response.headers, b"".join(chunks), reason)
+    return RawResponse(response.status_code, response.headers, b"".join(chunks), reason)
 
 
-def _redirected(request: Request, answer: Answer, options: Options) -> Request | None:
-    location = answer.headers.get("Location")
-    if answer.status_code not in _REDIRECTS or location is None:
+def _redirected(request: Request, raw: RawResponse, options: Options) -> Request | None:
+    location = raw.headers.get("Location")
+    if raw.status_code not in _REDIRECTS or location is None:
         return None
-    if not (options.follows and (request.method in _SAFE or options.follows_all)):
+    if not (options.follow_redirects and (request.method in _SAFE or options.follow_all_redirects)):
         return None
-    moved = request.moved(joined(request.full_url, location))
-    if answer.status_code not in (307, 308) and request.method not in _SAFE:
-        moved.method = "GET"
-        moved.body = moved.form = MISSING
-        moved.files = {}
-        moved.headers.pop("Content-Type", None)
-    moved.headers.pop("Content-Length", None)
-    return moved
+    redirected = request.redirected_to(resolve_location(request.full_url, location))
+    if raw.status_code not in (307, 308) and request.method not in _SAFE:
+        redirected.method = "GET"
+        redirected.body = redirected.form = MISSING
+        redirected.files = {}
+        redirected.headers.pop("Content-Type", None)
+    redirected.headers.pop("Content-Length", None)
+    return redirected
 
 
-def _translated(error: Exception) -> ConnectorError:
+def _translate(error: Exception) -> ConnectorError:
     if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
         return BlockedHostError("the address is not one a call may go to")
     if isinstance(error, urllib3.exceptions.DecodeError):

@@ -7,10 +7,10 @@ from typing import Any
 
 from app.connector.errors import ConnectorError, UnknownVariableError, VariableError
 from app.connector.http.auth import ClientCredentials
-from app.connector.http.client import Call, Calls
-from app.connector.problems import described, suggest
+from app.connector.http.client import Call, Client
+from app.connector.problems import suggest, type_name
 from app.connector.redaction import MASK
-from app.connector.request.builder import RequestTemplate
+from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
 from app.connector.response import Response
 from app.connector.values import EnvText
@@ -30,7 +30,7 @@ from .response_path import ResponsePath
 _RETURNS = {"arg": "data", "type": "object", "root": True}
 
 
-class Reading:
+class ResultSelector:
     """What of a response an operation returns."""
 
     def __init__(self, path: ResponsePath | None = None, *, full: bool = False) -> None:
@@ -41,7 +41,7 @@ class Reading:
         """Return the response, its body, or what the response path picks."""
         if self._full:
             return response
-        return response.body if self._path is None else self._path.pick(response.body)
+        return response.body if self._path is None else self._path.select(response.body)
 
 
 class Operation:
@@ -50,24 +50,24 @@ class Operation:
     def __init__(
         self,
         name: str,
-        template: RequestTemplate,
+        builder: RequestBuilder,
         parameters: list[Parameter],
-        reading: Reading,
+        selector: ResultSelector,
         pagination: Pagination | None,
-        calls: Calls,
+        client: Client,
     ) -> None:
         self.name = self.__name__ = name
-        self._template = template
-        self._reading = reading
+        self._builder = builder
+        self._selector = selector
         self._pagination = pagination
-        self._calls = calls
-        self.max_bytes = template.options.max_bytes
+        self._client = client
+        self.max_bytes = builder.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
         open_parameters = [known for known in parameters if known.fixed is None]
         self.parameters = tuple(known.name for known in open_parameters)
-        self.variables = template.variables
-        self.method = template.method
-        self.url = MASK if isinstance(template.url.text, EnvText) else template.url.text
+        self.variables = builder.variables
+        self.method = builder.method
+        self.url = MASK if isinstance(builder.url.text, EnvText) else builder.url.text
         self.accepts = make_accepts(open_parameters, self.variables)
         self.http = make_http(name, self.method, self.accepts)
         self.returns = dict(_RETURNS)
@@ -88,7 +88,7 @@ class Operation:
         if callback is None and callable(params):
             params, callback = None, params
         if params is not None and not isinstance(params, Mapping):
-            found = described(params)
+            found = type_name(params)
             raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
         return self._run(self._checked({**(params or {}), **named}), callback)
 
@@ -141,12 +141,12 @@ class Operation:
 
     def _build(self, values: Mapping[str, Any]) -> Request:
         try:
-            return self._template.build({**self._fixed, **values})
+            return self._builder.build({**self._fixed, **values})
         except VariableError as error:
             error.operation = self.name
             raise
 
     def _call(self, request: Request) -> Call:
-        call = Call(self.name, request, self._template.options, self._reading)
-        self._calls.execute(call)
+        call = Call(self.name, request, self._builder.options, self._selector)
+        self._client.execute(call)
         return call

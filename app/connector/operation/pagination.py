@@ -9,9 +9,9 @@ from requests.utils import parse_header_links
 
 from app.connector.errors import PaginationError
 from app.connector.http.client import Call
-from app.connector.problems import Problems, described, join
+from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.model import Request
-from app.connector.request.url import joined
+from app.connector.request.url import resolve_location
 
 from .response_path import ResponsePath, parse_path
 
@@ -19,15 +19,15 @@ _PATH_NEEDED = ("next", "cursor")
 _PARAMS = {"page": "page", "offset": "offset", "cursor": "cursor"}
 
 
-def check_pagination(settings: Mapping[str, Any], problems: Problems, place: str) -> None:
+def check_pagination(settings: Mapping[str, Any], errors: ErrorCollector, path: str) -> None:
     """Note what is wrong with a `paginate` object beyond the kinds of its values."""
     if settings["type"] in _PATH_NEEDED and "path" not in settings:
-        problems.add(join(place, "path"), f"is needed for type '{settings['type']}'")
+        errors.add(join_path(path, "path"), f"is needed for type '{settings['type']}'")
     for key in ("path", "items"):
         try:
             parse_path(settings.get(key, "$"))
         except ValueError as error:
-            problems.add(join(place, key), str(error))
+            errors.add(join_path(path, key), str(error))
 
 
 class Pagination:
@@ -84,13 +84,15 @@ class Pagination:
         if call.response is None:
             return None
         if self._kind == "link":
-            return _moved(request, _link(call.response.headers.get("Link", "")))
-        target = self._path.pick(call.response.body)
+            return _redirected(request, _link(call.response.headers.get("Link", "")))
+        target = self._path.select(call.response.body)
         if target in (None, "", False):
             return None
         if not isinstance(target, str | int | float):
-            raise PaginationError(f"the next page is named by {described(target)}, not by a text")
-        return _moved(request, str(target)) if self._kind == "next" else self._at(request, target)
+            raise PaginationError(f"the next page is named by {type_name(target)}, not by a text")
+        return (
+            _redirected(request, str(target)) if self._kind == "next" else self._at(request, target)
+        )
 
     def _goes_on(self, count: int) -> bool:
         return count >= self._limit if self._limit else count > 0
@@ -103,12 +105,12 @@ class Pagination:
     def _count(self, call: Call) -> int:
         found = call.result
         if self._items is not None and call.response is not None:
-            found = self._items.pick(call.response.body)
+            found = self._items.select(call.response.body)
         if isinstance(found, list):
             return len(found)
         if self._is_counted and found is not None:
             raise PaginationError(
-                f"{call.operation}: a page must be a list, got {described(found)}; "
+                f"{call.operation}: a page must be a list, got {type_name(found)}; "
                 "say where the list is with paginate.items"
             )
         return 0
@@ -134,5 +136,5 @@ def _link(header: str) -> str:
     return ""
 
 
-def _moved(request: Request, url: str) -> Request | None:
-    return request.moved(joined(request.full_url, url)) if url else None
+def _redirected(request: Request, url: str) -> Request | None:
+    return request.redirected_to(resolve_location(request.full_url, url)) if url else None

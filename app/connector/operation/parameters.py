@@ -9,7 +9,7 @@ from keyword import iskeyword
 from typing import Any
 
 from app.connector.errors import UnknownVariableError
-from app.connector.problems import Problems, described, join, suggest
+from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.template.variables import Variable
 
 _SOURCES = ("path", "query", "header", "body", "form")
@@ -28,53 +28,56 @@ class Parameter:
     fixed: str | None = None
 
 
-def read_parameters(entries: Any, problems: Problems, place: str) -> list[Parameter]:
+def read_parameters(entries: Any, errors: ErrorCollector, path: str) -> list[Parameter]:
     """Read a function's list of parameters and note what is wrong with it."""
     if not isinstance(entries, list):
-        problems.add(place, f"must be a list of parameters, got {described(entries)}")
+        errors.add(path, f"must be a list of parameters, got {type_name(entries)}")
         return []
     parameters: list[Parameter] = []
     for index, entry in enumerate(entries):
-        parameter = _read_parameter(entry, index, problems, join(place, index))
+        parameter = _read_parameter(entry, index, errors, join_path(path, index))
         if parameter is not None and parameter.name in {known.name for known in parameters}:
-            problems.add(join(place, index), f"parameter '{parameter.name}' is there twice")
+            errors.add(join_path(path, index), f"parameter '{parameter.name}' is there twice")
         elif parameter is not None:
             parameters.append(parameter)
     return parameters
 
 
-def _read_parameter(entry: Any, index: int, problems: Problems, place: str) -> Parameter | None:
+def _read_parameter(entry: Any, index: int, errors: ErrorCollector, path: str) -> Parameter | None:
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        problems.add(place, f"must be a name or an object with a name, got {described(entry)}")
+        errors.add(path, f"must be a name or an object with a name, got {type_name(entry)}")
         return None
     for key in entry.keys() - {"name", "source"}:
-        problems.add(place, f"unknown key '{key}'{suggest(key, ('name', 'source'))}")
+        errors.add(path, f"unknown key '{key}'{suggest(key, ('name', 'source'))}")
     source = entry.get("source")
     if source is not None and source not in _SOURCES:
-        problems.add(place, f"source must be one of {', '.join(_SOURCES)}")
+        errors.add(path, f"source must be one of {', '.join(_SOURCES)}")
         return None
     name, mark, fixed = entry["name"].partition("=")
     return Parameter(name.strip(), index, source, fixed if mark else None)
 
 
 def check_parameters(
-    parameters: list[Parameter], variables: Mapping[str, Variable], problems: Problems, place: str
+    parameters: list[Parameter],
+    variables: Mapping[str, Variable],
+    errors: ErrorCollector,
+    path: str,
 ) -> None:
     """Note parameters that are no variables, and required variables that no parameter gives."""
     for parameter in parameters:
         if parameter.name not in variables:
             known = ", ".join(variables) or "none"
-            problems.add(
-                join(place, parameter.index),
+            errors.add(
+                join_path(path, parameter.index),
                 f"'{parameter.name}' is not a variable of this template (it has: {known})"
                 f"{suggest(parameter.name, variables)}",
             )
     given = {parameter.name for parameter in parameters}
     for name, variable in variables.items():
         if variable.required and variable.default is None and name not in given:
-            problems.warn(place, f"required variable {name} is not a parameter; only invoke can")
+            errors.warn(path, f"required variable {name} is not a parameter; only invoke can")
 
 
 def extend_template(
@@ -144,8 +147,8 @@ def make_signature(
     for name in reversed(parameters):
         variable = variables[name]
         may_default = may_default and not (variable.required and variable.default is None)
-        shown = None if variable.secret else variable.default
-        default = shown if may_default else inspect.Parameter.empty
+        visible_default = None if variable.secret else variable.default
+        default = visible_default if may_default else inspect.Parameter.empty
         made.append(
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
         )

@@ -29,10 +29,10 @@ class ResponsePath:
         self._path = parse_path(text)
         self._is_definite = is_definite(self._path)
         self._descends = any(isinstance(part, Descendants) for part in _parts(self._path))
-        self._gives_one = select == "first" or (select == "auto" and self._is_definite)
+        self._returns_first = select == "first" or (select == "auto" and self._is_definite)
         self._on_no_match = on_no_match
 
-    def pick(self, body: Any) -> Any:
+    def select(self, body: Any) -> Any:
         """Return the value or the list of matches, by what `responseSelect` says."""
         if body is None:
             return None
@@ -42,8 +42,8 @@ class ResponsePath:
         if self._descends and _sum(matches, _LARGEST_MATCHES) > _LARGEST_MATCHES:
             raise ResponsePathError(f"the response path {self.text} matches too much of this body")
         if not matches:
-            return self._nothing()
-        return matches[0] if self._gives_one else matches
+            return self._no_match()
+        return matches[0] if self._returns_first else matches
 
     def _check_body(self, body: Any) -> None:
         level = [body]
@@ -58,10 +58,10 @@ class ResponsePath:
                 )
             level = _below(level)
 
-    def _nothing(self) -> Any:
+    def _no_match(self) -> Any:
         if self._on_no_match == "error":
             raise ResponsePathError(f"the response path {self.text} matched nothing")
-        return None if self._gives_one or self._on_no_match == "null" else []
+        return None if self._returns_first or self._on_no_match == "null" else []
 
 
 def parse_path(text: str) -> JSONPath:

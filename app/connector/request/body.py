@@ -10,8 +10,8 @@ from typing import Any
 from urllib3.filepost import encode_multipart_formdata
 
 from app.connector.errors import VariableError
-from app.connector.problems import described, join
-from app.connector.values import MISSING, as_plain, as_text, number
+from app.connector.problems import join_path, type_name
+from app.connector.values import MISSING, number, to_json_scalar, to_text
 
 from .encoding import encode_query
 
@@ -40,7 +40,7 @@ def encode_body(
 def _form_bytes(form: Any, repeat: bool) -> bytes:
     if isinstance(form, Mapping):
         return encode_query(form, repeat=repeat).encode()
-    return encode_text(as_text(form, "The form"))
+    return encode_text(to_text(form, "The form"))
 
 
 def encode_text(text: str) -> bytes:
@@ -57,34 +57,34 @@ def _json_bytes(body: Any) -> bytes:
     except (TypeError, ValueError, RecursionError):
         text = None
     if text is None:
-        place = next(_unwritable(body, "body", 0), "body")
-        raise VariableError(f"{place} cannot be written as JSON")
+        path = next(_unserializable(body, "body", 0), "body")
+        raise VariableError(f"{path} cannot be written as JSON")
     return text.encode()
 
 
 def _json_default(value: Any) -> Any:
     if isinstance(value, Decimal):
         return number(value)
-    plain = as_plain(value)
+    plain = to_json_scalar(value)
     if plain is value:
         raise TypeError
     return plain
 
 
-def _unwritable(value: Any, place: str, depth: int) -> Iterator[str]:
+def _unserializable(value: Any, path: str, depth: int) -> Iterator[str]:
     if depth > 100:
-        yield place
+        yield path
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _unwritable(item, join(place, str(key)), depth + 1)
+            yield from _unserializable(item, join_path(path, str(key)), depth + 1)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _unwritable(item, join(place, index), depth + 1)
-    elif not _is_writable(value):
-        yield f"{place} ({described(value)})"
+            yield from _unserializable(item, join_path(path, index), depth + 1)
+    elif not _is_serializable(value):
+        yield f"{path} ({type_name(value)})"
 
 
-def _is_writable(value: Any) -> bool:
+def _is_serializable(value: Any) -> bool:
     try:
         json.dumps(value, default=_json_default, allow_nan=False)
     except (TypeError, ValueError):
@@ -95,7 +95,7 @@ def _is_writable(value: Any) -> bool:
 def _parts(form: Any, files: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(form, Mapping):
         for key, value in form.items():
-            yield key, encode_text(as_text(value, f"Entry {key}"))
+            yield key, encode_text(to_text(value, f"Entry {key}"))
     yield from files.items()
 
 

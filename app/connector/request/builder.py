@@ -9,14 +9,14 @@ from typing import Any
 from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
-from app.connector.problems import Problems, described, join
+from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.redaction import Redactor
 from app.connector.settings.options import merge, read_options
-from app.connector.template.nodes import Compiler, Constant, Node, Text, resolve
-from app.connector.template.variables import Declarations, secret_values
+from app.connector.template.nodes import Compiler, ConstantNode, Node, TextNode, resolve
+from app.connector.template.variables import VariableCollector, secret_values
 from app.connector.values import MISSING
 
-from .model import Auth, Request, header_entries
+from .model import Auth, Request, serialize_headers
 from .url import UrlTemplate
 
 _USUAL = {"Accept-Encoding": "gzip, deflate", "User-Agent": "ostiary"}
@@ -24,7 +24,7 @@ _JSON = {"Accept": "application/json"}
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SourceContext:
     """What an operation takes from its data source."""
 
     base_url: str
@@ -33,53 +33,57 @@ class Surroundings:
     make_auth: Callable[[Mapping[str, Any]], Auth | None]
 
 
-class RequestTemplate:
+class RequestBuilder:
     """One compiled template; `build` makes a new request for every call."""
 
     def __init__(
-        self, settings: Mapping[str, Any], around: Surroundings, problems: Problems, place: str
+        self, settings: Mapping[str, Any], context: SourceContext, errors: ErrorCollector, path: str
     ) -> None:
-        self._redactor = around.redactor
-        notes = Declarations(problems, join(place, "url"))
+        self._redactor = context.redactor
+        collector = VariableCollector(errors, join_path(path, "url"))
         upper = _own_options(settings)
-        lower = merge(*around.layers)
+        lower = merge(*context.layers)
         merged = merge(lower, upper)
 
         self.options = read_options(merged)
         self.method: str = settings.get("method", "GET")
-        self.url = self._compile_url(settings, around.base_url, notes)
-        self._compile_parts(settings, upper, Compiler(notes), place)
-        self._auth_node = _compile_auth(settings.get("options", {}), Compiler(notes), place)
-        self.variables = notes.table(settings.get("variables", {}), join(place, "variables"))
-        self.url.check(problems, notes.url_place)
-        self._check_parts(problems, place)
+        self.url = self._compile_url(settings, context.base_url, collector)
+        self._compile_parts(settings, upper, Compiler(collector), path)
+        self._auth_node = _compile_auth(settings.get("options", {}), Compiler(collector), path)
+        self.variables = collector.merge(
+            settings.get("variables", {}), join_path(path, "variables")
+        )
+        self.url.check(errors, collector.url_path)
+        self._check_parts(errors, path)
 
         self._secret_variables = [known for known in self.variables.values() if known.secret]
         self._query = lower.get("query", {})
-        self._make_auth = around.make_auth
+        self._make_auth = context.make_auth
         try:
             self._prepare_constants(lower, merged)
         except VariableError as error:
-            problems.add(place, str(error))
+            errors.add(path, str(error))
 
     def _prepare_constants(self, lower: Mapping[str, Any], merged: Mapping[str, Any]) -> None:
-        usual = _USUAL | (_JSON if self.options.reads_json else {})
+        usual = _USUAL | (_JSON if self.options.expects_json else {})
         entries = merge({"headers": usual}, {"headers": lower.get("headers", {})})["headers"]
-        self._headers = CaseInsensitiveDict(header_entries(entries))
+        self._headers = CaseInsensitiveDict(serialize_headers(entries))
         is_constant = self._auth_node is None
         self._auth = self._make_auth(merged.get("auth", {})) if is_constant else None
 
     @staticmethod
-    def _compile_url(settings: Mapping[str, Any], base: str, notes: Declarations) -> UrlTemplate:
+    def _compile_url(
+        settings: Mapping[str, Any], base: str, collector: VariableCollector
+    ) -> UrlTemplate:
         section = settings.get("variables", {})
         slashed = [name for name, extra in section.items() if extra.get("type") == "path"]
-        return UrlTemplate(settings.get("url", ""), base, notes, slashed)
+        return UrlTemplate(settings.get("url", ""), base, collector, slashed)
 
     def _compile_parts(
-        self, settings: Mapping[str, Any], upper: Mapping[str, Any], compiler: Compiler, place: str
+        self, settings: Mapping[str, Any], upper: Mapping[str, Any], compiler: Compiler, path: str
     ) -> None:
         def part(root: str, value: Any, missing: Any = None) -> Node:
-            return compiler.compile(value, root, join(place, root), missing=missing)
+            return compiler.compile(value, root, join_path(path, root), missing=missing)
 
         left_out = MISSING if settings.get("omitMissing") else None
         query = settings.get("query", {})
@@ -92,35 +96,35 @@ class RequestTemplate:
         self._form_node = part("form", settings.get("form", MISSING), left_out)
         self._files_node = part("files", settings.get("files", {}))
 
-    def _check_parts(self, problems: Problems, place: str) -> None:
-        if isinstance(self._method_node, Constant) and not _is_method(self.method):
-            problems.add(join(place, "method"), f"{self.method!r} cannot be used as a method")
-        if isinstance(self._query_node, Constant | Text):
-            problems.add(join(place, "query"), "must be an object or one variable")
+    def _check_parts(self, errors: ErrorCollector, path: str) -> None:
+        if isinstance(self._method_node, ConstantNode) and not _is_method(self.method):
+            errors.add(join_path(path, "method"), f"{self.method!r} cannot be used as a method")
+        if isinstance(self._query_node, ConstantNode | TextNode):
+            errors.add(join_path(path, "query"), "must be an object or one variable")
 
     def build(self, given: Mapping[str, Any]) -> Request:
         """Make the request that these values ask for."""
         values = resolve(self.variables, given)
         method = self._build_method(values)
         headers = self._headers.copy()
-        headers.update(header_entries(self._headers_node.build(values)))
+        headers.update(serialize_headers(self._headers_node.build(values)))
         return Request(
             method,
-            self.url.build(values, filled=method == "DELETE"),
+            self.url.build(values, require_values=method == "DELETE"),
             headers,
             self._build_query(values),
             self._body_node.build(values),
             self._form_node.build(values),
             self._files_node.build(values),
-            self.options.repeats_lists,
+            self.options.repeat_lists,
             self._build_auth(values),
             self._redactor,
             tuple(secret_values(self._secret_variables, values)),
         )
 
-    def named_address(self) -> str:
+    def default_url(self) -> str:
         """Return the address that the settings alone name."""
-        return self.url.named_address(self.variables)
+        return self.url.default_url(self.variables)
 
     def _build_method(self, values: Mapping[str, Any]) -> str:
         method = str(self._method_node.build(values) or "GET").upper()
@@ -133,7 +137,7 @@ class RequestTemplate:
         if entries is None:
             entries = {}
         if not isinstance(entries, Mapping):
-            raise VariableError(f"The query must be an object, got {described(entries)}")
+            raise VariableError(f"The query must be an object, got {type_name(entries)}")
         built = {key: value for key, value in entries.items() if value is not None}
         return {**self._query, **built} if self._query else built
 
@@ -158,7 +162,7 @@ def _own_options(settings: Mapping[str, Any]) -> dict[str, Any]:
     return merge(settings.get("options", {}), direct)
 
 
-def _compile_auth(own: Mapping[str, Any], compiler: Compiler, place: str) -> Node | None:
-    known = len(compiler.declarations.occurrences)
-    node = compiler.compile(own.get("auth", {}), "options", join(place, "options.auth"))
-    return node if len(compiler.declarations.occurrences) > known else None
+def _compile_auth(own: Mapping[str, Any], compiler: Compiler, path: str) -> Node | None:
+    known = len(compiler.collector.occurrences)
+    node = compiler.compile(own.get("auth", {}), "options", join_path(path, "options.auth"))
+    return node if len(compiler.collector.occurrences) > known else None

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.connector.errors import VariableError
-from app.connector.values import as_plain, as_text
+from app.connector.values import to_json_scalar, to_text
 
-from .url import encoded
+from .url import percent_encode
 
 # Characters of all names together: those of nested values repeat the names above them.
-_NAMES = 100_000
+_MAX_NAME_CHARACTERS = 100_000
 
 
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
@@ -26,7 +26,7 @@ def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
         is_finite = True
     if not is_finite:
         raise VariableError("A query or form value is nested too deeply or contains itself")
-    return "&".join([f"{encoded(key)}={encoded(text)}" for key, text in pairs])
+    return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
 
 
 class _Pairs(list[tuple[str, str]]):
@@ -35,7 +35,7 @@ class _Pairs(list[tuple[str, str]]):
     def __init__(self, *, repeat: bool) -> None:
         super().__init__()
         self._repeat = repeat
-        self._room = _NAMES
+        self._room = _MAX_NAME_CHARACTERS
 
     def add(self, key: str, value: Any) -> None:
         """Add an entry and what is nested in it; VariableError when there is no room."""
@@ -43,7 +43,7 @@ class _Pairs(list[tuple[str, str]]):
         if self._room < 0:
             raise VariableError("A query or form is too large or contains itself")
         if not isinstance(value, str | int):
-            value = as_plain(value)
+            value = to_json_scalar(value)
         if isinstance(value, Mapping):
             for name, item in value.items():
                 self.add(f"{key}[{name}]", item)
@@ -51,7 +51,7 @@ class _Pairs(list[tuple[str, str]]):
             for index, item in enumerate(value):
                 self.add(key if self._repeat else f"{key}[{index}]", item)
         else:
-            self.append((key, as_text(value, f"Entry {key}")))
+            self.append((key, to_text(value, f"Entry {key}")))
 
 
 def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:
@@ -60,7 +60,7 @@ def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> 
         return url
     address, _, own = url.partition("?")
     if own:
-        replaced = {encoded(str(key)) for key in entries}
+        replaced = {percent_encode(str(key)) for key in entries}
         kept = [pair for pair in own.split("&") if pair and pair.partition("=")[0] not in replaced]
         own = "&".join(kept)
     text = "&".join(filter(None, (own, encode_query(entries, repeat=repeat))))

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
-from app.connector.redaction import Redactor, named_secrets
-from app.connector.values import MISSING, as_text
+from app.connector.redaction import Redactor, secrets_by_name
+from app.connector.values import MISSING, to_text
 
 from .body import encode_body
 from .encoding import add_query
@@ -21,8 +21,8 @@ from .encoding import add_query
 _ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Characters of a url that an error or a log line shows.
-_SHOWN = 2000
-_HARMLESS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
+_MAX_SHOWN_LENGTH = 2000
+_CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 
 
 class Auth(Protocol):
@@ -46,7 +46,7 @@ class Request:
     body: Any = MISSING
     form: Any = MISSING
     files: Mapping[str, Any] = field(default_factory=dict)
-    repeats_lists: bool = False
+    repeat_lists: bool = False
     auth: Auth | None = None
     redactor: Redactor = field(default_factory=Redactor)
     secrets: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Request:
     @property
     def full_url(self) -> str:
         """The url with its query, as it is sent."""
-        return add_query(self.url, self.query, repeat=self.repeats_lists)
+        return add_query(self.url, self.query, repeat=self.repeat_lists)
 
     def encode_body(self) -> bytes | None:
         """Return the body as bytes and name its content type if nobody has."""
@@ -63,24 +63,28 @@ class Request:
             self.form,
             self.files,
             self.headers.get("Content-Type"),
-            repeat=self.repeats_lists,
+            repeat=self.repeat_lists,
         )
         if content_type is not None:
             self.headers["Content-Type"] = content_type
         return data
 
-    def moved(self, url: str) -> Request:
+    def redirected_to(self, url: str) -> Request:
         """Return the request for another url; on another origin only harmless headers go along."""
-        moved = replace(self, url=url, query={}, headers=self.headers.copy())
+        redirected = replace(self, url=url, query={}, headers=self.headers.copy())
         if origin(url) != origin(self.url):
-            kept = {name: text for name, text in self.headers.items() if name.lower() in _HARMLESS}
-            moved.headers = CaseInsensitiveDict(kept)
-            moved.auth = None
-        return moved
+            kept = {
+                name: text
+                for name, text in self.headers.items()
+                if name.lower() in _CROSS_ORIGIN_HEADERS
+            }
+            redirected.headers = CaseInsensitiveDict(kept)
+            redirected.auth = None
+        return redirected
 
     def full_redactor(self) -> Redactor:
         """Return a redactor that also knows the secrets of this request."""
-        return self.redactor.plus(self.all_secrets())
+        return self.redactor.with_secrets(self.all_secrets())
 
     def all_secrets(self) -> Iterator[str]:
         """Give the secrets this request carries: its own, those of its auth, those by name."""
@@ -88,22 +92,22 @@ class Request:
         if self.auth is not None:
             yield from self.auth.secrets()
         for part in (dict(self.headers), self.query, self.body, self.form):
-            yield from named_secrets(part)
+            yield from secrets_by_name(part)
 
     def copy(self) -> Request:
         """Return a request with headers and query of its own."""
         return replace(self, headers=self.headers.copy(), query=dict(self.query))
 
     def __str__(self) -> str:
-        return self.shown(self.full_redactor())
+        return self.describe(self.full_redactor())
 
-    def shown(self, redactor: Redactor) -> str:
+    def describe(self, redactor: Redactor) -> str:
         """Return method and url without secrets, of a long url its beginning."""
         try:
             url = self.full_url
         except VariableError:
             url = self.url
-        return f"{self.method} {redactor.url(url, _SHOWN)}"
+        return f"{self.method} {redactor.url(url, _MAX_SHOWN_LENGTH)}"
 
     def __repr__(self) -> str:
         return f"<Request {self}>"
@@ -129,15 +133,15 @@ class Request:
         return " ".join(map(shlex.quote, words))
 
 
-def header_entries(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def serialize_headers(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Write built headers as text, without the missing ones; refuse what cannot be sent."""
     for name, value in built.items():
         if value is not None:
-            text = value if isinstance(value, str) else as_text(value, f"Header {name}")
-            yield name, checked_header(name, text)
+            text = value if isinstance(value, str) else to_text(value, f"Header {name}")
+            yield name, validate_header(name, text)
 
 
-def checked_header(name: str, text: str) -> str:
+def validate_header(name: str, text: str) -> str:
     """Return a header's text, or refuse a line break, a control or a non-latin-1 character."""
     if not _NAME.fullmatch(name):
         raise VariableError(f"{name!r} cannot be used as a header name")

@@ -10,10 +10,10 @@ from urllib.parse import quote, urljoin, urlsplit
 from requests.utils import requote_uri
 
 from app.connector.errors import BlockedHostError, MissingVariableError, VariableError
-from app.connector.problems import Problems
+from app.connector.problems import ErrorCollector
 from app.connector.template.scanner import Token, scan
-from app.connector.template.variables import Declarations, Variable, is_scanned
-from app.connector.values import as_text
+from app.connector.template.variables import Variable, VariableCollector, may_hold_variables
+from app.connector.values import to_text
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 _IN_AUTHORITY = re.compile(r"[^/?#]*://[^/?#]*\Z")
@@ -22,60 +22,62 @@ _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _SEPARATOR = re.compile("[/?#]")
 # Characters of a host name (RFC 1035) and what may stand beside it; libraries normalize an
 # international host in quadratic time.
-_LONGEST_AUTHORITY = 300
+_MAX_AUTHORITY_LENGTH = 300
 # Characters of a url; few servers take more than 16 KiB, and libraries parse it several times.
-LONGEST_URL = 32_768
-_HOLE = "\0"
+MAX_URL_LENGTH = 32_768
+_PLACEHOLDER = "\0"
 
 
 class UrlTemplate:
     """A compiled url; each variable knows whether it stands in the host, path or query."""
 
-    def __init__(self, text: str, base: str, notes: Declarations, slashed: Collection[str]) -> None:
+    def __init__(
+        self, text: str, base: str, collector: VariableCollector, multi_segment: Collection[str]
+    ) -> None:
         self.text = text
         self._base = base.rstrip("/")
-        pieces = scan(text) if is_scanned(text) else [str(text)]
-        self._slashed = {p.name for p in pieces if isinstance(p, Token) and p.type == "path"}
-        self._slashed.update(slashed)
+        pieces = scan(text) if may_hold_variables(text) else [str(text)]
+        self._multi_segment = {p.name for p in pieces if isinstance(p, Token) and p.type == "path"}
+        self._multi_segment.update(multi_segment)
         self._pieces: list[tuple[str, str, str]] = []
         self.shape = ""
         for piece in pieces:
-            self._add(piece, notes)
-        self.path_names = [name for _, name, where in self._pieces if where in _IN_PATH]
-        self._is_open = self.shape.startswith(_HOLE) or not self._pieces
-        if not self._is_open:
+            self._add(piece, collector)
+        self.path_names = [name for _, name, position in self._pieces if position in _IN_PATH]
+        self._starts_with_variable = self.shape.startswith(_PLACEHOLDER) or not self._pieces
+        if not self._starts_with_variable:
             self._pieces[0] = (join_base(self._base, self._pieces[0][0]), "", "")
 
-    def _add(self, piece: str | Token, notes: Declarations) -> None:
+    def _add(self, piece: str | Token, collector: VariableCollector) -> None:
         before = self.shape
         if isinstance(piece, Token):
-            notes.note(piece, "url", notes.url_place)
-            self.shape += _HOLE
-            where = _where(before, piece.name in self._slashed)
-            entry = ("", piece.name, where)
+            collector.add(piece, "url", collector.url_path)
+            self.shape += _PLACEHOLDER
+            position = _position(before, piece.name in self._multi_segment)
+            entry = ("", piece.name, position)
         else:
             self.shape += piece
             entry = (piece.partition("#")[0], "", "")
         if "#" not in before:
             self._pieces.append(entry)
 
-    def check(self, problems: Problems, place: str) -> None:
+    def check(self, errors: ErrorCollector, path: str) -> None:
         """Note what is wrong with the fixed part of the url."""
         shape = self.shape
         if _ABSOLUTE.match(shape):
             host = re.split(r"[/?#]", shape)[2]
             if not host:
-                problems.add(place, "has no host")
+                errors.add(path, "has no host")
             if "@" in host:
-                problems.add(place, "credentials do not belong into a url; use options.auth")
-        elif "://" in shape.partition("?")[0] and not shape.startswith(_HOLE):
-            problems.add(place, "must start with http:// or https://")
-        elif not self._base and not shape.startswith(_HOLE):
-            problems.add(place, "is relative and there is no baseURL; write http:// or https://")
+                errors.add(path, "credentials do not belong into a url; use options.auth")
+        elif "://" in shape.partition("?")[0] and not shape.startswith(_PLACEHOLDER):
+            errors.add(path, "must start with http:// or https://")
+        elif not self._base and not shape.startswith(_PLACEHOLDER):
+            errors.add(path, "is relative and there is no baseURL; write http:// or https://")
         if has_dot_segment(shape):
-            problems.add(place, "must not contain . or .. as a path segment")
+            errors.add(path, "must not contain . or .. as a path segment")
 
-    def named_address(self, variables: Mapping[str, Variable]) -> str:
+    def default_url(self, variables: Mapping[str, Variable]) -> str:
         """Return the url as the settings alone name it, with only defaults in its variables."""
         texts = [
             str(variables[name].default or "") if name else literal
@@ -83,43 +85,43 @@ class UrlTemplate:
         ]
         return join_base(self._base, "".join(texts))
 
-    def build(self, values: Mapping[str, Any], *, filled: bool = False) -> str:
-        """Make the url; `filled` refuses an empty value in the path."""
+    def build(self, values: Mapping[str, Any], *, require_values: bool = False) -> str:
+        """Make the url; `require_values` refuses an empty value in the path."""
         url = "".join(
             [
-                self._value(name, where, values[name], filled) if name else literal
-                for literal, name, where in self._pieces
+                self._text(name, position, values[name], require_values) if name else literal
+                for literal, name, position in self._pieces
             ]
         )
-        if self._is_open:
+        if self._starts_with_variable:
             url = join_base(self._base, url)
         if "/." in url and has_dot_segment(url):
             raise VariableError("'.' or '..' cannot be used as a path segment")
         return url
 
-    def _value(self, name: str, where: str, value: Any, filled: bool) -> str:
-        text = as_text(value, f"Variable {name}")
+    def _text(self, name: str, position: str, value: Any, require_values: bool) -> str:
+        text = to_text(value, f"Variable {name}")
         if text.isalnum() and text.isascii():
             return text
-        if filled and not text and where in _IN_PATH:
+        if require_values and not text and position in _IN_PATH:
             raise MissingVariableError(f"DELETE needs a value for path variable {name}")
-        if where == "authority":
-            return _checked(name, text, _HOST_TEXT.fullmatch(text) is not None)
-        if where == "start" and _ABSOLUTE.match(text):
+        if position == "authority":
+            return _require_safe(name, text, _HOST_TEXT.fullmatch(text) is not None)
+        if position == "start" and _ABSOLUTE.match(text):
             is_safe = _UNSAFE.search(text) is None and has_short_authority(text)
-            return _checked(name, text.partition("#")[0], is_safe)
-        return encoded(text, safe="/" if where == "slashed" else "")
+            return _require_safe(name, text.partition("#")[0], is_safe)
+        return percent_encode(text, safe="/" if position == "slashed" else "")
 
 
 _IN_PATH = ("path", "slashed", "start")
 
 
-def _where(before: str, is_slashed: bool) -> str:
+def _position(before: str, is_multi_segment: bool) -> str:
     if "?" in before:
         return "query"
     if _IN_AUTHORITY.match(before):
         return "authority"
-    if is_slashed:
+    if is_multi_segment:
         return "slashed"
     return "path" if before else "start"
 
@@ -127,18 +129,18 @@ def _where(before: str, is_slashed: bool) -> str:
 def has_short_authority(url: str) -> bool:
     """Tell whether the host of a url is short enough for what normalizes it."""
     start = url.find("//") + 2
-    return _SEPARATOR.search(url, start, start + _LONGEST_AUTHORITY) is not None or (
-        len(url) - start < _LONGEST_AUTHORITY
+    return _SEPARATOR.search(url, start, start + _MAX_AUTHORITY_LENGTH) is not None or (
+        len(url) - start < _MAX_AUTHORITY_LENGTH
     )
 
 
-def _checked(name: str, text: str, is_safe: bool) -> str:
+def _require_safe(name: str, text: str, is_safe: bool) -> str:
     if not is_safe:
         raise VariableError(f"Variable {name} cannot be used in the address of the remote")
     return text
 
 
-def encoded(text: str, safe: str = "") -> str:
+def percent_encode(text: str, safe: str = "") -> str:
     """Percent-encode a text for a url."""
     try:
         return quote(text, safe=safe)
@@ -154,11 +156,11 @@ def join_base(base: str, url: str) -> str:
     return f"{base}/{url.removeprefix('/')}" if url else base
 
 
-def joined(url: str, location: str) -> str:
+def resolve_location(url: str, location: str) -> str:
     """Return the address that a remote leads to from a url; BlockedHostError if it is none."""
     try:
         target = urljoin(url, requote_uri(_as_unicode(location)))
-        is_address = len(target) <= LONGEST_URL and urlsplit(target).port != 0
+        is_address = len(target) <= MAX_URL_LENGTH and urlsplit(target).port != 0
     except ValueError:
         is_address = False
     if not is_address:

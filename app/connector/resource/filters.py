@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.connector.errors import VariableError
-from app.connector.values import as_plain
+from app.connector.values import to_json_scalar
 
 FILTER_STYLES = ("flat", "brackets", "json")
 _CLAUSES = frozenset({"where", "limit", "skip", "offset", "order", "fields", "include"})
 
 
-def as_filter(style: str, given: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def filter_query(style: str, given: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Merge a filter object and named entries and write them in one style."""
     entries = {**given, **named}
     clauses = {key: value for key, value in entries.items() if key in _CLAUSES}
@@ -24,7 +24,7 @@ def as_filter(style: str, given: Mapping[str, Any], named: Mapping[str, Any]) ->
     whole = {"where": where, **clauses} if where else clauses
     if style == "brackets":
         return whole
-    return {"filter": json.dumps(whole, default=as_plain)} if whole else {}
+    return {"filter": json.dumps(whole, default=to_json_scalar)} if whole else {}
 
 
 def _equalities(where: Mapping[str, Any]) -> dict[str, Any]:

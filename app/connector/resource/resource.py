@@ -13,15 +13,15 @@ from app.connector.errors import (
     ResponseError,
     VariableError,
 )
-from app.connector.http.client import Call, Calls
-from app.connector.problems import Problems, described
-from app.connector.request.builder import RequestTemplate, Surroundings
+from app.connector.http.client import Call, Client
+from app.connector.problems import ErrorCollector, type_name
+from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.request.model import Request
-from app.connector.request.url import encoded
+from app.connector.request.url import percent_encode
 from app.connector.response import Response
-from app.connector.values import MISSING, as_text
+from app.connector.values import MISSING, to_text
 
-from .filters import FILTER_STYLES, as_filter
+from .filters import FILTER_STYLES, filter_query
 from .record import Record
 
 
@@ -35,20 +35,20 @@ class Resource:
         properties: Mapping[str, Any],
         id_name: str,
         filter_style: str,
-        around: Surroundings,
-        calls: Calls,
+        context: SourceContext,
+        client: Client,
     ) -> None:
         if filter_style not in FILTER_STYLES:
             raise NotSupportedError(f"filter_style must be one of {', '.join(FILTER_STYLES)}")
         self.name = name
         self.id_name = id_name
-        self.path = "/" + encoded(segment.strip("/"), safe="/")
+        self.path = "/" + percent_encode(segment.strip("/"), safe="/")
         self._dates = [key for key, kind in properties.items() if _is_date(kind)]
         self._style = filter_style
-        self._calls = calls
-        problems = Problems()
-        self._template = RequestTemplate({"url": self.path}, around, problems, "define")
-        problems.raise_any(name)
+        self._client = client
+        errors = ErrorCollector()
+        self._builder = RequestBuilder({"url": self.path}, context, errors, "define")
+        errors.raise_any(name)
 
     def __repr__(self) -> str:
         return f"<Resource {self.name} {self.path}>"
@@ -57,11 +57,11 @@ class Resource:
         """POST an object, or each of a list; the answer may add fields such as the id."""
         if isinstance(data, list):
             return [self.create(item) for item in data]
-        return self._saved("create", "POST", "", data)
+        return self._save("create", "POST", "", data)
 
     def find(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> list[Record]:
         """GET the objects that match a filter: `limit=5, order="email", username="ray"`."""
-        query = as_filter(self._style, filter or {}, named)
+        query = filter_query(self._style, filter or {}, named)
         body = self._send("find", "GET", "", query=query)
         if not isinstance(body, list):
             raise ResponseError(f"{self.name}.find: the remote did not answer a list")
@@ -88,11 +88,11 @@ class Resource:
 
     def update(self, data: Any) -> Record:
         """PUT the whole object at the id it carries."""
-        return self._saved("update", "PUT", self._segment(_fields(data).get(self.id_name)), data)
+        return self._save("update", "PUT", self._segment(_fields(data).get(self.id_name)), data)
 
     def patch(self, identifier: Any, changes: Any) -> Record:
         """PATCH the fields to change."""
-        return self._saved("patch", "PATCH", self._segment(identifier), changes)
+        return self._save("patch", "PATCH", self._segment(identifier), changes)
 
     def delete(self, identifier: Any) -> None:
         """DELETE one object."""
@@ -123,14 +123,14 @@ class Resource:
     def _segment(self, identifier: Any) -> str:
         if isinstance(identifier, Mapping | Record):
             raise VariableError(f"{self.name}: an id is needed, not an object")
-        text = as_text(identifier, f"{self.name}.{self.id_name}")
+        text = to_text(identifier, f"{self.name}.{self.id_name}")
         if not text:
             raise MissingVariableError(f"{self.name}: {self.id_name} has no value")
         if text in (".", ".."):
             raise VariableError(f"'{text}' cannot be used as a path segment")
-        return "/" + encoded(text)
+        return "/" + percent_encode(text)
 
-    def _saved(self, action: str, method: str, segment: str, data: Any) -> Record:
+    def _save(self, action: str, method: str, segment: str, data: Any) -> Record:
         values = _fields(data)
         body = self._send(action, method, segment, body=values)
         return self._record({**values, **(body if isinstance(body, dict) else {})})
@@ -138,13 +138,13 @@ class Resource:
     def _send(
         self, action: str, method: str, segment: str, *, query: Any = None, body: Any = MISSING
     ) -> Any:
-        request: Request = self._template.build({})
+        request: Request = self._builder.build({})
         request.method = method
         request.url += segment
         request.query.update(query or {})
         request.body = body
-        call = Call(f"{self.name}.{action}", request, self._template.options, _body)
-        self._calls.execute(call)
+        call = Call(f"{self.name}.{action}", request, self._builder.options, _body)
+        self._client.execute(call)
         return call.result
 
     def _record(self, values: Any) -> Record:
@@ -162,7 +162,7 @@ def _fields(data: Any) -> dict[str, Any]:
     if isinstance(data, Record):
         return data.to_dict()
     if not isinstance(data, Mapping):
-        raise VariableError(f"the data must be an object, got {described(data)}")
+        raise VariableError(f"the data must be an object, got {type_name(data)}")
     return dict(data)
 
 

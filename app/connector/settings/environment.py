@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.connector.errors import ConfigError
-from app.connector.problems import Problems, join, suggest
+from app.connector.problems import ErrorCollector, join_path, suggest
 from app.connector.values import EnvText
 
 
@@ -26,29 +26,29 @@ def read_settings(path: str | os.PathLike[str], name: str) -> Any:
     return document[name]
 
 
-def fill_from_environment(value: Any, problems: Problems, place: str = "") -> Any:
+def substitute_environment(value: Any, errors: ErrorCollector, path: str = "") -> Any:
     """Return a copy of the settings in which every `$env` object is the variable's text."""
     if isinstance(value, list):
         return [
-            fill_from_environment(item, problems, join(place, index))
+            substitute_environment(item, errors, join_path(path, index))
             for index, item in enumerate(value)
         ]
     if not isinstance(value, dict):
         return value
     if "$env" in value:
-        return _from_environment(value, problems, place)
+        return _from_environment(value, errors, path)
     return {
-        key: fill_from_environment(item, problems, join(place, str(key)))
+        key: substitute_environment(item, errors, join_path(path, str(key)))
         for key, item in value.items()
     }
 
 
-def _from_environment(value: dict[str, Any], problems: Problems, place: str) -> EnvText:
+def _from_environment(value: dict[str, Any], errors: ErrorCollector, path: str) -> EnvText:
     name = value["$env"]
     if len(value) > 1 or not isinstance(name, str):
-        problems.add(place, '$env is written {"$env": "NAME"} and nothing beside it')
+        errors.add(path, '$env is written {"$env": "NAME"} and nothing beside it')
     elif name not in os.environ:
-        problems.add(place, f"environment variable {name} is not set")
+        errors.add(path, f"environment variable {name} is not set")
     else:
         return EnvText(os.environ[name])
     return EnvText()

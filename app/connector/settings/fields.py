@@ -7,11 +7,11 @@ from typing import Any
 
 from marshmallow import INCLUDE, Schema, ValidationError, fields, pre_load, validates_schema
 
-from app.connector.problems import Problems, described, join, suggest
+from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.values import EnvText, boolean, integer
 
 
-class Kind(fields.Field[Any]):
+class TypedField(fields.Field[Any]):
     """A value of one of the given Python types."""
 
     def __init__(self, phrase: str, *types: type, **options: Any) -> None:
@@ -21,21 +21,21 @@ class Kind(fields.Field[Any]):
 
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> Any:
         if not isinstance(value, self.types):
-            raise ValidationError(f"must be {self.phrase}, got {described(value)}")
+            raise ValidationError(f"must be {self.phrase}, got {type_name(value)}")
         return value
 
 
-def text() -> Kind:
+def string_field() -> TypedField:
     """Return a field for a text."""
-    return Kind("a text", str)
+    return TypedField("a text", str)
 
 
-def mapping() -> Kind:
+def object_field() -> TypedField:
     """Return a field for an object of any content."""
-    return Kind("an object", dict)
+    return TypedField("an object", dict)
 
 
-class Flag(fields.Field[bool]):
+class Boolean(fields.Field[bool]):
     """True or false; a text only where it came from the environment or is allowed."""
 
     def __init__(self, *, text_too: bool = False) -> None:
@@ -53,7 +53,7 @@ class Flag(fields.Field[bool]):
         raise ValidationError("must be true or false")
 
 
-class Amount(fields.Field[int]):
+class NonNegativeInt(fields.Field[int]):
     """A whole number that is not negative."""
 
     def __init__(self, *, least: int = 0) -> None:
@@ -63,11 +63,11 @@ class Amount(fields.Field[int]):
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> int:
         phrase = f"must be a whole number from {self.least} on, got"
         if isinstance(value, str) and not isinstance(value, EnvText):
-            raise ValidationError(f"{phrase} {described(value)}")
+            raise ValidationError(f"{phrase} {type_name(value)}")
         try:
             found = integer(value)
         except ValueError:
-            raise ValidationError(f"{phrase} {described(value)}") from None
+            raise ValidationError(f"{phrase} {type_name(value)}") from None
         if found < self.least:
             raise ValidationError(f"{phrase} {found}")
         return found
@@ -87,16 +87,16 @@ class Choice(fields.Field[str]):
         return value
 
 
-class Items(fields.List[Any]):
+class ListOf(fields.List[Any]):
     """A list."""
 
     def _deserialize(self, value: Any, *args: Any, **options: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise ValidationError(f"must be a list, got {described(value)}")
+            raise ValidationError(f"must be a list, got {type_name(value)}")
         return super()._deserialize(value, *args, **options)
 
 
-class Each(fields.Field[dict[str, Any]]):
+class MapOf(fields.Field[dict[str, Any]]):
     """An object whose values all follow one schema."""
 
     def __init__(self, schema: type[Schema]) -> None:
@@ -105,7 +105,7 @@ class Each(fields.Field[dict[str, Any]]):
 
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ValidationError(f"must be an object, got {described(value)}")
+            raise ValidationError(f"must be an object, got {type_name(value)}")
         loaded = {}
         errors = {}
         for key, item in value.items():
@@ -129,7 +129,7 @@ class Settings(Schema):
     @pre_load
     def _must_be_object(self, data: Any, **_options: Any) -> Any:
         if not isinstance(data, dict):
-            raise ValidationError(f"must be an object, got {described(data)}")
+            raise ValidationError(f"must be an object, got {type_name(data)}")
         return data
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
@@ -148,20 +148,20 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     return f"unknown key '{key}'{suggest(key, known)}"
 
 
-def load(schema: Schema, data: Any, place: str, problems: Problems) -> dict[str, Any] | None:
+def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[str, Any] | None:
     """Check an object of settings; on problems note them by place and return None."""
     try:
         loaded: dict[str, Any] = schema.load(data)
     except ValidationError as error:
-        _flatten(error.messages, place, problems)
+        _flatten(error.messages, path, errors)
         return None
     return loaded
 
 
-def _flatten(messages: Any, place: str, problems: Problems) -> None:
+def _flatten(messages: Any, path: str, errors: ErrorCollector) -> None:
     if isinstance(messages, dict):
         for key, below in messages.items():
-            _flatten(below, place if key == "_schema" else join(place, key), problems)
+            _flatten(below, path if key == "_schema" else join_path(path, key), errors)
         return
     for message in messages:
-        problems.add(place, message)
+        errors.add(path, message)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.connector.problems import Problems, described
-from app.connector.redaction import named_secrets
+from app.connector.problems import ErrorCollector, type_name
+from app.connector.redaction import secrets_by_name
 
 from .environment import environment_values
 from .fields import load, unknown_key
@@ -18,18 +18,18 @@ _BASE_MESSAGE = "must be http:// or https:// and a host, without credentials, qu
 _NAMES_ONLY = ("functions", "variables", "acls")
 
 
-def check_settings(filled: Any, problems: Problems) -> dict[str, Any]:
+def check_settings(filled: Any, errors: ErrorCollector) -> dict[str, Any]:
     """Check the settings; whatever is wrong, return what the operations can be checked with."""
     if not isinstance(filled, Mapping):
-        problems.add("", f"the settings must be an object, got {described(filled)}")
+        errors.add("", f"the settings must be an object, got {type_name(filled)}")
         return {}
     known = {key: value for key, value in filled.items() if key in DATA_SOURCE_KEYS}
     for key in filled.keys() - known.keys():
-        problems.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
-    loaded = load(DataSourceSettings(), known, "", problems) or _usable(known)
+        errors.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
+    loaded = load(DataSourceSettings(), known, "", errors) or _usable(known)
     for key in ("baseURL", "restPath"):
         if not _BASE_URL.fullmatch(loaded.get(key, "http://unset")):
-            problems.add(key, _BASE_MESSAGE)
+            errors.add(key, _BASE_MESSAGE)
     return loaded
 
 
@@ -45,9 +45,9 @@ def option_layers(loaded: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return own + [template.get("options", {}) for template in templates]
 
 
-def setting_secrets(settings: Any) -> list[str]:
+def secrets_in_settings(settings: Any) -> list[str]:
     """Return the texts of the settings that are secrets by their origin or their name."""
-    return [*environment_values(settings), *named_secrets(_without_names(settings))]
+    return [*environment_values(settings), *secrets_by_name(_without_names(settings))]
 
 
 def _without_names(settings: Any) -> Any:

@@ -30,12 +30,12 @@ class Options:
     verify: bool | str = True
     certificate: str | tuple[str, str] | None = None
     proxies: dict[str, str] = field(default_factory=dict)
-    follows: bool = True
-    follows_all: bool = False
+    follow_redirects: bool = True
+    follow_all_redirects: bool = False
     max_redirects: int = 10
     max_bytes: int = 10 * _MEGABYTE
-    reads_json: bool = True
-    repeats_lists: bool = False
+    expects_json: bool = True
+    repeat_lists: bool = False
 
 
 def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,12 +72,12 @@ def read_options(merged: Mapping[str, Any]) -> Options:
         verify=merged.get("ca", True) if strict else False,
         certificate=_certificate(merged.get("cert"), merged.get("key")),
         proxies={"http": proxy, "https": proxy} if proxy else {},
-        follows=merged.get("followRedirect", True),
-        follows_all=merged.get("followAllRedirects", False),
+        follow_redirects=merged.get("followRedirect", True),
+        follow_all_redirects=merged.get("followAllRedirects", False),
         max_redirects=merged.get("maxRedirects", 10),
         max_bytes=merged.get("maxResponseBytes", 10 * _MEGABYTE),
-        reads_json=merged.get("json", True),
-        repeats_lists=merged.get("useQuerystring", False),
+        expects_json=merged.get("json", True),
+        repeat_lists=merged.get("useQuerystring", False),
     )
 
 

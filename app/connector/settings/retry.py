@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-_IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 _FIRST_DELAY = 0.2
 _DOUBLINGS = 20
 
@@ -20,20 +20,22 @@ class RetryPolicy:
     """How often and for what a call is repeated."""
 
     max_attempts: int = 1
-    statuses: frozenset[int] = _PASSING
-    methods: frozenset[str] = _IDEMPOTENT
+    statuses: frozenset[int] = _TRANSIENT_STATUSES
+    methods: frozenset[str] = _IDEMPOTENT_METHODS
     max_delay: float = 10.0
-    respects_retry_after: bool = True
+    respect_retry_after: bool = True
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> RetryPolicy:
         """Read the `retry` object of the options."""
         return cls(
             max_attempts=settings.get("maxAttempts", 1),
-            statuses=frozenset(settings.get("statuses", _PASSING)),
-            methods=frozenset(word.upper() for word in settings.get("methods", _IDEMPOTENT)),
+            statuses=frozenset(settings.get("statuses", _TRANSIENT_STATUSES)),
+            methods=frozenset(
+                word.upper() for word in settings.get("methods", _IDEMPOTENT_METHODS)
+            ),
             max_delay=settings.get("maxDelay", 10_000) / 1000,
-            respects_retry_after=settings.get("respectRetryAfter", True),
+            respect_retry_after=settings.get("respectRetryAfter", True),
         )
 
     def allows(self, method: str, attempt: int) -> bool:
@@ -42,7 +44,7 @@ class RetryPolicy:
 
     def delay(self, attempt: int, retry_after: float | None) -> float:
         """Return the seconds to wait after an attempt, never more than the cap."""
-        if retry_after is not None and self.respects_retry_after:
+        if retry_after is not None and self.respect_retry_after:
             return min(retry_after, self.max_delay)
         longest = min(_FIRST_DELAY * 2.0 ** min(attempt - 1, _DOUBLINGS), self.max_delay)
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing

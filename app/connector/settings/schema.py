@@ -6,9 +6,19 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from app.connector.values import READERS
+from app.connector.values import COERCERS
 
-from .fields import Amount, Choice, Each, Flag, Items, Kind, Settings, mapping, text
+from .fields import (
+    Boolean,
+    Choice,
+    ListOf,
+    MapOf,
+    NonNegativeInt,
+    Settings,
+    TypedField,
+    object_field,
+    string_field,
+)
 
 _CONNECT_LIMIT = 5000
 
@@ -17,7 +27,9 @@ def _schema(**known: fields.Field[Any]) -> type[Schema]:
     return Settings.from_dict(dict(known), name="SettingsPart")
 
 
-_Timeouts = _schema(connect=Amount(least=1), read=Amount(least=1), total=Amount(least=1))
+_Timeouts = _schema(
+    connect=NonNegativeInt(least=1), read=NonNegativeInt(least=1), total=NonNegativeInt(least=1)
+)
 
 
 class Timeout(fields.Field[dict[str, int]]):
@@ -27,109 +39,109 @@ class Timeout(fields.Field[dict[str, int]]):
         if isinstance(value, dict):
             loaded: dict[str, int] = _Timeouts().load(value)
             return loaded
-        read = Amount(least=1)._deserialize(value, *args, **options)
+        read = NonNegativeInt(least=1)._deserialize(value, *args, **options)
         return {"connect": min(read, _CONNECT_LIMIT), "read": read}
 
 
 _Retry = _schema(
-    maxAttempts=Amount(least=1),
-    statuses=Items(Amount(least=100)),
-    methods=Items(text()),
-    maxDelay=Amount(),
-    respectRetryAfter=Flag(),
+    maxAttempts=NonNegativeInt(least=1),
+    statuses=ListOf(NonNegativeInt(least=100)),
+    methods=ListOf(string_field()),
+    maxDelay=NonNegativeInt(),
+    respectRetryAfter=Boolean(),
 )
 
 _OAuth2 = _schema(
-    tokenUrl=Kind("a text", str, required=True),
-    clientId=Kind("a text", str, required=True),
-    clientSecret=Kind("a text", str, required=True),
-    scope=text(),
+    tokenUrl=TypedField("a text", str, required=True),
+    clientId=TypedField("a text", str, required=True),
+    clientSecret=TypedField("a text", str, required=True),
+    scope=string_field(),
 )
 
 _Auth = Settings.from_dict(
     {
-        "user": text(),
-        "pass": text(),
-        "bearer": text(),
-        "apiKey": text(),
-        "name": text(),
+        "user": string_field(),
+        "pass": string_field(),
+        "bearer": string_field(),
+        "apiKey": string_field(),
+        "name": string_field(),
         "in": Choice("header", "query"),
         "oauth2": fields.Nested(_OAuth2),
     },
     name="Auth",
 )
 
-_Pool = _schema(maxSockets=Amount(least=1))
+_Pool = _schema(maxSockets=NonNegativeInt(least=1))
 
 _OPTIONS: dict[str, fields.Field[Any]] = {
-    "headers": mapping(),
-    "query": mapping(),
-    "qs": mapping(),
+    "headers": object_field(),
+    "query": object_field(),
+    "qs": object_field(),
     "auth": fields.Nested(_Auth),
     "timeout": Timeout(),
     "retry": fields.Nested(_Retry),
-    "strictSSL": Flag(),
-    "ca": text(),
-    "cert": text(),
-    "key": text(),
-    "clientCert": text(),
-    "clientKey": text(),
-    "proxy": text(),
+    "strictSSL": Boolean(),
+    "ca": string_field(),
+    "cert": string_field(),
+    "key": string_field(),
+    "clientCert": string_field(),
+    "clientKey": string_field(),
+    "proxy": string_field(),
     "pool": fields.Nested(_Pool),
-    "followRedirect": Flag(),
-    "followAllRedirects": Flag(),
-    "maxRedirects": Amount(),
-    "useQuerystring": Flag(),
-    "json": Flag(),
-    "allowedHosts": Items(text()),
-    "maxResponseBytes": Amount(least=1),
+    "followRedirect": Boolean(),
+    "followAllRedirects": Boolean(),
+    "maxRedirects": NonNegativeInt(),
+    "useQuerystring": Boolean(),
+    "json": Boolean(),
+    "allowedHosts": ListOf(string_field()),
+    "maxResponseBytes": NonNegativeInt(least=1),
     # Always on here; accepted because LoopBack settings carry them.
-    "gzip": Flag(),
-    "forever": Flag(),
+    "gzip": Boolean(),
+    "forever": Boolean(),
 }
 
 OptionsSettings = Settings.from_dict(_OPTIONS, name="OptionsSettings")
 
 _Variable = _schema(
-    type=Choice(*READERS),
+    type=Choice(*COERCERS),
     default=fields.Raw(allow_none=True),
-    required=Flag(),
-    doc=text(),
-    enum=Kind("a list", list),
-    secret=Flag(),
+    required=Boolean(),
+    doc=string_field(),
+    enum=TypedField("a list", list),
+    secret=Boolean(),
 )
 
 _Paginate = Settings.from_dict(
     {
         "type": Choice("link", "next", "page", "offset", "cursor", required=True),
-        "path": text(),
-        "param": text(),
-        "limitParam": text(),
-        "limit": Amount(least=1),
-        "start": Amount(),
-        "items": text(),
-        "maxPages": Amount(least=1),
+        "path": string_field(),
+        "param": string_field(),
+        "limitParam": string_field(),
+        "limit": NonNegativeInt(least=1),
+        "start": NonNegativeInt(),
+        "items": string_field(),
+        "maxPages": NonNegativeInt(least=1),
     },
     name="Paginate",
 )
 
 TemplateSettings = _schema(
-    method=text(),
-    url=text(),
-    headers=mapping(),
-    query=Kind("an object", dict, str),
+    method=string_field(),
+    url=string_field(),
+    headers=object_field(),
+    query=TypedField("an object", dict, str),
     body=fields.Raw(allow_none=True),
-    form=Kind("an object or a text", dict, str),
-    files=mapping(),
-    json=Flag(),
+    form=TypedField("an object or a text", dict, str),
+    files=object_field(),
+    json=Boolean(),
     timeout=Timeout(),
     options=fields.Nested(OptionsSettings),
-    responsePath=text(),
+    responsePath=string_field(),
     responseSelect=Choice("auto", "all", "first"),
     onNoMatch=Choice("empty", "null", "error"),
-    fullResponse=Flag(),
-    omitMissing=Flag(),
-    variables=Each(_Variable),
+    fullResponse=Boolean(),
+    omitMissing=Boolean(),
+    variables=MapOf(_Variable),
     paginate=fields.Nested(_Paginate),
 )
 
@@ -137,16 +149,16 @@ OperationSettings = _schema(template=fields.Raw(allow_none=True), functions=fiel
 
 _OWN: dict[str, fields.Field[Any]] = {
     "connector": Choice("rest", "loopback-connector-rest"),
-    "name": text(),
-    "debug": Flag(text_too=True),
-    "baseURL": text(),
-    "restPath": text(),
-    "crud": Flag(),
-    "public": Flag(),
-    "acls": Kind("a list", list),
+    "name": string_field(),
+    "debug": Boolean(text_too=True),
+    "baseURL": string_field(),
+    "restPath": string_field(),
+    "crud": Boolean(),
+    "public": Boolean(),
+    "acls": TypedField("a list", list),
     "options": fields.Nested(OptionsSettings),
     "defaults": fields.Nested(OptionsSettings),
-    "operations": Kind("a list", list),
+    "operations": TypedField("a list", list),
 }
 
 OPTION_NAMES = frozenset(_OPTIONS)

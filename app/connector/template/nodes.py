@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from app.connector.errors import VariableError
-from app.connector.problems import Problems, join
-from app.connector.values import MISSING, as_text
+from app.connector.problems import ErrorCollector, join_path
+from app.connector.values import MISSING, to_text
 
 from .scanner import Token, scan
-from .variables import Declarations, Variable, is_scanned
+from .variables import Variable, VariableCollector, may_hold_variables
 
 
 class Node(Protocol):
@@ -20,7 +20,7 @@ class Node(Protocol):
         """Make the part from resolved values."""
 
 
-class Constant:
+class ConstantNode:
     """A value without variables."""
 
     def __init__(self, value: Any) -> None:
@@ -31,7 +31,7 @@ class Constant:
         return self.value
 
 
-class Whole:
+class VariableNode:
     """A text that is one variable and nothing else: the value keeps its own type."""
 
     def __init__(self, name: str, missing: Any = None) -> None:
@@ -44,7 +44,7 @@ class Whole:
         return self.missing if value is None else value
 
 
-class Text:
+class TextNode:
     """A text with variables in it."""
 
     def __init__(self, pieces: list[str | Token]) -> None:
@@ -56,13 +56,13 @@ class Text:
         """Join the literal pieces and the values written as text."""
         return "".join(
             [
-                as_text(values[name], f"Variable {name}") if name else literal
+                to_text(values[name], f"Variable {name}") if name else literal
                 for literal, name in self.pieces
             ]
         )
 
 
-class Object:
+class ObjectNode:
     """A dict; its keys may hold variables too."""
 
     def __init__(self, entries: list[tuple[str | Node, Node]]) -> None:
@@ -79,13 +79,13 @@ class Object:
 
 
 def _built_key(node: Node, values: Mapping[str, Any]) -> str:
-    key = as_text(node.build(values), "An object key")
+    key = to_text(node.build(values), "An object key")
     if not key:
         raise VariableError("A variable in an object key has no value")
     return key
 
 
-class Array:
+class ArrayNode:
     """A list."""
 
     def __init__(self, items: list[Node]) -> None:
@@ -100,51 +100,57 @@ class Array:
 class Compiler:
     """Compiles the parts of one template and notes their variables."""
 
-    def __init__(self, declarations: Declarations) -> None:
-        self.declarations = declarations
+    def __init__(self, collector: VariableCollector) -> None:
+        self.collector = collector
 
-    def compile(self, value: Any, root: str, place: str, *, missing: Any = None) -> Node:
+    def compile(self, value: Any, root: str, path: str, *, missing: Any = None) -> Node:
         """Compile a part; `missing` is what a whole value becomes when it has no value."""
         if isinstance(value, dict):
-            return Object(
+            return ObjectNode(
                 [
                     (
-                        self._key(key, root, place),
-                        self.compile(item, root, join(place, key), missing=missing),
+                        self._key(key, root, path),
+                        self.compile(item, root, join_path(path, key), missing=missing),
                     )
                     for key, item in value.items()
                 ]
             )
         if isinstance(value, list):
             items = enumerate(value)
-            return Array([self.compile(v, root, join(place, i), missing=missing) for i, v in items])
-        return self._text(value, root, place, missing) if is_scanned(value) else Constant(value)
+            return ArrayNode(
+                [self.compile(v, root, join_path(path, i), missing=missing) for i, v in items]
+            )
+        return (
+            self._text(value, root, path, missing)
+            if may_hold_variables(value)
+            else ConstantNode(value)
+        )
 
-    def _key(self, key: str, root: str, place: str) -> str | Node:
-        node = self._text(key, root, join(place, key), None)
-        return key if isinstance(node, Constant) else node
+    def _key(self, key: str, root: str, path: str) -> str | Node:
+        node = self._text(key, root, join_path(path, key), None)
+        return key if isinstance(node, ConstantNode) else node
 
-    def _text(self, text: str, root: str, place: str, missing: Any) -> Node:
+    def _text(self, text: str, root: str, path: str, missing: Any) -> Node:
         pieces = scan(text)
         for piece in pieces:
             if isinstance(piece, Token):
-                self.declarations.note(piece, root, place)
+                self.collector.add(piece, root, path)
         if len(pieces) == 1 and isinstance(pieces[0], Token):
-            return Whole(pieces[0].name, missing)
+            return VariableNode(pieces[0].name, missing)
         if all(isinstance(piece, str) for piece in pieces):
-            return Constant(text)
-        return Text(pieces)
+            return ConstantNode(text)
+        return TextNode(pieces)
 
 
 class Template:
     """Any structure with variables, compiled: `Template({"a": "{x=1:number}"}).build({"x": 5})`."""
 
     def __init__(self, source: Any, variables: Mapping[str, Any] | None = None) -> None:
-        problems = Problems()
-        declarations = Declarations(problems)
-        self._node = Compiler(declarations).compile(source, "body", "template")
-        self.variables: dict[str, Variable] = declarations.table(variables or {})
-        problems.raise_any()
+        errors = ErrorCollector()
+        collector = VariableCollector(errors)
+        self._node = Compiler(collector).compile(source, "body", "template")
+        self.variables: dict[str, Variable] = collector.merge(variables or {})
+        errors.raise_any()
 
     def build(self, values: Mapping[str, Any] | None = None) -> Any:
         """Make a new structure; values are put in once and never scanned."""

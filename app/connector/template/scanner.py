@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from app.connector.values import READERS
+from app.connector.values import COERCERS
 
 _HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
 _TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
@@ -60,7 +60,7 @@ def _token_with_default(text: str, at: int, name: str, required: bool) -> tuple[
     if end < 0:
         return None
     default, colon, word = text[at:end].rpartition(":")
-    if not (colon and word in READERS):
+    if not (colon and word in COERCERS):
         default, word = text[at:end], ""
     return Token(name, word or None, default, required), end + 1
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.connector.errors import MissingVariableError, VariableTypeError
-from app.connector.problems import Problems, described, join, suggest
-from app.connector.redaction import leaves
+from app.connector.problems import ErrorCollector, join_path, suggest, type_name
+from app.connector.redaction import scalar_texts
 from app.connector.settings.environment import environment_values
-from app.connector.values import PHRASES, READERS, EnvText
+from app.connector.values import COERCERS, TYPE_PHRASES, EnvText
 
 from .scanner import Token
 
-_SHOWN = 80
+_MAX_SHOWN_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Variable:
     enum: tuple[Any, ...] = field(default=(), repr=False)
     secret: bool = False
     source: str = ""
-    reader: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
+    coercer: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
 
     def resolve(self, value: Any) -> Any:
         """Return the value to send: given, else default, else None; 0, false and "" are values."""
         if value is None:
             return self._resolve_missing()
-        if self.reader is not None:
-            value = self._read(self.reader, value)
+        if self.coercer is not None:
+            value = self._coerce(self.coercer, value)
         if self.enum and value not in self.enum:
             raise VariableTypeError(self._enum_message(value))
         return value
@@ -52,11 +52,11 @@ class Variable:
             raise MissingVariableError(f"Required variable {self.name} has no value")
         return None
 
-    def _read(self, reader: Callable[[Any], Any], value: Any) -> Any:
+    def _coerce(self, coercer: Callable[[Any], Any], value: Any) -> Any:
         try:
-            return reader(value)
+            return coercer(value)
         except (ValueError, OverflowError):
-            message = f"Variable {self.name} must be {PHRASES[self.type]}"
+            message = f"Variable {self.name} must be {TYPE_PHRASES[self.type]}"
         raise VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
 
     def _enum_message(self, value: Any) -> str:
@@ -68,9 +68,9 @@ class Variable:
 
 def _short(value: Any) -> str:
     if not isinstance(value, str | bool | float):
-        return described(value)
-    text = repr(value[: _SHOWN + 1] if isinstance(value, str) else value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        return type_name(value)
+    text = repr(value[: _MAX_SHOWN_LENGTH + 1] if isinstance(value, str) else value)
+    return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +79,41 @@ class Occurrence:
 
     token: Token
     root: str
-    place: str
+    path: str
 
 
-class Declarations:
+class VariableCollector:
     """Gathers what the texts of a template say about its variables."""
 
-    def __init__(self, problems: Problems, url_place: str = "") -> None:
-        self.problems = problems
-        self.url_place = url_place
+    def __init__(self, errors: ErrorCollector, url_path: str = "") -> None:
+        self.errors = errors
+        self.url_path = url_path
         self.occurrences: list[Occurrence] = []
 
-    def note(self, token: Token, root: str, place: str) -> None:
+    def add(self, token: Token, root: str, path: str) -> None:
         """Remember one occurrence and check its type word."""
-        if token.type is not None and token.type not in READERS:
-            known = ", ".join(READERS)
-            hint = suggest(token.type, READERS)
-            self.problems.add(
-                place, f"variable {token.name}: unknown type '{token.type}' (known: {known}){hint}"
+        if token.type is not None and token.type not in COERCERS:
+            known = ", ".join(COERCERS)
+            hint = suggest(token.type, COERCERS)
+            self.errors.add(
+                path, f"variable {token.name}: unknown type '{token.type}' (known: {known}){hint}"
             )
         elif token.type == "path" and root != "url":
-            self.problems.add(place, f"variable {token.name}: type 'path' belongs into the url")
-        self.occurrences.append(Occurrence(token, root, place))
+            self.errors.add(path, f"variable {token.name}: type 'path' belongs into the url")
+        self.occurrences.append(Occurrence(token, root, path))
 
-    def table(self, section: Mapping[str, Any], place: str = "variables") -> dict[str, Variable]:
+    def merge(self, section: Mapping[str, Any], path: str = "variables") -> dict[str, Variable]:
         """Merge all occurrences and the `variables` section into one table by name."""
         names = dict.fromkeys(occurrence.token.name for occurrence in self.occurrences)
         return {
-            name: self._declare(name, section.get(name) or {}, join(place, name)) for name in names
+            name: self._declare(name, section.get(name) or {}, join_path(path, name))
+            for name in names
         }
 
-    def _declare(self, name: str, extra: Mapping[str, Any], place: str) -> Variable:
+    def _declare(self, name: str, extra: Mapping[str, Any], path: str) -> Variable:
         found = [known for known in self.occurrences if known.token.name == name]
-        places = [known.place for known in found if known.token.default is not None]
-        types = [known.token.type for known in found if known.token.type in READERS]
+        places = [known.path for known in found if known.token.default is not None]
+        types = [known.token.type for known in found if known.token.type in COERCERS]
         defaults = [known.token.default for known in found if known.token.default is not None]
         declared = extra.get("type") or (types[-1] if types else None)
         default = extra.get("default", defaults[-1] if defaults else None)
@@ -127,23 +128,25 @@ class Declarations:
             # What comes from the environment is a secret, whatever the settings say.
             secret=extra.get("secret", False) or bool(environment_values([default, enum])),
             source=found[-1].root,
-            reader=READERS.get(declared) if declared else None,
+            coercer=COERCERS.get(declared) if declared else None,
         )
-        return self._with_default(variable, default, places[-1] if places else place)
+        return self._with_default(variable, default, places[-1] if places else path)
 
-    def _with_default(self, variable: Variable, default: Any, place: str) -> Variable:
+    def _with_default(self, variable: Variable, default: Any, path: str) -> Variable:
         try:
             return replace(variable, default=None if default is None else variable.resolve(default))
         except VariableTypeError as error:
-            self.problems.add(place, f"the default does not fit: {error}")
+            self.errors.add(path, f"the default does not fit: {error}")
         return variable
 
 
 def secret_values(variables: Iterable[Variable], values: Mapping[str, Any]) -> list[str]:
     """Return the values that must never be printed."""
-    return [text for known in variables if known.secret for text in leaves(values.get(known.name))]
+    return [
+        text for known in variables if known.secret for text in scalar_texts(values.get(known.name))
+    ]
 
 
-def is_scanned(value: Any) -> bool:
+def may_hold_variables(value: Any) -> bool:
     """Tell whether a setting is text in which variables are looked for."""
     return isinstance(value, str) and not isinstance(value, EnvText)

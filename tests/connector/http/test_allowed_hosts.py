@@ -74,7 +74,7 @@ def test_private_address_written_out_in_the_settings_is_trusted(call, other_serv
 
 def test_international_name_of_the_settings_is_trusted(connect):
     source = connect([{"template": {"url": "http://bücher.example/x"}}])
-    policy = source._calls.transport.policy
+    policy = source._client.transport.policy
 
     assert policy.check("http://xn--bcher-kva.example/x") is None
 
@@ -100,7 +100,7 @@ def test_star_allows_every_host(call, other_server):
 
 def test_secure_form_of_a_named_host_is_trusted(connect):
     source = connect([{"template": {"url": "http://[::1]/{x}"}, "functions": {"f": ["x"]}}])
-    policy = source._calls.transport.policy
+    policy = source._client.transport.policy
 
     assert policy.check("https://[::1]/x") is None
     assert policy.check("HTTPS://[::1]/x") is None

@@ -301,7 +301,7 @@ def test_public_and_acls_are_read_and_not_warned_about(caplog):
 
 @pytest.mark.parametrize(("value", "debug"), [("false", False), ("true", True), (True, True)])
 def test_debug_may_be_a_text(value, debug):
-    assert DataSource.from_config({"debug": value})._calls.debug is debug
+    assert DataSource.from_config({"debug": value})._client.debug is debug
 
 
 @pytest.mark.parametrize(
