@@ -23,16 +23,14 @@ from .redaction import Redactor
 from .request.builder import SourceContext
 from .request.model import Auth, Request
 from .resource.resource import Resource
-from .settings.environment import environment_values, read_settings, substitute_environment
-from .settings.loading import check_settings, option_layers, secrets_in_settings
-from .settings.options import merge, read_options
-from .settings.schema import OPTION_NAMES
+from .settings.call_options import read_options
+from .settings.environment import read_settings, substitute_environment
+from .settings.loading import check_settings, secrets_in_settings
+from .settings.options import all_layers, pool_size, source_options
+from .values import environment_values
 
 logger = logging.getLogger("app.connector")
 
-_DEFAULT_SOCKETS = 20
-# The usual `maxResponseBytes` of a public data source, whose answers are repeated to strangers.
-PUBLIC_BYTES = 2 * 1024 * 1024
 # OAuth2 clients whose tokens are kept; credentials may be variables, and beyond this number of
 # them every call fetches a token of its own.
 _KEPT_AUTHS = 1000
@@ -152,22 +150,19 @@ class DataSource:
         return f"<DataSource {self.name}: {', '.join(self.operations) or 'no functions'}>"
 
     def _source_context(self, filled: Any, loaded: Mapping[str, Any]) -> SourceContext:
-        direct = {key: loaded[key] for key in OPTION_NAMES if key in loaded}
-        usual = {"maxResponseBytes": PUBLIC_BYTES} if loaded.get("public") else {}
         return SourceContext(
             loaded.get("baseURL", loaded.get("restPath", "")),
-            (usual, loaded.get("defaults", {}), direct, loaded.get("options", {})),
+            source_options(loaded),
             Redactor(secrets_in_settings(filled)),
             self._auth_for,
         )
 
     def _make_client(self, loaded: Mapping[str, Any], plans: list[Plan]) -> Client:
-        merged = merge(*self._context.layers)
-        layers = option_layers(loaded)
+        layers = list(all_layers(loaded))
         tokens = [layer.get("auth", {}).get("oauth2", {}).get("tokenUrl", "") for layer in layers]
         named = [plan.template.default_url() for plan in plans]
         allowed = [host for layer in layers for host in layer.get("allowedHosts", [])]
-        sockets = merged.get("pool", {}).get("maxSockets", _DEFAULT_SOCKETS)
+        sockets = pool_size(self._context.options)
         policy = HostPolicy([self._context.base_url, *tokens, *named], allowed)
         return Client(self, Transport(policy, sockets), debug=loaded.get("debug", False))
 
@@ -182,7 +177,7 @@ class DataSource:
 
     def _fetch_token(self, request: Request, deadline: float) -> RawResponse:
         request.redactor = self._context.redactor
-        options = read_options(merge(*self._context.layers))
+        options = read_options(self._context.options)
         return self._client.transport.send(request, options, deadline)
 
 

@@ -27,10 +27,9 @@ ConnectorError
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-if TYPE_CHECKING:
-    from .response import Response
+from .response import Response
 
 ErrorKind = Literal["config", "caller", "remote", "transport"]
 

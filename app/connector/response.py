@@ -1,39 +1,11 @@
-"""The response of a call: decoding its body and saying what the remote said."""
+"""The response of a call, and the message that an error response carries."""
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass
-from encodings import normalize_encoding
-from encodings.aliases import aliases
-from typing import Any, NoReturn
+from typing import Any
 
 from requests.structures import CaseInsensitiveDict
-from requests.utils import get_encoding_from_headers
-
-from .errors import ResponseDecodeError
-
-_BINARY = (
-    "image/",
-    "audio/",
-    "video/",
-    "font/",
-    "application/octet-stream",
-    "application/pdf",
-    "application/zip",
-    "application/gzip",
-)
-# The charsets of the web (WHATWG Encoding, section 4.2) by Python's names. Python knows more, of
-# which some are not for texts of strangers: punycode takes quadratic time.
-_CHARSETS = frozenset(
-    ["utf_8", "utf_8_sig", "utf_16", "utf_16_le", "utf_16_be", "ascii", "latin_1", "cp874"]
-    + ["gbk", "gb2312", "gb18030", "big5", "euc_jp", "iso2022_jp", "shift_jis", "euc_kr"]
-    + ["koi8_r", "koi8_u", "mac_roman"]
-    + [f"iso8859_{part}" for part in range(2, 17)]
-    + [f"cp{page}" for page in range(1250, 1259)]
-)
-_MAX_CHARSET_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,84 +19,6 @@ class Response:
 
     def __repr__(self) -> str:
         return f"<Response {self.status_code} {self.headers.get('Content-Type', '')}>"
-
-
-def decode(content: bytes, headers: CaseInsensitiveDict[str], *, expects_json: bool) -> Any:
-    """Return the body as JSON, text or bytes; raise ValueError for JSON that is none."""
-    if not content:
-        return None
-    kind = headers.get("Content-Type", "").lower()
-    if kind.startswith(_BINARY):
-        return content
-    if not expects_json:
-        return _text(content, headers)
-    try:
-        return parse_json(content)
-    except ValueError:
-        if is_json(kind):
-            raise
-    return _text(content, headers)
-
-
-def parse_json(content: bytes) -> Any:
-    """Read JSON by the letter of RFC 8259; raise ValueError for anything else.
-
-    `NaN`, `Infinity` and numbers beyond a double's range are refused, `JSON.parse` does the same
-    with the words: written again they would be no JSON.
-    """
-    try:
-        return _DECODER.decode(content.decode(json.detect_encoding(content)))
-    except RecursionError:
-        raise ValueError from None
-
-
-def _refuse_constant(_name: str) -> NoReturn:
-    raise ValueError
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError
-    return value
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
-
-
-def is_json(kind: str) -> bool:
-    """Tell whether a content type is JSON."""
-    media_type = kind.partition(";")[0].strip()
-    return media_type == "application/json" or media_type.endswith("+json")
-
-
-def _text(content: bytes, headers: CaseInsensitiveDict[str]) -> str | bytes:
-    charset = _charset(headers)
-    try:
-        return content.decode(charset) if charset in _CHARSETS else content
-    except UnicodeDecodeError:
-        return content
-
-
-def _charset(headers: CaseInsensitiveDict[str]) -> str:
-    named = None
-    if "charset" in headers.get("Content-Type", "").lower():
-        named = get_encoding_from_headers(headers)
-    name = normalize_encoding((named or "utf-8")[:_MAX_CHARSET_LENGTH]).lower()
-    return aliases.get(name, name)
-
-
-def read_body(
-    content: bytes, headers: CaseInsensitiveDict[str], status: int, *, expects_json: bool
-) -> Any:
-    """Decode a body; broken JSON is an error, except where the status is one already."""
-    try:
-        return decode(content, headers, expects_json=expects_json)
-    except ValueError:
-        text = content.decode("utf-8", "replace")
-    if status >= 400:
-        return text
-    raise ResponseDecodeError(f"{status}: the body is not the JSON it says: {text}", status, text)
 
 
 def remote_message(response: Response) -> str:

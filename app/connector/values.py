@@ -35,6 +35,15 @@ class EnvText(str):
     __slots__ = ()
 
 
+def environment_values(value: Any) -> list[str]:
+    """Return every text of the settings that came from the environment."""
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in environment_values(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in environment_values(item)]
+    return [str(value)] if isinstance(value, EnvText) else []
+
+
 def string(value: Any) -> Any:
     """Keep a scalar, of whatever type; an object or a list is no text."""
     if isinstance(value, Mapping | list | tuple):

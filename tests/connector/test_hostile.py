@@ -29,8 +29,8 @@ from app.connector import (
     VariableTypeError,
 )
 from app.connector.http.auth import ClientCredentials
+from app.connector.http.retry import read_retry_after
 from app.connector.redaction import MAX_SECRETS, Redactor
-from app.connector.settings.retry import read_retry_after
 
 SECRET = "s3cret-Value"
 

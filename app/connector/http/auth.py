@@ -17,9 +17,10 @@ from app.connector.errors import CallTimeoutError, UnauthorizedError
 from app.connector.redaction import credential_parts
 from app.connector.request.body import encode_text
 from app.connector.request.model import Auth, Request, validate_header
-from app.connector.response import Response, parse_json, remote_message
+from app.connector.response import Response, remote_message
 from app.connector.values import to_text
 
+from .decoding import parse_json
 from .transport import RawResponse
 
 _RENEWAL_MARGIN = 30.0

@@ -17,16 +17,16 @@ from app.connector.errors import (
     CallTimeoutError,
     ConnectError,
     ConnectorError,
-    TransportError,
 )
 from app.connector.request.body import read_files
 from app.connector.request.model import Request, serialize_headers
-from app.connector.response import Response, read_body
-from app.connector.settings.options import Options
-from app.connector.settings.retry import read_retry_after
+from app.connector.response import Response
+from app.connector.settings.call_options import Options
 
 from .auth import ClientCredentials
+from .decoding import read_body
 from .failures import describe_error, error_for_status
+from .retry import retry_delay
 from .transport import RawResponse, Transport
 
 logger = logging.getLogger("app.connector")
@@ -132,7 +132,7 @@ class Client:
         while True:
             call.attempt += 1
             outcome = self._attempt(call, deadline)
-            wait = _retry_delay(call, outcome)
+            wait = retry_delay(call.options.retry, call.request.method, call.attempt, outcome)
             if wait is None or time.monotonic() + wait >= deadline:
                 break
             time.sleep(wait)
@@ -181,15 +181,3 @@ def _invalidate_token(request: Request, sent: Request, deadline: float) -> bool:
         return False
     request.auth.forget(sent, deadline)
     return True
-
-
-def _retry_delay(call: Call, outcome: RawResponse | ConnectorError) -> float | None:
-    policy = call.options.retry
-    if not policy.allows(call.request.method, call.attempt):
-        return None
-    if isinstance(outcome, TransportError):
-        return policy.delay(call.attempt, None)
-    if isinstance(outcome, RawResponse) and outcome.status_code in policy.statuses:
-        retry_after = read_retry_after(outcome.headers.get("Retry-After"))
-        return policy.delay(call.attempt, retry_after)
-    return None

@@ -13,8 +13,9 @@ from app.connector.errors import (
 from app.connector.redaction import Redactor
 from app.connector.request.model import Request
 from app.connector.response import Response, remote_message
-from app.connector.settings.options import Options
-from app.connector.settings.retry import read_retry_after
+from app.connector.settings.call_options import Options
+
+from .retry import read_retry_after
 
 # Characters of the remote's words that an error shows.
 _MAX_MESSAGE_LENGTH = 300

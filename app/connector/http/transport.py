@@ -22,7 +22,7 @@ from app.connector.errors import (
 from app.connector.redaction import current_redactor
 from app.connector.request.model import Request
 from app.connector.request.url import MAX_URL_LENGTH, resolve_location
-from app.connector.settings.options import Options
+from app.connector.settings.call_options import Options
 from app.connector.values import MISSING
 
 from .connection import Adapter, Limits, current_limits
@@ -49,7 +49,7 @@ class RawResponse:
 class Transport:
     """Pooled connections that keep no cookies and read nothing from the environment."""
 
-    def __init__(self, policy: HostPolicy, max_sockets: int = 20) -> None:
+    def __init__(self, policy: HostPolicy, max_sockets: int) -> None:
         self.policy = policy
         # An adapter without the session around it: a session would add cookies, proxies and
         # .netrc passwords of its own, and look at redirects that are ours to follow.

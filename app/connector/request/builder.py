@@ -11,7 +11,8 @@ from requests.structures import CaseInsensitiveDict
 from app.connector.errors import VariableError
 from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.redaction import Redactor
-from app.connector.settings.options import merge, read_options
+from app.connector.settings.call_options import read_options
+from app.connector.settings.options import merge, template_options
 from app.connector.template.nodes import Compiler, ConstantNode, Node, TextNode, resolve
 from app.connector.template.variables import VariableCollector, secret_values
 from app.connector.values import MISSING
@@ -19,16 +20,13 @@ from app.connector.values import MISSING
 from .model import Auth, Request, serialize_headers
 from .url import UrlTemplate
 
-_USUAL = {"Accept-Encoding": "gzip, deflate", "User-Agent": "ostiary"}
-_JSON = {"Accept": "application/json"}
-
 
 @dataclass(frozen=True)
 class SourceContext:
     """What an operation takes from its data source."""
 
     base_url: str
-    layers: tuple[Mapping[str, Any], ...]
+    options: Mapping[str, Any]
     redactor: Redactor
     make_auth: Callable[[Mapping[str, Any]], Auth | None]
 
@@ -41,8 +39,8 @@ class RequestBuilder:
     ) -> None:
         self._redactor = context.redactor
         collector = VariableCollector(errors, join_path(path, "url"))
-        upper = _own_options(settings)
-        lower = merge(*context.layers)
+        upper = template_options(settings)
+        lower = context.options
         merged = merge(lower, upper)
 
         self.options = read_options(merged)
@@ -57,7 +55,7 @@ class RequestBuilder:
         self._check_parts(errors, path)
 
         self._secret_variables = [known for known in self.variables.values() if known.secret]
-        self._query = lower.get("query", {})
+        self._query = lower["query"]
         self._make_auth = context.make_auth
         try:
             self._prepare_constants(lower, merged)
@@ -65,11 +63,11 @@ class RequestBuilder:
             errors.add(path, str(error))
 
     def _prepare_constants(self, lower: Mapping[str, Any], merged: Mapping[str, Any]) -> None:
-        usual = _USUAL | (_JSON if self.options.expects_json else {})
-        entries = merge({"headers": usual}, {"headers": lower.get("headers", {})})["headers"]
+        accept = {"Accept": "application/json"} if self.options.expects_json else {}
+        entries = merge({"headers": accept}, {"headers": lower["headers"]})["headers"]
         self._headers = CaseInsensitiveDict(serialize_headers(entries))
         is_constant = self._auth_node is None
-        self._auth = self._make_auth(merged.get("auth", {})) if is_constant else None
+        self._auth = self._make_auth(merged["auth"]) if is_constant else None
 
     @staticmethod
     def _compile_url(
@@ -149,17 +147,6 @@ class RequestBuilder:
 
 def _is_method(word: str) -> bool:
     return word.isascii() and word.isalpha()
-
-
-_TEMPLATE_OPTIONS = ("headers", "query", "timeout", "json")
-
-
-def _own_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the options of a template with those of its own keys that are options too."""
-    direct = {key: settings[key] for key in _TEMPLATE_OPTIONS if key in settings}
-    if isinstance(direct.get("query"), str):
-        del direct["query"]
-    return merge(settings.get("options", {}), direct)
 
 
 def _compile_auth(own: Mapping[str, Any], compiler: Compiler, path: str) -> Node | None:

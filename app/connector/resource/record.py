@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from .resource import Resource
+
+class RecordStore(Protocol):
+    """The resource that a record belongs to, as far as the record uses it."""
+
+    name: str
+    id_name: str
+
+    def create(self, data: Any) -> Any:
+        """POST an object."""
+
+    def update(self, data: Any) -> Record:
+        """PUT an object."""
+
+    def delete(self, identifier: Any) -> None:
+        """DELETE an object."""
 
 
 class Record:
     """One object of a resource: fields by attribute or by item, `save` and `destroy`."""
 
-    def __init__(self, resource: Resource, values: Mapping[str, Any]) -> None:
+    def __init__(self, resource: RecordStore, values: Mapping[str, Any]) -> None:
         self.__dict__["_resource"] = resource
         self.__dict__["_values"] = dict(values)
 

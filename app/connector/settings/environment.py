@@ -52,12 +52,3 @@ def _from_environment(value: dict[str, Any], errors: ErrorCollector, path: str) 
     else:
         return EnvText(os.environ[name])
     return EnvText()
-
-
-def environment_values(value: Any) -> list[str]:
-    """Return every text of the settings that came from the environment."""
-    if isinstance(value, dict):
-        return [text for item in value.values() for text in environment_values(item)]
-    if isinstance(value, list):
-        return [text for item in value for text in environment_values(item)]
-    return [str(value)] if isinstance(value, EnvText) else []

@@ -8,8 +8,8 @@ from typing import Any
 
 from app.connector.problems import ErrorCollector, type_name
 from app.connector.redaction import secrets_by_name
+from app.connector.values import environment_values
 
-from .environment import environment_values
 from .fields import load, unknown_key
 from .schema import DATA_SOURCE_KEYS, DataSourceSettings
 
@@ -36,13 +36,6 @@ def check_settings(filled: Any, errors: ErrorCollector) -> dict[str, Any]:
 def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
     kinds = {"baseURL": str, "restPath": str, "operations": list}
     return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
-
-
-def option_layers(loaded: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return every object of options there is: of the data source and of each template."""
-    templates = [entry["template"] for entry in loaded.get("operations", [])]
-    own = [loaded.get("defaults", {}), loaded, loaded.get("options", {})]
-    return own + [template.get("options", {}) for template in templates]
 
 
 def secrets_in_settings(settings: Any) -> list[str]:

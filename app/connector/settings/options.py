@@ -1,57 +1,160 @@
-"""The options of a call: the layers of settings merged, and what they mean."""
+"""The options of a call: every default, and which layer of settings wins.
+
+Documentation is generated from the tables of defaults: they have the names, units and values
+of the settings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from .retry import RetryPolicy
+
+class Default(NamedTuple):
+    """The value of an option that no layer of settings has, and what the option does."""
+
+    value: Any
+    meaning: str
+
 
 _MEGABYTE = 1024 * 1024
-_MERGED = ("headers", "query", "retry")
+
+OPTIONS: dict[str, Default] = {
+    "headers": Default(
+        {"Accept-Encoding": "gzip, deflate", "User-Agent": "ostiary"},
+        "headers of every request; null leaves one out",
+    ),
+    "query": Default({}, "query entries of every request; `qs` is another name"),
+    "auth": Default({}, "credentials: basic, bearer, API key or OAuth 2 client credentials"),
+    "timeout": Default({}, "milliseconds to connect and to wait for data, or the object below"),
+    "timeout.connect": Default(5_000, "milliseconds to connect"),
+    "timeout.read": Default(30_000, "milliseconds to wait for the next part of the response"),
+    "timeout.total": Default(
+        60_000, "milliseconds for the call with its retries and redirects; at least twice read"
+    ),
+    "retry": Default({}, "which calls are repeated, see below"),
+    "retry.maxAttempts": Default(1, "how often a call is sent; 1 repeats nothing"),
+    "retry.statuses": Default(
+        (408, 425, 429, 500, 502, 503, 504), "the statuses after which a call is repeated"
+    ),
+    # RFC 9110, section 9.2.2.
+    "retry.methods": Default(
+        ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"),
+        "the methods that are repeated: the idempotent ones",
+    ),
+    "retry.maxDelay": Default(10_000, "the longest wait between two attempts, in milliseconds"),
+    "retry.respectRetryAfter": Default(True, "whether Retry-After replaces the computed delay"),
+    "strictSSL": Default(True, "whether certificates are checked"),
+    "ca": Default(None, "file of the certificate authorities to trust instead of the usual ones"),
+    "cert": Default(None, "file of the client certificate; `clientCert` is another name"),
+    "key": Default(None, "file of its key; `clientKey` is another name"),
+    "proxy": Default(None, "url of the proxy; the environment is not read"),
+    "pool": Default({}, "the pool of connections, see below"),
+    "pool.maxSockets": Default(20, "connections that are kept for each host"),
+    "followRedirect": Default(True, "whether redirects of GET and HEAD are followed"),
+    "followAllRedirects": Default(False, "whether redirects of other methods are followed too"),
+    "maxRedirects": Default(10, "redirects that one call follows"),
+    "useQuerystring": Default(False, "whether a list is `a=1&a=2` rather than `a[0]=1&a[1]=2`"),
+    "json": Default(True, "whether JSON is asked for and read"),
+    "allowedHosts": Default((), "patterns of hosts that may be called beside those named by urls"),
+    "maxResponseBytes": Default(10 * _MEGABYTE, "the largest body, unpacked"),
+}
+
+# Where the data source is public: its responses are repeated to anyone who asks.
+PUBLIC_OPTIONS: dict[str, Default] = {
+    "maxResponseBytes": Default(2 * _MEGABYTE, OPTIONS["maxResponseBytes"].meaning),
+}
+
+TEMPLATE: dict[str, Default] = {
+    "method": Default("GET", "the HTTP method"),
+    "url": Default("", "absolute, or relative to baseURL"),
+    "responseSelect": Default("auto", "all matches, the first, or what suits the response path"),
+    "onNoMatch": Default("empty", "what a response path without a match gives"),
+    "fullResponse": Default(False, "whether status and headers are returned with the body"),
+    "omitMissing": Default(False, "whether entries without a value are left out of the body"),
+}
+
+AUTH: dict[str, Default] = {
+    "pass": Default("", "the password beside `user`"),
+    "name": Default("X-Api-Key", "the header or query entry that carries `apiKey`"),
+    "in": Default("header", "where `apiKey` is sent"),
+}
+
+PAGINATE: dict[str, Default] = {
+    "limitParam": Default("limit", "the query entry for the size of a page, sent with `limit`"),
+    "maxPages": Default(1000, "pages after which iterating ends with an error"),
+}
+# `param` is the query entry that selects a page, `start` its first value.
+PAGINATE_STYLES: dict[str, Mapping[str, Any]] = {
+    "link": {},
+    "next": {},
+    "page": {"param": "page", "start": 1},
+    "offset": {"param": "offset", "start": 0},
+    "cursor": {"param": "cursor"},
+}
+
+# The layers of settings from the weakest to the strongest; see `source_options` and
+# `template_options`.
+PRECEDENCE = (
+    "the defaults",
+    "the defaults of public data sources",
+    "`defaults` of the data source",
+    "options among the keys of the data source",
+    "`options` of the data source",
+    "`options` of the template",
+    "options among the keys of the template",
+)
+_MERGED_BY_ENTRY = ("headers", "query", "retry")
+_OTHER_NAMES = {"qs": "query", "clientCert": "cert", "clientKey": "key"}
+_OPTION_KEYS = frozenset(OPTIONS) | frozenset(_OTHER_NAMES)
+_TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """The time-outs of a call in seconds; `total` bounds it with its retries and redirects."""
-
-    connect: float = 5.0
-    read: float = 30.0
-    total: float = 60.0
+def default_values(table: Mapping[str, Default], prefix: str = "") -> dict[str, Any]:
+    """Return the defaults below a prefix such as `retry.`; without one those of the top level."""
+    names = {name.removeprefix(prefix): name for name in table if name.startswith(prefix)}
+    return {short: table[name].value for short, name in names.items() if "." not in short}
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What an operation's merged settings mean for sending its request."""
+def source_options(loaded: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a data source gives its operations."""
+    return merge(
+        default_values(OPTIONS),
+        default_values(PUBLIC_OPTIONS) if loaded.get("public") else {},
+        loaded.get("defaults", {}),
+        {key: value for key, value in loaded.items() if key in _OPTION_KEYS},
+        loaded.get("options", {}),
+    )
 
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    verify: bool | str = True
-    certificate: str | tuple[str, str] | None = None
-    proxies: dict[str, str] = field(default_factory=dict)
-    follow_redirects: bool = True
-    follow_all_redirects: bool = False
-    max_redirects: int = 10
-    max_bytes: int = 10 * _MEGABYTE
-    expects_json: bool = True
-    repeat_lists: bool = False
+
+def template_options(template: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a template sets itself."""
+    direct = {key: template[key] for key in _TEMPLATE_OPTION_KEYS if key in template}
+    if isinstance(direct.get("query"), str):
+        # A query that is one variable; its entries are known at the call.
+        del direct["query"]
+    return merge(template.get("options", {}), direct)
+
+
+def all_layers(loaded: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield each object of options in the settings, unmerged."""
+    yield loaded.get("defaults", {})
+    yield loaded
+    yield loaded.get("options", {})
+    for operation in loaded.get("operations", []):
+        yield operation["template"].get("options", {})
 
 
 def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge layers of settings, the later wins; headers, query and retry merge by entry."""
+    """Merge layers of options, the later wins; headers, query and retry merge by entry."""
     merged: dict[str, Any] = {}
     for layer in layers:
-        for key, value in _renamed(layer).items():
-            if key in _MERGED:
-                value = _merge_entries(merged.get(key, {}), value, ignore_case=key == "headers")
-            merged[key] = value
+        for key, value in layer.items():
+            name = _OTHER_NAMES.get(key, key)
+            if name in _MERGED_BY_ENTRY:
+                value = _merge_entries(merged.get(name, {}), value, ignore_case=name == "headers")
+            merged[name] = value
     return merged
-
-
-def _renamed(layer: Mapping[str, Any]) -> dict[str, Any]:
-    old = {"qs": "query", "clientCert": "cert", "clientKey": "key"}
-    return {old.get(key, key): value for key, value in layer.items()}
 
 
 def _merge_entries(
@@ -62,31 +165,7 @@ def _merge_entries(
     return {**kept, **upper}
 
 
-def read_options(merged: Mapping[str, Any]) -> Options:
-    """Give merged settings their meaning."""
-    strict = merged.get("strictSSL", True)
-    proxy = merged.get("proxy")
-    return Options(
-        timeouts=_timeouts(merged.get("timeout", {})),
-        retry=RetryPolicy.from_settings(merged.get("retry", {})),
-        verify=merged.get("ca", True) if strict else False,
-        certificate=_certificate(merged.get("cert"), merged.get("key")),
-        proxies={"http": proxy, "https": proxy} if proxy else {},
-        follow_redirects=merged.get("followRedirect", True),
-        follow_all_redirects=merged.get("followAllRedirects", False),
-        max_redirects=merged.get("maxRedirects", 10),
-        max_bytes=merged.get("maxResponseBytes", 10 * _MEGABYTE),
-        expects_json=merged.get("json", True),
-        repeat_lists=merged.get("useQuerystring", False),
-    )
-
-
-def _timeouts(settings: Mapping[str, int]) -> Timeouts:
-    connect = settings.get("connect", 5000) / 1000
-    read = settings.get("read", 30000) / 1000
-    total = settings["total"] / 1000 if "total" in settings else max(60.0, 2 * read)
-    return Timeouts(connect, read, total)
-
-
-def _certificate(cert: str | None, key: str | None) -> str | tuple[str, str] | None:
-    return (cert, key) if cert and key else cert
+def pool_size(merged: Mapping[str, Any]) -> int:
+    """Return how many connections are kept for each host."""
+    size: int = {**default_values(OPTIONS, "pool."), **merged["pool"]}["maxSockets"]
+    return size

@@ -19,8 +19,7 @@ from .fields import (
     object_field,
     string_field,
 )
-
-_CONNECT_LIMIT = 5000
+from .options import OPTIONS, PAGINATE_STYLES
 
 
 def _schema(**known: fields.Field[Any]) -> type[Schema]:
@@ -40,7 +39,7 @@ class Timeout(fields.Field[dict[str, int]]):
             loaded: dict[str, int] = _Timeouts().load(value)
             return loaded
         read = NonNegativeInt(least=1)._deserialize(value, *args, **options)
-        return {"connect": min(read, _CONNECT_LIMIT), "read": read}
+        return {"connect": min(read, OPTIONS["timeout.connect"].value), "read": read}
 
 
 _Retry = _schema(
@@ -113,7 +112,7 @@ _Variable = _schema(
 
 _Paginate = Settings.from_dict(
     {
-        "type": Choice("link", "next", "page", "offset", "cursor", required=True),
+        "type": Choice(*PAGINATE_STYLES, required=True),
         "path": string_field(),
         "param": string_field(),
         "limitParam": string_field(),
@@ -161,6 +160,5 @@ _OWN: dict[str, fields.Field[Any]] = {
     "operations": TypedField("a list", list),
 }
 
-OPTION_NAMES = frozenset(_OPTIONS)
-DATA_SOURCE_KEYS = frozenset(_OWN) | OPTION_NAMES
+DATA_SOURCE_KEYS = frozenset(_OWN) | frozenset(_OPTIONS)
 DataSourceSettings = Settings.from_dict({**_OPTIONS, **_OWN}, name="DataSourceSettings")

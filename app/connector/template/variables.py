@@ -10,8 +10,7 @@ from typing import Any
 from app.connector.errors import MissingVariableError, VariableTypeError
 from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.redaction import scalar_texts
-from app.connector.settings.environment import environment_values
-from app.connector.values import COERCERS, TYPE_PHRASES, EnvText
+from app.connector.values import COERCERS, TYPE_PHRASES, EnvText, environment_values
 
 from .scanner import Token
 

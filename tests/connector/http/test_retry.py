@@ -8,9 +8,15 @@ import time
 import pytest
 
 from app.connector import CallTimeoutError, ConnectError, HTTPStatusError
-from app.connector.settings.retry import RetryPolicy
+from app.connector.http.retry import backoff
+from app.connector.settings.call_options import read_options
+from app.connector.settings.options import source_options
 
 QUICK = {"maxAttempts": 3, "maxDelay": 1}
+
+
+def retry_policy(**retry):
+    return read_options(source_options({"options": {"retry": retry}})).retry
 
 
 @pytest.fixture
@@ -147,10 +153,8 @@ def test_retry_of_the_operation_merges_with_that_of_the_data_source(call, flaky)
     ],
 )
 def test_delay_grows_up_to_its_cap(attempt, retry_after, least, most):
-    assert least <= RetryPolicy().delay(attempt, retry_after) <= most
+    assert least <= backoff(retry_policy(), attempt, retry_after) <= most
 
 
 def test_retry_after_may_be_ignored():
-    policy = RetryPolicy.from_settings({"respectRetryAfter": False})
-
-    assert policy.delay(1, 99) < 1
+    assert backoff(retry_policy(respectRetryAfter=False), 1, 99) < 1

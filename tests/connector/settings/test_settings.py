@@ -12,6 +12,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from app.connector import ConfigError, DataSource
+from app.connector.settings.options import OPTIONS, default_values
 from app.connector.settings.schema import DATA_SOURCE_KEYS, OptionsSettings, TemplateSettings
 
 URL = "http://h.example/x"
@@ -428,3 +429,13 @@ USABLE = TEMPLATES.map(lambda template: {"url": URL, **template})
 def test_settings_raise_nothing_but_a_configuration_error(operations, others):
     with suppress(ConfigError):
         DataSource.from_config({**others, "operations": operations})
+
+
+def test_each_option_has_a_stated_default():
+    known = OptionsSettings().fields
+    always_on = {"gzip", "forever"}
+    other_names = {"qs", "clientCert", "clientKey"}
+
+    assert set(default_values(OPTIONS)) == set(known) - always_on - other_names
+    for group in ("retry", "pool"):
+        assert set(default_values(OPTIONS, f"{group}.")) == set(known[group].schema.fields)

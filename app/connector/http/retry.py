@@ -1,0 +1,52 @@
+"""Whether a call is sent again, and how many seconds later."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from app.connector.errors import ConnectorError, TransportError
+from app.connector.settings.call_options import RetryPolicy
+
+from .transport import RawResponse
+
+# The delay before the first retry in seconds; it doubles with every further one.
+_FIRST_DELAY = 0.2
+_MAX_DOUBLINGS = 20
+
+
+def retry_delay(
+    policy: RetryPolicy, method: str, attempt: int, outcome: RawResponse | ConnectorError
+) -> float | None:
+    """Return the seconds to wait before the next attempt, or None when there is none."""
+    if attempt >= policy.max_attempts or method not in policy.methods:
+        return None
+    if isinstance(outcome, TransportError):
+        return backoff(policy, attempt, None)
+    if isinstance(outcome, RawResponse) and outcome.status_code in policy.statuses:
+        return backoff(policy, attempt, read_retry_after(outcome.headers.get("Retry-After")))
+    return None
+
+
+def backoff(policy: RetryPolicy, attempt: int, retry_after: float | None) -> float:
+    """Return the seconds to wait after an attempt, at most `maxDelay`."""
+    if retry_after is not None and policy.respect_retry_after:
+        return min(retry_after, policy.max_delay)
+    longest = min(_FIRST_DELAY * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), policy.max_delay)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, not a secret
+
+
+def read_retry_after(value: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for; None if it cannot be read."""
+    if not value:
+        return None
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return None
