@@ -25,7 +25,7 @@ from .errors import (
     VariableError,
     VariableTypeError,
 )
-from .http.client import Call
+from .http.call import Call
 from .operation.operation import Operation
 from .redaction import install_log_filter
 from .request.model import Request

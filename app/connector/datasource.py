@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -12,28 +11,23 @@ from typing import Any, Self
 from blinker import Signal
 
 from .errors import ConfigError, NotSupportedError
-from .http.auth import make_auth
-from .http.client import Call, Client
+from .http.auth import AuthFactory
+from .http.call import Call
+from .http.client import Client
 from .http.guard import HostPolicy
-from .http.transport import RawResponse, Transport
-from .operation.compiler import OperationCompiler, Plan
+from .http.transport import Transport
+from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
 from .problems import ErrorCollector, suggest
 from .redaction import Redactor
 from .request.builder import SourceContext
-from .request.model import Auth, Request
 from .resource.resource import Resource
-from .settings.call_options import read_options
 from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings
-from .settings.options import all_layers, pool_size, source_options
+from .settings.options import allowed_hosts, pool_size, source_options, token_urls
 from .values import environment_values
 
 logger = logging.getLogger("app.connector")
-
-# OAuth2 clients whose tokens are kept; credentials may be variables, and beyond this number of
-# them every call fetches a token of its own.
-_KEPT_AUTHS = 1000
 
 
 class DataSource:
@@ -51,9 +45,10 @@ class DataSource:
         errors = ErrorCollector()
         filled = substitute_environment(settings, errors)
         loaded = check_settings(filled, errors)
-        self._auths: dict[str, Auth | None] = {}
-        self._context = self._source_context(filled, loaded)
-        compiler = OperationCompiler(self._context, errors, RESERVED)
+        self._context = _source_context(filled, loaded)
+        policy = HostPolicy()
+        self._client = self._make_client(loaded, policy)
+        compiler = OperationCompiler(self._context, self._client, errors, RESERVED)
         for entry in loaded.get("operations", []):
             compiler.add(entry)
         # A message may quote a setting; those from the environment are secrets.
@@ -62,12 +57,12 @@ class DataSource:
             logger.warning("data source %s: %s: %s", name, path, "; ".join(messages))
         masked.raise_any(name)
 
+        policy.trust(self._named_urls(loaded, compiler.operations), allowed_hosts(loaded))
         self.name = name
         self.public = loaded.get("public", False)
         self.acls = loaded.get("acls", [])
-        self._client = self._make_client(loaded, compiler.plans)
-        self._only = compiler.only.operation(self._client) if compiler.only else None
-        self.operations = {plan.name: plan.operation(self._client) for plan in compiler.functions}
+        self.operations = compiler.functions
+        self._only = compiler.only
         self.before_execute = self._client.before_execute
         self.after_execute = self._client.after_execute
         self.execute_failed = self._client.execute_failed
@@ -149,36 +144,22 @@ class DataSource:
     def __repr__(self) -> str:
         return f"<DataSource {self.name}: {', '.join(self.operations) or 'no functions'}>"
 
-    def _source_context(self, filled: Any, loaded: Mapping[str, Any]) -> SourceContext:
-        return SourceContext(
-            loaded.get("baseURL", loaded.get("restPath", "")),
-            source_options(loaded),
-            Redactor(secrets_in_settings(filled)),
-            self._auth_for,
-        )
+    def _make_client(self, loaded: Mapping[str, Any], policy: HostPolicy) -> Client:
+        transport = Transport(policy, pool_size(self._context.options))
+        return Client(self, transport, self._context, debug=loaded.get("debug", False))
 
-    def _make_client(self, loaded: Mapping[str, Any], plans: list[Plan]) -> Client:
-        layers = list(all_layers(loaded))
-        tokens = [layer.get("auth", {}).get("oauth2", {}).get("tokenUrl", "") for layer in layers]
-        named = [plan.template.default_url() for plan in plans]
-        allowed = [host for layer in layers for host in layer.get("allowedHosts", [])]
-        sockets = pool_size(self._context.options)
-        policy = HostPolicy([self._context.base_url, *tokens, *named], allowed)
-        return Client(self, Transport(policy, sockets), debug=loaded.get("debug", False))
+    def _named_urls(self, loaded: Mapping[str, Any], operations: list[Operation]) -> list[str]:
+        defaults = [operation.default_url for operation in operations]
+        return [self._context.base_url, *token_urls(loaded), *defaults]
 
-    def _auth_for(self, settings: Mapping[str, Any]) -> Auth | None:
-        if "oauth2" not in settings:
-            return make_auth(settings, self._fetch_token)
-        key = json.dumps(settings, sort_keys=True, default=str)
-        auth = self._auths.get(key) or make_auth(settings, self._fetch_token)
-        if len(self._auths) < _KEPT_AUTHS:
-            auth = self._auths.setdefault(key, auth)
-        return auth
 
-    def _fetch_token(self, request: Request, deadline: float) -> RawResponse:
-        request.redactor = self._context.redactor
-        options = read_options(self._context.options)
-        return self._client.transport.send(request, options, deadline)
+def _source_context(filled: Any, loaded: Mapping[str, Any]) -> SourceContext:
+    return SourceContext(
+        loaded.get("baseURL", loaded.get("restPath", "")),
+        source_options(loaded),
+        Redactor(secrets_in_settings(filled)),
+        AuthFactory().make,
+    )
 
 
 RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

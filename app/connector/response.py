@@ -1,4 +1,4 @@
-"""The response of a call, and the message that an error response carries."""
+"""The response of a call, received and decoded, and the message of an error response."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from requests.structures import CaseInsensitiveDict
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """A response as it was received, its body not decoded."""
+
+    status_code: int
+    headers: CaseInsensitiveDict[str]
+    content: bytes
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)

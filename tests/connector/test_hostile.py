@@ -21,6 +21,7 @@ from app.connector import (
     HTTPStatusError,
     PaginationError,
     Record,
+    Request,
     ResponseDecodeError,
     ResponsePathError,
     ResponseTooLargeError,
@@ -146,18 +147,19 @@ def test_waiting_for_a_token_ends_with_the_deadline():
         may_end.wait(5)
         raise CallTimeoutError("late")
 
-    auth = ClientCredentials({"tokenUrl": "x", "clientId": "i", "clientSecret": "s"}, fetch)
+    auth = ClientCredentials({"tokenUrl": "x", "clientId": "i", "clientSecret": "s"})
+    request = Request("GET", "http://h/x")
 
     def hold():
         with pytest.raises(CallTimeoutError, match="late"):
-            auth._current_token(time.monotonic() + 5)
+            auth.refresh(request, fetch, time.monotonic() + 5)
 
     holder = threading.Thread(target=hold)
     holder.start()
     is_fetching.wait(5)
 
     with pytest.raises(CallTimeoutError, match="another call"):
-        auth._current_token(time.monotonic() + 0.01)
+        auth.refresh(request, fetch, time.monotonic() + 0.01)
 
     may_end.set()
     holder.join()

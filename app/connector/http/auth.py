@@ -1,13 +1,14 @@
-"""Authorising a request: basic, bearer, API key, OAuth2 client credentials."""
+"""Authentication schemes: basic, bearer, API key, OAuth 2 client credentials."""
 
 from __future__ import annotations
 
 import base64
+import json
 import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,43 +17,63 @@ from requests.structures import CaseInsensitiveDict
 from app.connector.errors import CallTimeoutError, UnauthorizedError
 from app.connector.redaction import credential_parts
 from app.connector.request.body import encode_text
-from app.connector.request.model import Auth, Request, validate_header
-from app.connector.response import Response, remote_message
+from app.connector.request.headers import validate_header
+from app.connector.request.model import Auth, FetchToken, Request
+from app.connector.response import RawResponse, Response, remote_message
+from app.connector.settings.options import AUTH
 from app.connector.values import to_text
 
 from .decoding import parse_json
-from .transport import RawResponse
 
+# Seconds before its end at which a token is renewed; never before half of its lifetime.
 _RENEWAL_MARGIN = 30.0
+# Seconds that a token is used when the token endpoint does not say how long it lives.
 _DEFAULT_LIFETIME = 3600.0
-# What a header carries as it is; RFC 6749, appendix A.12.
+# The characters of an access token; RFC 6749, appendix A.12.
 _TOKEN = re.compile(r"[\x20-\x7e]+")
+# OAuth 2 clients whose tokens are kept. Credentials may come from variables; a call with
+# credentials beyond this number fetches a token of its own.
+_MAX_CLIENTS = 1000
 
 
-class HeaderAuth:
-    """A fixed header: basic, bearer or API key."""
+class _FixedCredentials:
+    """Credentials that come from the settings and never change."""
+
+    def refresh(
+        self,
+        request: Request,
+        fetch: FetchToken,
+        deadline: float,
+        rejected: Request | None = None,
+    ) -> bool:
+        """Return that there is nothing to refresh."""
+        return False
+
+
+class HeaderAuth(_FixedCredentials):
+    """Credentials in a header: basic, bearer or API key."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self.text = validate_header(name, text)
 
-    def apply(self, request: Request, deadline: float) -> None:
+    def apply(self, request: Request) -> None:
         """Add the header."""
         request.headers.setdefault(self.name, self.text)
 
     def secrets(self) -> Iterable[str]:
-        """Return the header's text and the credentials in it."""
+        """Return the text of the header and the credentials in it."""
         return credential_parts(self.text)
 
 
-class QueryAuth:
+class QueryAuth(_FixedCredentials):
     """An API key in the query."""
 
     def __init__(self, name: str, key: str) -> None:
         self.name = name
         self.key = key
 
-    def apply(self, request: Request, deadline: float) -> None:
+    def apply(self, request: Request) -> None:
         """Add the query entry."""
         request.query.setdefault(self.name, self.key)
 
@@ -61,41 +82,50 @@ class QueryAuth:
         return (self.key,)
 
 
-Fetch = Callable[[Request, float], RawResponse]
-
-
 class ClientCredentials:
-    """OAuth2 client credentials: one token for all threads, renewed before it expires."""
+    """OAuth 2 client credentials: one access token for all threads, renewed before it expires."""
 
-    def __init__(self, settings: Mapping[str, str], fetch: Fetch) -> None:
+    def __init__(self, settings: Mapping[str, str]) -> None:
         self._settings = settings
         self._basic = basic_credentials(settings["clientId"], settings["clientSecret"])
-        self._fetch = fetch
         self._lock = threading.Lock()
         self._token = ""
         self._renew_at = 0.0
 
-    def apply(self, request: Request, deadline: float) -> None:
-        """Add the bearer token, fetching one first when there is none or it ends soon."""
-        if "Authorization" not in request.headers:
-            token = self._current_token(deadline)
-            request.headers["Authorization"] = validate_header("Authorization", f"Bearer {token}")
+    def apply(self, request: Request) -> None:
+        """Add the access token, if there is one."""
+        if self._token:
+            request.headers.setdefault("Authorization", self._header)
+
+    def refresh(
+        self,
+        request: Request,
+        fetch: FetchToken,
+        deadline: float,
+        rejected: Request | None = None,
+    ) -> bool:
+        """Fetch a token if there is none, if it expires soon, or if the rejected request had it."""
+        if "Authorization" in request.headers:
+            return False
+        with self._locked(deadline):
+            if rejected is not None:
+                self._invalidate_token(rejected)
+            if time.monotonic() >= self._renew_at:
+                self._renew(fetch, deadline)
+        return True
 
     def secrets(self) -> Iterable[str]:
-        """Return the credentials that the token is asked for with; a token is in its request."""
+        """Return the client's credentials; an access token is a header of the request."""
         return credential_parts(self._basic)
 
-    def forget(self, request: Request, deadline: float) -> None:
-        """Drop the token if it is still the one that this refused request carried."""
-        with self._locked(deadline):
-            if request.headers.get("Authorization") == f"Bearer {self._token}":
-                self._token = ""
+    @property
+    def _header(self) -> str:
+        return f"Bearer {self._token}"
 
-    def _current_token(self, deadline: float) -> str:
-        with self._locked(deadline):
-            if not self._token or time.monotonic() >= self._renew_at:
-                self._renew(deadline)
-            return self._token
+    def _invalidate_token(self, rejected: Request) -> None:
+        # Another thread may have renewed the token since the request was sent.
+        if rejected.headers.get("Authorization") == self._header:
+            self._renew_at = 0.0
 
     @contextmanager
     def _locked(self, deadline: float) -> Iterator[None]:
@@ -106,28 +136,25 @@ class ClientCredentials:
         finally:
             self._lock.release()
 
-    def _renew(self, deadline: float) -> None:
-        raw = self._fetch(self._token_request(), deadline)
-        document = _document(raw)
+    def _renew(self, fetch: FetchToken, deadline: float) -> None:
+        raw = fetch(self._token_request(), deadline)
+        document = _token_document(raw)
         token = document.get("access_token")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise _refusal(raw, document)
+            raise _token_error(raw, document)
         lifetime = _lifetime(document.get("expires_in"))
-        self._token = token
+        self._token = validate_header("Authorization", token)
         self._renew_at = time.monotonic() + max(lifetime - _RENEWAL_MARGIN, lifetime / 2)
 
     def _token_request(self) -> Request:
         form = {"grant_type": "client_credentials"}
         if "scope" in self._settings:
             form["scope"] = self._settings["scope"]
-        headers = {
-            "Accept": "application/json",
-            "Authorization": self._basic,
-        }
+        headers = {"Accept": "application/json", "Authorization": self._basic}
         return Request("POST", self._settings["tokenUrl"], CaseInsensitiveDict(headers), form=form)
 
 
-def _document(raw: RawResponse) -> dict[str, Any]:
+def _token_document(raw: RawResponse) -> dict[str, Any]:
     try:
         document = parse_json(raw.content)
     except ValueError:
@@ -143,11 +170,11 @@ def _lifetime(seconds: Any) -> float:
     return lifetime if math.isfinite(lifetime) else _DEFAULT_LIFETIME
 
 
-def _refusal(raw: RawResponse, document: dict[str, Any]) -> UnauthorizedError:
+def _token_error(raw: RawResponse, document: dict[str, Any]) -> UnauthorizedError:
     response = Response(raw.status_code, raw.headers, document, raw.reason)
-    words = remote_message(response) or raw.reason
+    message = remote_message(response) or raw.reason
     return UnauthorizedError(
-        f"the token endpoint gave no access token: {raw.status_code} {words}", response
+        f"the token endpoint returned no access token: {raw.status_code} {message}", response
     )
 
 
@@ -156,22 +183,40 @@ def basic_credentials(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(encode_text(f"{user}:{password}")).decode()
 
 
-def make_auth(settings: Mapping[str, Any], fetch: Fetch) -> Auth | None:
-    """Return what the `auth` object of the options asks for."""
-    if "oauth2" in settings:
-        return ClientCredentials(_to_texts(settings["oauth2"]), fetch)
-    texts = _to_texts(settings)
+class AuthFactory:
+    """Makes the authentication schemes of one data source.
+
+    Calls with the same OAuth 2 settings share one scheme and so its access token.
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[str, ClientCredentials] = {}
+
+    def make(self, settings: Mapping[str, Any]) -> Auth | None:
+        """Return the scheme for the `auth` object of the options, None for an empty one."""
+        if "oauth2" not in settings:
+            return _fixed_credentials(_to_texts(settings))
+        texts = _to_texts(settings["oauth2"])
+        key = json.dumps(texts, sort_keys=True)
+        client = self._clients.get(key) or ClientCredentials(texts)
+        if len(self._clients) < _MAX_CLIENTS:
+            client = self._clients.setdefault(key, client)
+        return client
+
+
+def _fixed_credentials(texts: Mapping[str, str]) -> Auth | None:
     if texts.get("bearer"):
         return HeaderAuth("Authorization", f"Bearer {texts['bearer']}")
     if "user" in texts:
-        return HeaderAuth("Authorization", basic_credentials(texts["user"], texts.get("pass", "")))
+        password = texts.get("pass", AUTH["pass"].value)
+        return HeaderAuth("Authorization", basic_credentials(texts["user"], password))
     if "apiKey" not in texts:
         return None
-    name = texts.get("name", "X-Api-Key")
-    kind = QueryAuth if texts.get("in") == "query" else HeaderAuth
-    return kind(name, texts["apiKey"])
+    name = texts.get("name", AUTH["name"].value)
+    is_query = texts.get("in", AUTH["in"].value) == "query"
+    return (QueryAuth if is_query else HeaderAuth)(name, texts["apiKey"])
 
 
 def _to_texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    # A variable in the settings may have a value of any type.
+    # The value of a variable in the settings may be a number or a date.
     return {key: to_text(value, f"auth.{key}") for key, value in settings.items()}

@@ -1,33 +1,30 @@
-"""One call on its way: the context that hooks see, and the order of what happens to it."""
+"""Executing a call: hooks, credentials, retries, and the result or error of the response."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 from blinker import Signal
 from requests.structures import CaseInsensitiveDict
 
-from app.connector.errors import (
-    CallTimeoutError,
-    ConnectError,
-    ConnectorError,
-)
+from app.connector.errors import CallTimeoutError, ConnectError, ConnectorError
 from app.connector.request.body import read_files
-from app.connector.request.model import Request, serialize_headers
-from app.connector.response import Response
-from app.connector.settings.call_options import Options
+from app.connector.request.builder import SourceContext
+from app.connector.request.headers import serialize_headers
+from app.connector.request.model import Request
+from app.connector.response import RawResponse, Response
+from app.connector.settings.call_options import read_options
 
-from .auth import ClientCredentials
-from .decoding import read_body
+from .call import Call
+from .decoding import decode_body
 from .failures import describe_error, error_for_status
 from .retry import retry_delay
-from .transport import RawResponse, Transport
+from .transport import Transport
 
 logger = logging.getLogger("app.connector")
 
@@ -36,45 +33,23 @@ _extra_headers: ContextVar[tuple[tuple[object, Mapping[str, Any]], ...]] = Conte
 )
 
 
-@dataclass(repr=False)
-class Call:
-    """What a hook gets: the request may be changed before, the result at any time."""
-
-    operation: str
-    request: Request
-    options: Options
-    read: Callable[[Response], Any]
-    response: Response | None = None
-    result: Any = None
-    error: ConnectorError | None = None
-    attempt: int = 0
-    elapsed: float = 0.0
-    is_ended: bool = False
-    sent: list[Request] = field(default_factory=list)
-
-    def end(self, result: Any) -> None:
-        """Answer with this result: without a call before it, instead of its outcome after it."""
-        self.result = result
-        self.error = None
-        self.is_ended = True
-
-    def __repr__(self) -> str:
-        return f"<Call {self.operation}: {self.request}>"
-
-
 class Client:
-    """Carries out the calls of one data source and tells its signals about them."""
+    """Executes the calls of one data source and sends its signals."""
 
-    def __init__(self, owner: object, transport: Transport, *, debug: bool = False) -> None:
+    def __init__(
+        self, owner: object, transport: Transport, context: SourceContext, *, debug: bool = False
+    ) -> None:
         self.owner = owner
         self.transport = transport
         self.debug = debug
         self.before_execute = Signal()
         self.after_execute = Signal()
         self.execute_failed = Signal()
+        self._context = context
+        self._token_options = read_options(context.options)
 
     def execute(self, call: Call) -> None:
-        """Send a call with its hooks; it then holds the result, or its error is raised."""
+        """Send the request of a call; on return it has a result, otherwise its error is raised."""
         self._add_extra_headers(call)
         if self.before_execute.receivers:
             self._send_signal(self.before_execute, call)
@@ -114,20 +89,14 @@ class Client:
 
     def _exchange(self, call: Call) -> None:
         call.request.files = read_files(call.request.files)
-        raw = self._send(call)
-        body = read_body(
-            raw.content,
-            raw.headers,
-            raw.status_code,
-            expects_json=call.options.expects_json,
-        )
-        response = Response(raw.status_code, raw.headers, body, raw.reason)
-        call.response = response
-        call.error = error_for_status(response, call.options)
+        raw = self._send_with_retries(call)
+        body = decode_body(raw, expects_json=call.options.expects_json)
+        call.response = Response(raw.status_code, raw.headers, body, raw.reason)
+        call.error = error_for_status(call.response, call.options)
         if call.error is None:
-            call.result = call.read(response)
+            call.result = call.select(call.response)
 
-    def _send(self, call: Call) -> RawResponse:
+    def _send_with_retries(self, call: Call) -> RawResponse:
         deadline = time.monotonic() + call.options.timeouts.total
         while True:
             call.attempt += 1
@@ -142,29 +111,41 @@ class Client:
 
     def _attempt(self, call: Call, deadline: float) -> RawResponse | ConnectorError:
         try:
-            raw, sent = self._send_authorized(call, deadline)
-            if raw.status_code == 401 and _invalidate_token(call.request, sent, deadline):
-                raw, _ = self._send_authorized(call, deadline)
+            return self._send_authorized(call, deadline)
         except (ConnectError, CallTimeoutError) as error:
             return error
+
+    def _send_authorized(self, call: Call, deadline: float) -> RawResponse:
+        auth = call.request.auth
+        if auth is None:
+            return self._send(call, deadline)
+        auth.refresh(call.request, self._fetch_token, deadline)
+        raw = self._send(call, deadline)
+        if raw.status_code != 401:
+            return raw
+        if auth.refresh(call.request, self._fetch_token, deadline, rejected=call.sent[-1]):
+            raw = self._send(call, deadline)
         return raw
 
-    def _send_authorized(self, call: Call, deadline: float) -> tuple[RawResponse, Request]:
+    def _send(self, call: Call, deadline: float) -> RawResponse:
         request = call.request.copy()
         if request.auth is not None:
-            request.auth.apply(request, deadline)
+            request.auth.apply(request)
         call.sent.append(request)
-        return self.transport.send(request, call.options, deadline), request
+        return self.transport.send(request, call.options, deadline)
+
+    def _fetch_token(self, request: Request, deadline: float) -> RawResponse:
+        request.redactor = self._context.redactor
+        return self.transport.send(request, self._token_options, deadline)
 
     def _log(self, call: Call) -> None:
         status = call.response.status_code if call.response else type(call.error).__name__
-        milliseconds = round(call.elapsed * 1000)
         logger.debug(
             "%s: %s %s %d ms attempt %d",
             call.operation,
             call.request,
             status,
-            milliseconds,
+            round(call.elapsed * 1000),
             call.attempt,
         )
 
@@ -174,10 +155,3 @@ class Client:
         self._send_signal(self.execute_failed, call)
         if call.error is not None:
             raise error
-
-
-def _invalidate_token(request: Request, sent: Request, deadline: float) -> bool:
-    if not isinstance(request.auth, ClientCredentials) or "Authorization" in request.headers:
-        return False
-    request.auth.forget(sent, deadline)
-    return True

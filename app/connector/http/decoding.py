@@ -12,6 +12,7 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from app.connector.errors import ResponseDecodeError
+from app.connector.response import RawResponse
 
 _BINARY = (
     "image/",
@@ -100,14 +101,16 @@ def _charset(headers: CaseInsensitiveDict[str]) -> str:
     return aliases.get(name, name)
 
 
-def read_body(
-    content: bytes, headers: CaseInsensitiveDict[str], status: int, *, expects_json: bool
-) -> Any:
-    """Decode a body; broken JSON is an error, except where the status is one already."""
+def decode_body(raw: RawResponse, *, expects_json: bool) -> Any:
+    """Decode the body of a response; broken JSON is an error unless the status is one already."""
     try:
-        return decode(content, headers, expects_json=expects_json)
+        return decode(raw.content, raw.headers, expects_json=expects_json)
     except ValueError:
-        text = content.decode("utf-8", "replace")
-    if status >= 400:
+        text = raw.content.decode("utf-8", "replace")
+    if raw.status_code >= 400:
         return text
-    raise ResponseDecodeError(f"{status}: the body is not the JSON it says: {text}", status, text)
+    raise ResponseDecodeError(
+        f"{raw.status_code}: the body is not the JSON that its type announces: {text}",
+        raw.status_code,
+        text,
+    )

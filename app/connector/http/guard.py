@@ -18,10 +18,19 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class HostPolicy:
-    """The addresses that the settings name, and the host patterns they allow besides."""
+    """Where calls may go: nowhere until `trust` says which urls and host patterns are meant."""
 
-    def __init__(self, urls: Iterable[str], allowed: Iterable[str]) -> None:
-        self._patterns = tuple(pattern.lower() for pattern in allowed)
+    def __init__(self) -> None:
+        self._patterns: tuple[str, ...] = ()
+        self._prefixes: tuple[str, ...] = ()
+        self._allows_all = False
+        self._named: set[tuple[str, str, int]] = set()
+        self._peers: set[tuple[str, int]] = set()
+        self._secure: set[str] = set()
+
+    def trust(self, urls: Iterable[str], patterns: Iterable[str]) -> None:
+        """Allow the addresses of urls, and the hosts that match a pattern of `allowedHosts`."""
+        self._patterns = tuple(pattern.lower() for pattern in patterns)
         self._allows_all = "*" in self._patterns
         named = {address for url in urls if (address := _address(_as_sent(url)))}
         plain = {(host, port) for scheme, host, port in named if scheme == "http"}

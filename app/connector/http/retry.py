@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from app.connector.errors import ConnectorError, TransportError
+from app.connector.response import RawResponse
 from app.connector.settings.call_options import RetryPolicy
-
-from .transport import RawResponse
 
 # The delay before the first retry in seconds; it doubles with every further one.
 _FIRST_DELAY = 0.2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import requests
 import urllib3
 from requests.structures import CaseInsensitiveDict
@@ -22,6 +20,7 @@ from app.connector.errors import (
 from app.connector.redaction import current_redactor
 from app.connector.request.model import Request
 from app.connector.request.url import MAX_URL_LENGTH, resolve_location
+from app.connector.response import RawResponse
 from app.connector.settings.call_options import Options
 from app.connector.values import MISSING
 
@@ -34,16 +33,6 @@ _OVERHEAD = 1024 * 1024
 _HOSTS = 20
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
-
-
-@dataclass(frozen=True, slots=True)
-class RawResponse:
-    """What came back, undecoded."""
-
-    status_code: int
-    headers: CaseInsensitiveDict[str]
-    content: bytes
-    reason: str
 
 
 class Transport:

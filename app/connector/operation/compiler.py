@@ -1,74 +1,77 @@
-"""From the checked settings of `operations` to the operations one can call."""
+"""Compiling the `operations` of the settings: from each entry to operations one can call."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from app.connector.http.client import Client
 from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.settings.fields import load
+from app.connector.settings.options import TEMPLATE, default_values
 from app.connector.settings.schema import OperationSettings, TemplateSettings
 
-from .operation import Operation, ResultSelector
+from .operation import Operation
 from .pagination import Pagination, check_pagination
 from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
+from .result import ResultSelector
 
+# Seconds; a shorter time-out was probably meant in seconds and is in milliseconds.
 _SUSPICIOUS_TIMEOUT = 0.1
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A compiled operation that lacks only the means to send."""
-
-    name: str
-    template: RequestBuilder
-    parameters: list[Parameter]
-    selector: ResultSelector
-    pagination: Pagination | None
-
-    def operation(self, client: Client) -> Operation:
-        """Make the operation."""
-        return Operation(
-            self.name,
-            self.template,
-            self.parameters,
-            self.selector,
-            self.pagination,
-            client,
-        )
-
-
 class OperationCompiler:
-    """Compiles the entries of `operations`, noting every problem by its place."""
+    """Compiles entries of `operations`; what is wrong with them goes to the error collector.
+
+    `functions` has the operations with a name, `templates` that of each entry by itself, None
+    where it could not be compiled.
+    """
 
     def __init__(
-        self, context: SourceContext, errors: ErrorCollector, reserved: Collection[str]
+        self,
+        context: SourceContext,
+        client: Client,
+        errors: ErrorCollector,
+        reserved: Collection[str],
     ) -> None:
-        self.functions: list[Plan] = []
-        self.entries: list[Plan | None] = []
+        self.functions: dict[str, Operation] = {}
+        self.templates: list[Operation | None] = []
         self._context = context
+        self._client = client
         self._errors = errors
         self._reserved = reserved
+        self._names: set[str] = set()
+
+    @property
+    def operations(self) -> list[Operation]:
+        """Return every operation: the functions, and each template by itself."""
+        return [*self.functions.values(), *filter(None, self.templates)]
+
+    @property
+    def only(self) -> Operation | None:
+        """Return what `invoke` of the data source calls: the only entry, or its only function."""
+        if len(self.templates) != 1:
+            return None
+        functions = list(self.functions.values())
+        return functions[0] if len(functions) == 1 else self.templates[0]
 
     def add(self, entry: Any) -> None:
         """Compile one entry."""
-        path = f"operations[{len(self.entries)}]"
-        self.entries.append(None)
+        path = f"operations[{len(self.templates)}]"
+        self.templates.append(None)
         loaded = load(OperationSettings(), entry, path, self._errors)
         if loaded is None:
             return
         if loaded.get("template") is None:
             self._errors.add(path, "template is missing")
             return
-        below = join_path(path, "template")
-        template = load(TemplateSettings(), loaded["template"], below, self._errors)
+        template_path = join_path(path, "template")
+        template = load(TemplateSettings(), loaded["template"], template_path, self._errors)
         functions = self._functions(loaded.get("functions"), join_path(path, "functions"))
         if template is not None:
-            self._compile(template, functions, path)
+            self._compile({**default_values(TEMPLATE), **template}, functions, path)
 
     def _functions(self, functions: Any, path: str) -> dict[str, list[Parameter]]:
         if functions is None:
@@ -77,16 +80,16 @@ class OperationCompiler:
             found = type_name(functions)
             self._errors.add(path, f"must be an object of lists, got {found}")
             return {}
-        known = {plan.name for plan in self.functions}
         for name in functions:
-            self._check_name(name, known, join_path(path, name))
+            self._check_name(name, join_path(path, name))
+        self._names.update(functions)
         return {
             name: read_parameters(entries, self._errors, join_path(path, name))
             for name, entries in functions.items()
         }
 
-    def _check_name(self, name: str, known: Collection[str], path: str) -> None:
-        if name in known:
+    def _check_name(self, name: str, path: str) -> None:
+        if name in self._names:
             self._errors.add(path, f"there is already a function '{name}'")
         elif name in self._reserved:
             self._errors.add(path, f"'{name}' is a DataSource method; rename the function")
@@ -96,64 +99,51 @@ class OperationCompiler:
     def _compile(
         self, template: dict[str, Any], functions: Mapping[str, list[Parameter]], path: str
     ) -> None:
-        below = join_path(path, "template")
-        shared = RequestBuilder(template, self._context, self._errors, below)
-        selector = ResultSelector(
-            self._path(template, below), full=template.get("fullResponse", False)
-        )
-        pagination = self._pagination(template, below)
-        self._warn(template, shared, below)
-        self.entries[-1] = Plan("invoke", shared, [], selector, pagination)
+        template_path = join_path(path, "template")
+        shared = RequestBuilder(template, self._context, self._errors, template_path)
+        selector = self._selector(template, template_path)
+        pagination = self._pagination(template, template_path)
+        self._warn(template, shared, template_path)
+        self.templates[-1] = Operation("invoke", shared, [], selector, pagination, self._client)
         for name, parameters in functions.items():
             own = extend_template(template, parameters, shared.variables)
-            compiled = shared
+            builder = shared
             if own is not None:
-                compiled = RequestBuilder(own, self._context, self._errors, below)
-            spot = join_path(join_path(path, "functions"), name)
-            check_parameters(parameters, compiled.variables, self._errors, spot)
-            self.functions.append(Plan(name, compiled, parameters, selector, pagination))
+                builder = RequestBuilder(own, self._context, self._errors, template_path)
+            function_path = join_path(join_path(path, "functions"), name)
+            check_parameters(parameters, builder.variables, self._errors, function_path)
+            if not self._errors.has_error(function_path):
+                self.functions[name] = Operation(
+                    name, builder, parameters, selector, pagination, self._client
+                )
 
-    @property
-    def plans(self) -> list[Plan]:
-        """Everything compiled: the functions, and each entry by itself."""
-        return [*self.functions, *filter(None, self.entries)]
-
-    @property
-    def only(self) -> Plan | None:
-        """What `invoke` of the data source means: the only entry, as its only function."""
-        if len(self.entries) != 1:
-            return None
-        return self.functions[0] if len(self.functions) == 1 else self.entries[0]
-
-    def _path(self, template: Mapping[str, Any], path: str) -> ResponsePath | None:
-        if "responsePath" not in template:
-            return None
-        try:
-            return ResponsePath(
-                template["responsePath"],
-                template.get("responseSelect", "auto"),
-                template.get("onNoMatch", "empty"),
-            )
-        except ValueError as error:
-            self._errors.add(join_path(path, "responsePath"), str(error))
-        return None
+    def _selector(self, template: Mapping[str, Any], path: str) -> ResultSelector:
+        response_path = None
+        if "responsePath" in template:
+            try:
+                response_path = ResponsePath(
+                    template["responsePath"], template["responseSelect"], template["onNoMatch"]
+                )
+            except ValueError as error:
+                self._errors.add(join_path(path, "responsePath"), str(error))
+        return ResultSelector(response_path, full=template["fullResponse"])
 
     def _pagination(self, template: Mapping[str, Any], path: str) -> Pagination | None:
         if "paginate" not in template:
             return None
         settings = template["paginate"]
-        spot = join_path(path, "paginate")
-        check_pagination(settings, self._errors, spot)
-        return None if self._errors.has_error(spot) else Pagination(settings)
+        paginate_path = join_path(path, "paginate")
+        check_pagination(settings, self._errors, paginate_path)
+        return None if self._errors.has_error(paginate_path) else Pagination(settings)
 
-    def _warn(self, template: Mapping[str, Any], compiled: RequestBuilder, path: str) -> None:
-        if compiled.method.upper() == "GET" and "body" in template:
+    def _warn(self, template: Mapping[str, Any], builder: RequestBuilder, path: str) -> None:
+        if builder.method.upper() == "GET" and "body" in template:
             self._errors.warn(path, "a GET with a body; many servers ignore it")
-        if compiled.options.verify is False:
+        if builder.options.verify is False:
             self._errors.warn(path, "certificates are not checked (strictSSL is false)")
-        if compiled.options.timeouts.read < _SUSPICIOUS_TIMEOUT:
+        if builder.options.timeouts.read < _SUSPICIOUS_TIMEOUT:
             self._errors.warn(path, "timeout is in milliseconds; this one is very short")
-        for name in compiled.url.path_names:
-            variable = compiled.variables[name]
+        for name in builder.url.path_names:
+            variable = builder.variables[name]
             if not variable.required and variable.default is None:
                 self._errors.warn(join_path(path, "url"), f"url variable {name} is optional")

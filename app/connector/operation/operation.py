@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.connector.errors import ConnectorError, UnknownVariableError, VariableError
-from app.connector.http.auth import ClientCredentials
-from app.connector.http.client import Call, Client
+from app.connector.http.call import Call
+from app.connector.http.client import Client
 from app.connector.problems import suggest, type_name
 from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
-from app.connector.response import Response
 from app.connector.values import EnvText
 
 from .pagination import Pagination
@@ -25,23 +24,9 @@ from .parameters import (
     make_signature,
     split_callback,
 )
-from .response_path import ResponsePath
+from .result import ResultSelector
 
 _RETURNS = {"arg": "data", "type": "object", "root": True}
-
-
-class ResultSelector:
-    """What of a response an operation returns."""
-
-    def __init__(self, path: ResponsePath | None = None, *, full: bool = False) -> None:
-        self._path = path
-        self._full = full
-
-    def __call__(self, response: Response) -> Any:
-        """Return the response, its body, or what the response path picks."""
-        if self._full:
-            return response
-        return response.body if self._path is None else self._path.select(response.body)
 
 
 class Operation:
@@ -61,6 +46,8 @@ class Operation:
         self._selector = selector
         self._pagination = pagination
         self._client = client
+        # The url with the defaults of its variables: what the settings alone name.
+        self.default_url = builder.default_url()
         self.max_bytes = builder.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
         open_parameters = [known for known in parameters if known.fixed is None]
@@ -95,8 +82,8 @@ class Operation:
     def prepare(self, *args: Any, **named: Any) -> Request:
         """Return the request a call would send, without sending it."""
         request = self._build(bind(self.name, self.parameters, args, named))
-        if request.auth is not None and not isinstance(request.auth, ClientCredentials):
-            request.auth.apply(request, 0)
+        if request.auth is not None:
+            request.auth.apply(request)
         return request
 
     def pages(self, *args: Any, **named: Any) -> Iterator[Any]:

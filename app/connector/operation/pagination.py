@@ -8,7 +8,7 @@ from typing import Any
 from requests.utils import parse_header_links
 
 from app.connector.errors import PaginationError
-from app.connector.http.client import Call
+from app.connector.http.call import Call
 from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.model import Request
 from app.connector.request.url import resolve_location

@@ -17,7 +17,8 @@ from app.connector.template.nodes import Compiler, ConstantNode, Node, TextNode,
 from app.connector.template.variables import VariableCollector, secret_values
 from app.connector.values import MISSING
 
-from .model import Auth, Request, serialize_headers
+from .headers import serialize_headers
+from .model import Auth, Request
 from .url import UrlTemplate
 
 
@@ -44,7 +45,7 @@ class RequestBuilder:
         merged = merge(lower, upper)
 
         self.options = read_options(merged)
-        self.method: str = settings.get("method", "GET")
+        self.method: str = settings["method"]
         self.url = self._compile_url(settings, context.base_url, collector)
         self._compile_parts(settings, upper, Compiler(collector), path)
         self._auth_node = _compile_auth(settings.get("options", {}), Compiler(collector), path)
@@ -75,7 +76,7 @@ class RequestBuilder:
     ) -> UrlTemplate:
         section = settings.get("variables", {})
         slashed = [name for name, extra in section.items() if extra.get("type") == "path"]
-        return UrlTemplate(settings.get("url", ""), base, collector, slashed)
+        return UrlTemplate(settings["url"], base, collector, slashed)
 
     def _compile_parts(
         self, settings: Mapping[str, Any], upper: Mapping[str, Any], compiler: Compiler, path: str
@@ -83,7 +84,7 @@ class RequestBuilder:
         def part(root: str, value: Any, missing: Any = None) -> Node:
             return compiler.compile(value, root, join_path(path, root), missing=missing)
 
-        left_out = MISSING if settings.get("omitMissing") else None
+        left_out = MISSING if settings["omitMissing"] else None
         query = settings.get("query", {})
         self._method_node = part("method", self.method)
         self._headers_node = part("headers", upper.get("headers", {}))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -13,26 +12,41 @@ from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
 from app.connector.redaction import Redactor, secrets_by_name
-from app.connector.values import MISSING, to_text
+from app.connector.response import RawResponse
+from app.connector.values import MISSING
 
 from .body import encode_body
 from .encoding import add_query
 
-_ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Characters of a url that an error or a log line shows.
 _MAX_SHOWN_LENGTH = 2000
 _CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 
 
 class Auth(Protocol):
-    """Something that puts credentials into a request that has none."""
+    """An authentication scheme: it gives credentials to requests that have none."""
 
-    def apply(self, request: Request, deadline: float) -> None:
-        """Add the credentials, unless the request already has some."""
+    def apply(self, request: Request) -> None:
+        """Add the credentials known now; a request that has some keeps them."""
+
+    def refresh(
+        self,
+        request: Request,
+        fetch: FetchToken,
+        deadline: float,
+        rejected: Request | None = None,
+    ) -> bool:
+        """Make sure that there are credentials for a request, fetching them where needed.
+
+        `rejected` is the request as it was sent if the remote answered 401. Return whether it
+        may be sent again with other credentials.
+        """
 
     def secrets(self) -> Iterable[str]:
         """Return what must never be printed."""
+
+
+FetchToken = Callable[["Request", float], RawResponse]
 
 
 @dataclass(repr=False)
@@ -131,27 +145,6 @@ class Request:
         for name in self.files:
             words += ["-F", f"{name}=@{name}"]
         return " ".join(map(shlex.quote, words))
-
-
-def serialize_headers(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Write built headers as text, without the missing ones; refuse what cannot be sent."""
-    for name, value in built.items():
-        if value is not None:
-            text = value if isinstance(value, str) else to_text(value, f"Header {name}")
-            yield name, validate_header(name, text)
-
-
-def validate_header(name: str, text: str) -> str:
-    """Return a header's text, or refuse a line break, a control or a non-latin-1 character."""
-    if not _NAME.fullmatch(name):
-        raise VariableError(f"{name!r} cannot be used as a header name")
-    if text.isascii() and text.isprintable():
-        return text.strip()
-    if _ILLEGAL.search(text):
-        raise VariableError(f"Header {name} must not contain line breaks or control characters")
-    if not all(character <= "\xff" for character in text):
-        raise VariableError(f"Header {name} must be latin-1 text")
-    return text.strip()
 
 
 def origin(url: str) -> tuple[str, str | None, int | None]:

@@ -13,12 +13,14 @@ from app.connector.errors import (
     ResponseError,
     VariableError,
 )
-from app.connector.http.client import Call, Client
+from app.connector.http.call import Call
+from app.connector.http.client import Client
 from app.connector.problems import ErrorCollector, type_name
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.request.model import Request
 from app.connector.request.url import percent_encode
 from app.connector.response import Response
+from app.connector.settings.options import TEMPLATE, default_values
 from app.connector.values import MISSING, to_text
 
 from .filters import FILTER_STYLES, filter_query
@@ -47,7 +49,8 @@ class Resource:
         self._style = filter_style
         self._client = client
         errors = ErrorCollector()
-        self._builder = RequestBuilder({"url": self.path}, context, errors, "define")
+        template = {**default_values(TEMPLATE), "url": self.path}
+        self._builder = RequestBuilder(template, context, errors, "define")
         errors.raise_any(name)
 
     def __repr__(self) -> str:

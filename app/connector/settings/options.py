@@ -136,8 +136,18 @@ def template_options(template: Mapping[str, Any]) -> dict[str, Any]:
     return merge(template.get("options", {}), direct)
 
 
-def all_layers(loaded: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield each object of options in the settings, unmerged."""
+def allowed_hosts(loaded: Mapping[str, Any]) -> list[str]:
+    """Return the host patterns of all layers; they hold for the whole data source."""
+    return [host for layer in _all_layers(loaded) for host in layer.get("allowedHosts", [])]
+
+
+def token_urls(loaded: Mapping[str, Any]) -> list[str]:
+    """Return the OAuth 2 token endpoints of all layers."""
+    auths = [layer.get("auth", {}) for layer in _all_layers(loaded)]
+    return [auth["oauth2"]["tokenUrl"] for auth in auths if "oauth2" in auth]
+
+
+def _all_layers(loaded: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield loaded.get("defaults", {})
     yield loaded
     yield loaded.get("options", {})

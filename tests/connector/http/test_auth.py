@@ -208,7 +208,9 @@ def test_own_header_of_a_call_is_not_renewed(connect, server, oauth):
 def test_token_endpoint_that_gives_no_token_is_named(connect, server, oauth, body, status, words):
     server.routes["token"] = lambda handler: handler.reply(body, status)
 
-    with pytest.raises(UnauthorizedError, match=f"token endpoint gave no access token: {words}"):
+    with pytest.raises(
+        UnauthorizedError, match=f"token endpoint returned no access token: {words}"
+    ):
         connect([{"template": {"url": "/api"}}], options=oauth).invoke()
 
 
@@ -241,3 +243,19 @@ def test_prepared_request_fetches_no_token(connect, server, oauth):
 
     assert "authorization" not in source.f.prepare().headers
     assert server.seen == []
+
+
+def test_token_at_hand_is_in_a_prepared_request(connect, server):
+    server.routes["token"] = lambda handler: handler.reply({"access_token": "t0ken"})
+    oauth2 = {"tokenUrl": f"{server.url}/token", "clientId": "i", "clientSecret": "s"}
+    source = connect(
+        [{"template": {"url": "/echo"}, "functions": {"echo": []}}],
+        options={"auth": {"oauth2": oauth2}},
+    )
+
+    assert "Authorization" not in source.echo.prepare().headers
+    assert server.hits["/token"] == 0
+
+    source.echo()
+    assert source.echo.prepare().headers["Authorization"] == "Bearer t0ken"
+    assert server.hits["/token"] == 1

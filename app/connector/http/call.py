@@ -1,0 +1,42 @@
+"""The context of one call, which hooks receive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.connector.errors import ConnectorError
+from app.connector.request.model import Request
+from app.connector.response import Response
+from app.connector.settings.call_options import Options
+
+
+@dataclass(repr=False)
+class Call:
+    """One call: a hook may change its request before it is sent, and its result afterwards.
+
+    `select` turns the response into the result; `sent` lists the requests with credentials that
+    were sent, one for each attempt; `elapsed` is in seconds.
+    """
+
+    operation: str
+    request: Request
+    options: Options
+    select: Callable[[Response], Any]
+    response: Response | None = None
+    result: Any = None
+    error: ConnectorError | None = None
+    attempt: int = 0
+    elapsed: float = 0.0
+    is_ended: bool = False
+    sent: list[Request] = field(default_factory=list)
+
+    def end(self, result: Any) -> None:
+        """Make this the result: nothing is sent after that, and an error is not raised."""
+        self.result = result
+        self.error = None
+        self.is_ended = True
+
+    def __repr__(self) -> str:
+        return f"<Call {self.operation}: {self.request}>"

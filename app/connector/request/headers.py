@@ -1,0 +1,35 @@
+"""The headers of a request: written as text and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.connector.errors import VariableError
+from app.connector.values import to_text
+
+_ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+# A token; RFC 9110, section 5.6.2.
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def serialize_headers(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Write built headers as text, without the missing ones; refuse what cannot be sent."""
+    for name, value in built.items():
+        if value is not None:
+            text = value if isinstance(value, str) else to_text(value, f"Header {name}")
+            yield name, validate_header(name, text)
+
+
+def validate_header(name: str, text: str) -> str:
+    """Return a header's text, or refuse a line break, a control or a non-latin-1 character."""
+    if not _NAME.fullmatch(name):
+        raise VariableError(f"{name!r} cannot be used as a header name")
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    if _ILLEGAL.search(text):
+        raise VariableError(f"Header {name} must not contain line breaks or control characters")
+    if not all(character <= "\xff" for character in text):
+        raise VariableError(f"Header {name} must be latin-1 text")
+    return text.strip()
