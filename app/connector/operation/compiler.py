@@ -13,7 +13,7 @@ from app.connector.settings.options import TEMPLATE, default_values
 from app.connector.settings.schema import OperationSettings, TemplateSettings
 
 from .operation import Operation
-from .pagination import Pagination, check_pagination
+from .pagination import make_paginator
 from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
 from .result import ResultSelector
@@ -102,9 +102,12 @@ class OperationCompiler:
         template_path = join_path(path, "template")
         shared = RequestBuilder(template, self._context, self._errors, template_path)
         selector = self._selector(template, template_path)
-        pagination = self._pagination(template, template_path)
+        paginator = None
+        if "paginate" in template:
+            paginate_path = join_path(template_path, "paginate")
+            paginator = make_paginator(template["paginate"], self._errors, paginate_path)
         self._warn(template, shared, template_path)
-        self.templates[-1] = Operation("invoke", shared, [], selector, pagination, self._client)
+        self.templates[-1] = Operation("invoke", shared, [], selector, paginator, self._client)
         for name, parameters in functions.items():
             own = extend_template(template, parameters, shared.variables)
             builder = shared
@@ -114,7 +117,7 @@ class OperationCompiler:
             check_parameters(parameters, builder.variables, self._errors, function_path)
             if not self._errors.has_error(function_path):
                 self.functions[name] = Operation(
-                    name, builder, parameters, selector, pagination, self._client
+                    name, builder, parameters, selector, paginator, self._client
                 )
 
     def _selector(self, template: Mapping[str, Any], path: str) -> ResultSelector:
@@ -127,14 +130,6 @@ class OperationCompiler:
             except ValueError as error:
                 self._errors.add(join_path(path, "responsePath"), str(error))
         return ResultSelector(response_path, full=template["fullResponse"])
-
-    def _pagination(self, template: Mapping[str, Any], path: str) -> Pagination | None:
-        if "paginate" not in template:
-            return None
-        settings = template["paginate"]
-        paginate_path = join_path(path, "paginate")
-        check_pagination(settings, self._errors, paginate_path)
-        return None if self._errors.has_error(paginate_path) else Pagination(settings)
 
     def _warn(self, template: Mapping[str, Any], builder: RequestBuilder, path: str) -> None:
         if builder.method.upper() == "GET" and "body" in template:

@@ -14,7 +14,7 @@ from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
 from app.connector.values import EnvText
 
-from .pagination import Pagination
+from .pagination import Paginator
 from .parameters import (
     Callback,
     Parameter,
@@ -38,13 +38,13 @@ class Operation:
         builder: RequestBuilder,
         parameters: list[Parameter],
         selector: ResultSelector,
-        pagination: Pagination | None,
+        paginator: Paginator | None,
         client: Client,
     ) -> None:
         self.name = self.__name__ = name
         self._builder = builder
         self._selector = selector
-        self._pagination = pagination
+        self._paginator = paginator
         self._client = client
         # The url with the defaults of its variables: what the settings alone name.
         self.default_url = builder.default_url()
@@ -89,10 +89,10 @@ class Operation:
     def pages(self, *args: Any, **named: Any) -> Iterator[Any]:
         """Give the result of every page, one call each, as `paginate` says."""
         values = bind(self.name, self.parameters, args, named)
-        if self._pagination is None:
+        if self._paginator is None:
             yield self._call(self._build(values)).result
             return
-        for call in self._pagination.walk(self._build(values), self._call):
+        for call in self._paginator.pages(self._build(values), self._call):
             yield call.result
 
     def items(self, *args: Any, **named: Any) -> Iterator[Any]:

@@ -172,3 +172,12 @@ def test_page_answered_by_a_hook_is_the_last(listing, connect, server):
     source.observe("before execute", lambda ctx: ctx.end([1]))
 
     assert list(source.rows.pages()) == [[1]]
+
+
+def test_caller_may_change_the_page_it_was_given(listing):
+    pages = []
+    for page in listing({"type": "offset"}).pages():
+        pages.append(list(page))
+        page.clear()
+
+    assert [row for page in pages for row in page] == ROWS
