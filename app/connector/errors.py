@@ -26,7 +26,8 @@ ConnectorError
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import TracebackType
 from typing import Any, ClassVar, Literal
 
 from .response import Response
@@ -180,3 +181,46 @@ _BY_STATUS: dict[int, type[HTTPStatusError]] = {
     404: NotFoundError,
     429: RateLimitedError,
 }
+
+
+def translate_errors(
+    errors: type[Exception] | tuple[type[Exception], ...], make: Callable[[Any], Exception]
+) -> _Translation:
+    """Return a context manager that raises what `make` returns instead of certain errors.
+
+    A ConnectorError passes as it is.
+
+    The error of a library often holds the value it failed on, which may be a secret. Python
+    keeps it as `__context__` of an error raised in its except block, `raise … from None` only
+    hides it, and tools that report errors print it. The new error has no context.
+    """
+    return _Translation(errors, make)
+
+
+class _Translation:
+    def __init__(
+        self,
+        errors: type[Exception] | tuple[type[Exception], ...],
+        make: Callable[[Any], Exception],
+    ) -> None:
+        self._errors = errors
+        self._make = make
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, self._errors) or isinstance(error, ConnectorError):
+            return
+        translated = self._make(error)
+        # The traceback of the new error shows this frame, so it must not refer to the old one.
+        del error, _traceback
+        try:
+            raise translated
+        finally:
+            translated.__context__ = None

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, NoReturn
 from uuid import UUID
 
-from .errors import VariableTypeError
+from .errors import VariableTypeError, translate_errors
 from .problems import type_name
 
 _NUMBER = re.compile(
@@ -100,10 +100,8 @@ def json_value(value: Any) -> Any:
     """Keep a structure or read it from JSON text."""
     if not isinstance(value, str):
         return value
-    try:
+    with translate_errors((ValueError, RecursionError), lambda _: ValueError("not JSON")):
         return json.loads(value, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise ValueError from None
 
 
 def _refuse_constant(_name: str) -> NoReturn:
@@ -160,19 +158,18 @@ def to_text(value: Any, label: str) -> str:
         return "true" if plain else "false"
     if isinstance(plain, list | tuple):
         return _list_text(plain, label)
-    try:
+    with translate_errors(ValueError, _text_error(label, type_name(value))):
         return _number_text(plain)
-    except ValueError:
-        message = f"{label} cannot be written as text, got {type_name(value)}"
-    raise VariableTypeError(message)
 
 
 def _list_text(items: list[Any] | tuple[Any, ...], label: str) -> str:
-    try:
+    with translate_errors(RecursionError, _text_error(label, "a list that contains itself")):
         return ",".join([to_text(item, label) for item in items])
-    except RecursionError:
-        message = f"{label} cannot be written as text, the list contains itself"
-    raise VariableTypeError(message)
+
+
+def _text_error(label: str, found: str) -> Callable[[Exception], VariableTypeError]:
+    message = f"{label} cannot be written as text, got {found}"
+    return lambda _: VariableTypeError(message)
 
 
 def _number_text(value: Any) -> str:

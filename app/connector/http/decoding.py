@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from app.connector.errors import ResponseDecodeError
+from app.connector.errors import ResponseDecodeError, translate_errors
 from app.connector.response import RawResponse
 
 _BINARY = (
@@ -59,10 +59,8 @@ def parse_json(content: bytes) -> Any:
     `NaN`, `Infinity` and numbers beyond a double's range are refused, `JSON.parse` does the same
     with the words: written again they would be no JSON.
     """
-    try:
+    with translate_errors((ValueError, RecursionError), lambda _: ValueError("not JSON")):
         return _DECODER.decode(content.decode(json.detect_encoding(content)))
-    except RecursionError:
-        raise ValueError from None
 
 
 def _refuse_constant(_name: str) -> NoReturn:

@@ -16,6 +16,7 @@ from app.connector.errors import (
     TLSError,
     TooManyRedirectsError,
     VariableError,
+    translate_errors,
 )
 from app.connector.redaction import current_redactor
 from app.connector.request.model import Request
@@ -33,6 +34,7 @@ _OVERHEAD = 1024 * 1024
 _HOSTS = 20
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
+_LIBRARY_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
 
 
 class Transport:
@@ -67,8 +69,7 @@ class Transport:
         raise TooManyRedirectsError(f"more than {options.max_redirects} redirects")
 
     def _send_once(self, request: Request, options: Options, limits: Limits) -> RawResponse:
-        failure: ConnectorError
-        try:
+        with translate_errors(_LIBRARY_ERRORS, _translate):
             prepared = _prepare(request)
             self.policy.check(prepared.url or "")
             response = self._adapter.send(
@@ -80,11 +81,6 @@ class Transport:
                 proxies=options.proxies,
             )
             return _read(response, options.max_bytes)
-        except ConnectorError:
-            raise
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            failure = _translate(error)
-        raise failure
 
 
 def _prepare(request: Request) -> requests.PreparedRequest:

@@ -8,7 +8,7 @@ from typing import Any
 
 from requests.utils import parse_header_links
 
-from app.connector.errors import PaginationError
+from app.connector.errors import PaginationError, translate_errors
 from app.connector.http.call import Call
 from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.model import Request
@@ -217,7 +217,5 @@ def _refuse_repeated(request: Request, seen: set[str]) -> None:
 
 
 def _is_same(page: Any, previous: Any) -> bool:
-    try:
+    with translate_errors(RecursionError, lambda _: PaginationError("a page is nested too deeply")):
         return bool(page == previous)
-    except RecursionError:
-        raise PaginationError("a page is nested too deeply") from None

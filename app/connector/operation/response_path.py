@@ -10,7 +10,7 @@ from jsonpath_ng.exceptions import JSONPathError
 from jsonpath_ng.ext.arithmetic import Operation
 from jsonpath_ng.ext.parser import parse
 
-from app.connector.errors import ResponsePathError
+from app.connector.errors import ResponsePathError, translate_errors
 
 # What a path that looks at more than one place may search: jsonpath-ng takes 5 to 10 microseconds
 # for each value.
@@ -65,16 +65,17 @@ class ResponsePath:
 
 
 def parse_path(text: str) -> JSONPath:
-    """Compile a JSONPath, or raise ValueError with what the parser says."""
-    try:
+    """Compile a JSONPath, or raise ValueError with the reason."""
+    with translate_errors((JSONPathError, TypeError, DeprecationWarning), _syntax_error):
         path = parse(text)
-    except (JSONPathError, TypeError, DeprecationWarning) as error:
-        message = " ".join(str(error).split())
-    else:
-        message = _refusal(path)
-        if not message:
-            return path
-    raise ValueError(message)
+    refusal = _refusal(path)
+    if refusal:
+        raise ValueError(refusal)
+    return path
+
+
+def _syntax_error(error: Exception) -> ValueError:
+    return ValueError(" ".join(str(error).split()))
 
 
 def _refusal(path: JSONPath) -> str:
@@ -119,13 +120,15 @@ def _sum(level: list[Any], most: int) -> int:
 
 
 def find(path: JSONPath, text: str, body: Any) -> list[Any]:
-    """Return the values a compiled path matches."""
-    try:
+    """Return the values that a compiled path matches; `text` is the path as it was written."""
+
+    def error(error: Exception) -> ResponsePathError:
+        kind = type(error).__name__
+        return ResponsePathError(f"the response path {text} failed on this body ({kind})")
+
+    # jsonpath-ng raises not only errors of its own, but any error of an expression.
+    with translate_errors(Exception, error):
         return [match.value for match in path.find(body)]
-    except Exception as error:
-        # jsonpath-ng lets any error of an expression out, not only its own.
-        message = f"the response path {text} failed on this body ({type(error).__name__})"
-    raise ResponsePathError(message)
 
 
 def is_definite(path: JSONPath) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from urllib3.filepost import encode_multipart_formdata
 
-from app.connector.errors import VariableError
+from app.connector.errors import VariableError, translate_errors
 from app.connector.problems import join_path, type_name
 from app.connector.values import MISSING, number, to_json_scalar, to_text
 
@@ -45,20 +45,21 @@ def _form_bytes(form: Any, repeat: bool) -> bytes:
 
 def encode_text(text: str) -> bytes:
     """Return a text as UTF-8; refuse lone surrogates, which no encoding carries."""
-    try:
+    with translate_errors(UnicodeEncodeError, _surrogates_error):
         return text.encode()
-    except UnicodeEncodeError:
-        raise VariableError("A text with lone surrogates cannot be sent") from None
+
+
+def _surrogates_error(_error: Exception) -> VariableError:
+    return VariableError("A text with lone surrogates cannot be sent")
 
 
 def _json_bytes(body: Any) -> bytes:
-    try:
-        text = json.dumps(body, default=_json_default, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
-        text = None
-    if text is None:
+    def error(_error: Exception) -> VariableError:
         path = next(_unserializable(body, "body", 0), "body")
-        raise VariableError(f"{path} cannot be written as JSON")
+        return VariableError(f"{path} cannot be written as JSON")
+
+    with translate_errors((TypeError, ValueError, RecursionError), error):
+        text = json.dumps(body, default=_json_default, allow_nan=False, separators=(",", ":"))
     return text.encode()
 
 

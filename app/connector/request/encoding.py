@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.connector.errors import VariableError
+from app.connector.errors import VariableError, translate_errors
 from app.connector.values import to_json_scalar, to_text
 
 from .url import percent_encode
@@ -17,16 +17,14 @@ _MAX_NAME_CHARACTERS = 100_000
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
     """Write entries as a query string; `repeat` repeats the key of a list."""
     pairs = _Pairs(repeat=repeat)
-    try:
+    with translate_errors(RecursionError, _nesting_error):
         for key, value in entries.items():
             pairs.add(str(key), value)
-    except RecursionError:
-        is_finite = False
-    else:
-        is_finite = True
-    if not is_finite:
-        raise VariableError("A query or form value is nested too deeply or contains itself")
     return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
+
+
+def _nesting_error(_error: Exception) -> VariableError:
+    return VariableError("A query or form value is nested too deeply or contains itself")
 
 
 class _Pairs(list[tuple[str, str]]):

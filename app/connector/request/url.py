@@ -9,7 +9,12 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from requests.utils import requote_uri
 
-from app.connector.errors import BlockedHostError, MissingVariableError, VariableError
+from app.connector.errors import (
+    BlockedHostError,
+    MissingVariableError,
+    VariableError,
+    translate_errors,
+)
 from app.connector.problems import ErrorCollector
 from app.connector.template.scanner import Token, scan
 from app.connector.template.variables import Variable, VariableCollector, may_hold_variables
@@ -142,11 +147,12 @@ def _require_safe(name: str, text: str, is_safe: bool) -> str:
 
 def percent_encode(text: str, safe: str = "") -> str:
     """Percent-encode a text for a url."""
-    try:
+    with translate_errors(UnicodeEncodeError, _surrogates_error):
         return quote(text, safe=safe)
-    except UnicodeEncodeError:
-        message = "A value with lone surrogates cannot be sent in a url"
-    raise VariableError(message)
+
+
+def _surrogates_error(_error: Exception) -> VariableError:
+    return VariableError("A value with lone surrogates cannot be sent in a url")
 
 
 def join_base(base: str, url: str) -> str:
@@ -157,15 +163,17 @@ def join_base(base: str, url: str) -> str:
 
 
 def resolve_location(url: str, location: str) -> str:
-    """Return the address that a remote leads to from a url; BlockedHostError if it is none."""
-    try:
+    """Return the url that a redirect or a link of a remote leads to from another url."""
+    with translate_errors(ValueError, _location_error):
         target = urljoin(url, requote_uri(_as_unicode(location)))
         is_address = len(target) <= MAX_URL_LENGTH and urlsplit(target).port != 0
-    except ValueError:
-        is_address = False
     if not is_address:
-        raise BlockedHostError("the remote leads to an address that is none")
+        raise _location_error()
     return target
+
+
+def _location_error(_error: Exception | None = None) -> BlockedHostError:
+    return BlockedHostError("the remote leads to something that is not a valid url")
 
 
 def _as_unicode(location: str) -> str:

@@ -31,11 +31,9 @@ class Record:
         self.__dict__["_values"] = dict(values)
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self._values[name]
-        except KeyError:
-            message = f"{self._resource.name} has no field '{name}'"
-        raise AttributeError(message)
+        if name not in self._values:
+            raise AttributeError(f"{self._resource.name} has no field '{name}'")
+        return self._values[name]
 
     def __copy__(self) -> Record:
         return Record(self._resource, self._values)

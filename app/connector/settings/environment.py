@@ -7,18 +7,19 @@ import os
 from pathlib import Path
 from typing import Any
 
-from app.connector.errors import ConfigError
+from app.connector.errors import ConfigError, translate_errors
 from app.connector.problems import ErrorCollector, join_path, suggest
 from app.connector.values import EnvText
 
 
 def read_settings(path: str | os.PathLike[str], name: str) -> Any:
     """Return the settings of one data source from a file that maps names to settings."""
-    try:
+
+    def unreadable(error: Exception) -> ConfigError:
+        return ConfigError({str(path): [f"cannot be read: {error}"]}, name)
+
+    with translate_errors((OSError, ValueError), unreadable):
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        message = f"cannot be read: {error}"
-        raise ConfigError({str(path): [message]}, name) from None
     if not isinstance(document, dict) or name not in document:
         known = document if isinstance(document, dict) else {}
         message = f"has no data source '{name}'{suggest(name, known)}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from marshmallow import INCLUDE, Schema, ValidationError, fields, pre_load, validates_schema
 
+from app.connector.errors import translate_errors
 from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.values import EnvText, boolean, integer
 
@@ -35,6 +36,9 @@ def object_field() -> TypedField:
     return TypedField("an object", dict)
 
 
+_BOOLEAN = "must be true or false"
+
+
 class Boolean(fields.Field[bool]):
     """True or false; a text only where it came from the environment or is allowed."""
 
@@ -46,11 +50,9 @@ class Boolean(fields.Field[bool]):
         if isinstance(value, bool):
             return value
         if isinstance(value, EnvText) or (self.text_too and isinstance(value, str)):
-            try:
+            with translate_errors(ValueError, lambda _: ValidationError(_BOOLEAN)):
                 return boolean(value)
-            except ValueError:
-                raise ValidationError("must be true or false") from None
-        raise ValidationError("must be true or false")
+        raise ValidationError(_BOOLEAN)
 
 
 class NonNegativeInt(fields.Field[int]):
@@ -64,10 +66,10 @@ class NonNegativeInt(fields.Field[int]):
         phrase = f"must be a whole number from {self.least} on, got"
         if isinstance(value, str) and not isinstance(value, EnvText):
             raise ValidationError(f"{phrase} {type_name(value)}")
-        try:
+        with translate_errors(
+            ValueError, lambda _: ValidationError(f"{phrase} {type_name(value)}")
+        ):
             found = integer(value)
-        except ValueError:
-            raise ValidationError(f"{phrase} {type_name(value)}") from None
         if found < self.least:
             raise ValidationError(f"{phrase} {found}")
         return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.connector.errors import MissingVariableError, VariableTypeError
+from app.connector.errors import MissingVariableError, VariableTypeError, translate_errors
 from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.redaction import scalar_texts
 from app.connector.values import COERCERS, TYPE_PHRASES, EnvText, environment_values
@@ -52,11 +52,12 @@ class Variable:
         return None
 
     def _coerce(self, coercer: Callable[[Any], Any], value: Any) -> Any:
-        try:
-            return coercer(value)
-        except (ValueError, OverflowError):
+        def error(_error: Exception) -> VariableTypeError:
             message = f"Variable {self.name} must be {TYPE_PHRASES[self.type]}"
-        raise VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
+            return VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
+
+        with translate_errors((ValueError, OverflowError), error):
+            return coercer(value)
 
     def _enum_message(self, value: Any) -> str:
         if self.secret:
