@@ -11,9 +11,10 @@ from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.settings.fields import load
 from app.connector.settings.options import TEMPLATE, default_values
 from app.connector.settings.schema import OperationSettings, TemplateSettings
+from app.connector.template.scanner import variable_names
 
 from .operation import Operation
-from .pagination import make_paginator
+from .pagination import Paginator, make_paginator
 from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
 from .result import ResultSelector
@@ -64,14 +65,11 @@ class OperationCompiler:
         loaded = load(OperationSettings(), entry, path, self._errors)
         if loaded is None:
             return
+        functions = self._functions(loaded.get("functions"), join_path(path, "functions"))
         if loaded.get("template") is None:
             self._errors.add(path, "template is missing")
-            return
-        template_path = join_path(path, "template")
-        template = load(TemplateSettings(), loaded["template"], template_path, self._errors)
-        functions = self._functions(loaded.get("functions"), join_path(path, "functions"))
-        if template is not None:
-            self._compile({**default_values(TEMPLATE), **template}, functions, path)
+        else:
+            self._compile(loaded["template"], functions, path)
 
     def _functions(self, functions: Any, path: str) -> dict[str, list[Parameter]]:
         if functions is None:
@@ -96,29 +94,38 @@ class OperationCompiler:
         elif name.startswith("_") or not name:
             self._errors.add(path, "a function's name must not be empty or start with _")
 
-    def _compile(
-        self, template: dict[str, Any], functions: Mapping[str, list[Parameter]], path: str
-    ) -> None:
+    def _compile(self, settings: Any, functions: Mapping[str, list[Parameter]], path: str) -> None:
         template_path = join_path(path, "template")
-        shared = RequestBuilder(template, self._context, self._errors, template_path)
+        loaded = load(TemplateSettings(), settings, template_path, self._errors)
+        if loaded is None:
+            return
+        template = {**default_values(TEMPLATE), **loaded}
+        builder = self._builder(template, template_path)
         selector = self._selector(template, template_path)
-        paginator = None
-        if "paginate" in template:
-            paginate_path = join_path(template_path, "paginate")
-            paginator = make_paginator(template["paginate"], self._errors, paginate_path)
-        self._warn(template, shared, template_path)
-        self.templates[-1] = Operation("invoke", shared, [], selector, paginator, self._client)
+        paginator = self._paginator(template, template_path)
+        self._warn(template, builder, template_path)
+        if not self._errors.errors:
+            self.templates[-1] = Operation("invoke", builder, [], selector, paginator, self._client)
+        # Variables in the entries that were not valid; parameters may be meant for them.
+        invalid = set(variable_names({key: settings[key] for key in settings.keys() - loaded}))
         for name, parameters in functions.items():
-            own = extend_template(template, parameters, shared.variables)
-            builder = shared
-            if own is not None:
-                builder = RequestBuilder(own, self._context, self._errors, template_path)
+            extended = extend_template(template, parameters, builder.variables)
+            own = builder if extended is None else self._builder(extended, template_path)
             function_path = join_path(join_path(path, "functions"), name)
-            check_parameters(parameters, builder.variables, self._errors, function_path)
-            if not self._errors.has_error(function_path):
+            checked = [known for known in parameters if known.name not in invalid]
+            check_parameters(checked, own.variables, self._errors, function_path)
+            if not self._errors.errors:
                 self.functions[name] = Operation(
-                    name, builder, parameters, selector, paginator, self._client
+                    name, own, parameters, selector, paginator, self._client
                 )
+
+    def _builder(self, template: Mapping[str, Any], path: str) -> RequestBuilder:
+        return RequestBuilder(template, self._context, self._errors, path)
+
+    def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator | None:
+        if "paginate" not in template:
+            return None
+        return make_paginator(template["paginate"], self._errors, join_path(path, "paginate"))
 
     def _selector(self, template: Mapping[str, Any], path: str) -> ResultSelector:
         response_path = None

@@ -39,6 +39,7 @@ class RequestBuilder:
         self, settings: Mapping[str, Any], context: SourceContext, errors: ErrorCollector, path: str
     ) -> None:
         self._redactor = context.redactor
+        has_url_error = errors.has_error(join_path(path, "url"))
         collector = VariableCollector(errors, join_path(path, "url"))
         upper = template_options(settings)
         lower = context.options
@@ -52,7 +53,8 @@ class RequestBuilder:
         self.variables = collector.merge(
             settings.get("variables", {}), join_path(path, "variables")
         )
-        self.url.check(errors, collector.url_path)
+        if not has_url_error:
+            self.url.check(errors, collector.url_path)
         self._check_parts(errors, path)
 
         self._secret_variables = [known for known in self.variables.values() if known.secret]

@@ -151,13 +151,23 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
 
 
 def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[str, Any] | None:
-    """Check an object of settings; on problems note them by place and return None."""
+    """Return the entries of an object of settings that are valid; None if it is no object.
+
+    What is wrong with the others goes to the error collector, so that checking can go on.
+    """
     try:
         loaded: dict[str, Any] = schema.load(data)
     except ValidationError as error:
         _flatten(error.messages, path, errors)
-        return None
+        if not isinstance(data, dict):
+            return None
+        wrong = error.messages_dict
+        return {key: value for key, value in _valid(error).items() if key not in wrong}
     return loaded
+
+
+def _valid(error: ValidationError) -> dict[str, Any]:
+    return error.valid_data if isinstance(error.valid_data, dict) else {}
 
 
 def _flatten(messages: Any, path: str, errors: ErrorCollector) -> None:

@@ -19,23 +19,18 @@ _NAMES_ONLY = ("functions", "variables", "acls")
 
 
 def check_settings(filled: Any, errors: ErrorCollector) -> dict[str, Any]:
-    """Check the settings; whatever is wrong, return what the operations can be checked with."""
+    """Check the settings and return the valid ones, with which the operations can be checked."""
     if not isinstance(filled, Mapping):
         errors.add("", f"the settings must be an object, got {type_name(filled)}")
         return {}
     known = {key: value for key, value in filled.items() if key in DATA_SOURCE_KEYS}
     for key in filled.keys() - known.keys():
         errors.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
-    loaded = load(DataSourceSettings(), known, "", errors) or _usable(known)
+    loaded = load(DataSourceSettings(), known, "", errors) or {}
     for key in ("baseURL", "restPath"):
         if not _BASE_URL.fullmatch(loaded.get(key, "http://unset")):
             errors.add(key, _BASE_MESSAGE)
     return loaded
-
-
-def _usable(known: Mapping[str, Any]) -> dict[str, Any]:
-    kinds = {"baseURL": str, "restPath": str, "operations": list}
-    return {key: known[key] for key, kind in kinds.items() if isinstance(known.get(key), kind)}
 
 
 def secrets_in_settings(settings: Any) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from app.connector.values import COERCERS
 
@@ -40,6 +42,18 @@ def scan(text: str) -> list[str | Token]:
     if start < len(text):
         pieces.append(text[start:])
     return pieces
+
+
+def variable_names(value: Any) -> Iterator[str]:
+    """Yield the names of the variables in the texts and keys of a structure."""
+    if isinstance(value, dict):
+        for item in (*value.keys(), *value.values()):
+            yield from variable_names(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from variable_names(item)
+    elif isinstance(value, str):
+        yield from (piece.name for piece in scan(value) if isinstance(piece, Token))
 
 
 def _token(text: str, brace: int) -> tuple[Token, int] | None:

@@ -256,6 +256,43 @@ def test_every_problem_is_listed_at_once():
     }
 
 
+def test_unknown_key_hides_no_other_problem():
+    errors = errors_of_operation(
+        template={
+            "url": f"{URL}/../{{id:nubmer}}",
+            "responsePath": "$[",
+            "paginate": {"type": "next"},
+            "variables": {"id": {"requird": True}},
+            "qurey": {},
+        },
+        functions={"find": ["id", "nmae"], "_find": []},
+        unknown=1,
+    )
+
+    assert set(errors) == {
+        "operations[0].template.url",
+        "operations[0].template.responsePath",
+        "operations[0].template.paginate.path",
+        "operations[0].template.variables.id.requird",
+        "operations[0].template.qurey",
+        "operations[0].functions.find[1]",
+        "operations[0].functions._find",
+        "operations[0].unknown",
+    }
+    assert len(errors["operations[0].template.url"]) == 2
+
+
+def test_error_in_a_part_of_a_template_is_not_reported_as_another():
+    for wrong in (
+        {"qurey": {"a": "{a}"}},
+        {"url": ["/{a}"]},
+        {"options": {"headrs": {"a": "{a}"}}},
+        {"headers": ["{a}"]},
+    ):
+        operation = {"template": {"url": "http://h/x", **wrong}, "functions": {"f": ["a"]}}
+        assert len(errors_of({"operations": [operation]})) == 1
+
+
 def test_message_names_data_source_place_and_problem():
     with pytest.raises(ConfigError, match=r"'geo'.*operations\[0\].*template"):
         DataSource.from_config({"operations": [{}]}, name="geo")
