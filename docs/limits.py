@@ -62,10 +62,8 @@ LIMITS = {
     "mail.delivery": {"SERVER_TIMEOUT": "Seconds for one step with the mail server"},
     "mail.subscribers": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "engine": {"POOL_OVERFLOW": "Database connections of a process beyond `THREADS`"},
-    "connector.datasource": {
-        "PUBLIC_BYTES": "Bytes of a public data source's response, unless `maxResponseBytes` says"
-        " otherwise",
-        "_KEPT_AUTHS": "OAuth 2 clients of a data source whose tokens are kept",
+    "connector.http.auth": {
+        "_MAX_CLIENTS": "OAuth 2 clients of a data source whose tokens are kept",
     },
     "connector.request.url": {
         "MAX_URL_LENGTH": "Characters of a URL that is called",

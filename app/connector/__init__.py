@@ -32,7 +32,7 @@ from .request.model import Request
 from .resource.record import Record
 from .resource.resource import Resource
 from .response import Response
-from .template.nodes import Template
+from .template.compiler import Template
 from .template.variables import Variable
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The data source: checked settings, its operations, its hooks and one pooled session."""
+"""The data source: what an application makes from settings and calls."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class DataSource:
 
     @classmethod
     def from_config(cls, settings: Mapping[str, Any], *, name: str = "rest") -> Self:
-        """Check the settings, all of them, and make a data source; no socket is opened."""
+        """Make a data source; ConfigError lists all problems of the settings. Nothing is sent."""
         return cls(settings, name)
 
     @classmethod
@@ -78,7 +78,7 @@ class DataSource:
         return cls(read_settings(path, name), name)
 
     def invoke(self, params: Any = None, callback: Any = None, /, **named: Any) -> Any:
-        """Call the only operation with named parameters; with several, say which: `ds.x.invoke`."""
+        """Call the only operation with named parameters; with several, use `<function>.invoke`."""
         if self._only is None:
             names = ", ".join(self.operations) or "none"
             raise NotSupportedError(
@@ -96,7 +96,7 @@ class DataSource:
         id_name: str = "id",
         filter_style: str = "flat",
     ) -> Resource:
-        """Bind a model to a conventional resource; its path segment is the model name as it is."""
+        """Bind a model to the REST resource `/<resource_name>`, by default `/<model_name>`."""
         if not self._context.base_url:
             raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
         segment = model_name if resource_name is None else resource_name
@@ -106,7 +106,7 @@ class DataSource:
         )
 
     def observe(self, event: str, hook: Callable[[Call], object]) -> None:
-        """Call a hook with the context of every call: `before execute`, `after execute`, …."""
+        """Call a hook with each Call: `before execute`, `after execute` or `execute failed`."""
         signals = {
             "before execute": self.before_execute,
             "after execute": self.after_execute,

@@ -1,22 +1,22 @@
 """Every error the connector raises, one tree under ConnectorError.
 
 ConnectorError
-├─ ConfigError                 the settings are wrong; every problem by its place in .errors
-├─ VariableError               a call gives a variable something it cannot be
+├─ ConfigError                 the settings are wrong; `errors` maps paths to messages
+├─ VariableError               a call has an argument that cannot be used
 │  ├─ MissingVariableError
 │  ├─ VariableTypeError
 │  └─ UnknownVariableError
-├─ NotSupportedError           the remote call has no meaning here
-├─ HTTPStatusError             the remote answered with an error status
+├─ NotSupportedError           there is no request for this method
+├─ HTTPStatusError             the response has an error status
 │  ├─ NotFoundError
 │  ├─ UnauthorizedError
 │  └─ RateLimitedError
-├─ ResponseError               the remote answered something that cannot be used
+├─ ResponseError               the response cannot be used
 │  ├─ ResponseDecodeError
 │  ├─ ResponsePathError
 │  ├─ ResponseTooLargeError
 │  └─ PaginationError
-└─ TransportError              no usable answer arrived
+└─ TransportError              no complete response was received
    ├─ ConnectError
    ├─ CallTimeoutError
    ├─ TLSError
@@ -36,14 +36,14 @@ ErrorKind = Literal["config", "caller", "remote", "transport"]
 
 
 class ConnectorError(Exception):
-    """The root: catch this to catch everything the connector raises."""
+    """The base class of everything that the connector raises."""
 
     kind: ClassVar[ErrorKind] = "caller"
     operation: str | None = None
     request: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Made again without __init__, whose arguments are not those that an exception keeps.
+        # Unpickled without __init__, which has other parameters than `args`.
         return _recreate, (type(self), self.args), self.__dict__
 
 
@@ -52,7 +52,7 @@ def _recreate(kind: type[ConnectorError], args: tuple[Any, ...]) -> ConnectorErr
 
 
 class ConfigError(ConnectorError, ValueError):
-    """The settings cannot be used; `errors` maps each place to its problems."""
+    """The settings are wrong; `errors` maps paths in them to lists of messages."""
 
     kind = "config"
 
@@ -68,7 +68,7 @@ def _pairs(errors: Mapping[str, list[str]]) -> list[tuple[str, str]]:
 
 
 class VariableError(ConnectorError, ValueError):
-    """A call gives a value that cannot be sent."""
+    """An argument of a call cannot be used."""
 
 
 class MissingVariableError(VariableError):
@@ -76,19 +76,19 @@ class MissingVariableError(VariableError):
 
 
 class VariableTypeError(VariableError):
-    """A value does not fit the type or the enum of its variable."""
+    """A value does not have the type of its variable, or is not one of its `enum`."""
 
 
 class UnknownVariableError(VariableError, TypeError):
-    """A call gives an argument that the function or template does not have."""
+    """The function or template has no variable of this name."""
 
 
 class NotSupportedError(ConnectorError):
-    """The resource cannot do this in one safe call; write a template operation instead."""
+    """There is no conventional request for this method; a template operation can be written."""
 
 
 class HTTPStatusError(ConnectorError):
-    """The remote answered with an error status."""
+    """The response has an error status."""
 
     kind = "remote"
 
@@ -101,30 +101,30 @@ class HTTPStatusError(ConnectorError):
         self.retry_after = retry_after
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the facts under the names a LoopBack client reads."""
+        """Return the error under the names that clients of LoopBack 3 read."""
         return {"statusCode": self.status_code, "message": str(self), "body": self.body}
 
 
 class NotFoundError(HTTPStatusError):
-    """The remote answered 404."""
+    """The response has the status 404."""
 
 
 class UnauthorizedError(HTTPStatusError):
-    """The remote answered 401 or 403."""
+    """The response has the status 401 or 403."""
 
 
 class RateLimitedError(HTTPStatusError):
-    """The remote answered 429."""
+    """The response has the status 429."""
 
 
 class ResponseError(ConnectorError):
-    """The remote answered something that cannot be used."""
+    """The response cannot be used."""
 
     kind = "remote"
 
 
 class ResponseDecodeError(ResponseError):
-    """A body that calls itself JSON is not; `text` is how it begins."""
+    """The body is not what its headers announce; `text` is its beginning."""
 
     def __init__(self, message: str, status_code: int, text: str) -> None:
         super().__init__(message)
@@ -137,25 +137,25 @@ class ResponsePathError(ResponseError):
 
 
 class ResponseTooLargeError(ResponseError):
-    """The body grew past `maxResponseBytes`; the connection was closed."""
+    """The body is larger than `maxResponseBytes`; the connection was closed."""
 
 
 class PaginationError(ResponseError):
-    """The remote repeats a page or does not come to an end."""
+    """A page is repeated, or there are more than `maxPages`."""
 
 
 class TransportError(ConnectorError):
-    """No usable answer arrived."""
+    """No complete response was received."""
 
     kind = "transport"
 
 
 class ConnectError(TransportError):
-    """The connection failed or broke."""
+    """The connection could not be made or was closed early."""
 
 
 class CallTimeoutError(TransportError, TimeoutError):
-    """The connect, read or total time-out passed."""
+    """The connect, read or total time-out was exceeded."""
 
 
 class TLSError(TransportError):
@@ -163,15 +163,15 @@ class TLSError(TransportError):
 
 
 class TooManyRedirectsError(TransportError):
-    """The remote redirects more often than `maxRedirects`."""
+    """There are more redirects than `maxRedirects`."""
 
 
 class BlockedHostError(TransportError):
-    """The call would go to a host or address that the settings do not allow."""
+    """The settings do not allow calls to this host or address."""
 
 
 def status_error_class(status_code: int) -> type[HTTPStatusError]:
-    """Return the most precise class for an error status."""
+    """Return the error class for a status."""
     return _BY_STATUS.get(status_code, HTTPStatusError)
 
 

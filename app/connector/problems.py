@@ -1,4 +1,4 @@
-"""Collecting configuration problems by place, so that all of them are reported at once."""
+"""Collecting the problems of a configuration, so that all of them are reported at once."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from .errors import ConfigError
 
 
 class ErrorCollector:
-    """A growing list of problems, each at a place such as `operations[0].template.url`."""
+    """Errors and warnings by path, such as `operations[0].template.url`."""
 
     def __init__(self) -> None:
         self.errors: dict[str, list[str]] = {}
         self.warnings: dict[str, list[str]] = {}
 
     def add(self, path: str, message: str) -> None:
-        """Note something that makes the settings unusable."""
+        """Add an error: the settings cannot be used."""
         self._append(self.errors, path, message)
 
     def warn(self, path: str, message: str) -> None:
-        """Note something that works and is probably not meant."""
+        """Add a warning: the settings can be used, but are probably not intended."""
         self._append(self.warnings, path, message)
 
     def has_error(self, path: str) -> bool:
-        """Tell whether a problem lies at this place or below it."""
+        """Tell whether there is an error at this path or below it."""
         return any(
             known == path or known.startswith((f"{path}.", f"{path}[")) for known in self.errors
         )
 
     def raise_any(self, name: str = "") -> None:
-        """Raise one ConfigError with everything noted so far, if there is anything."""
+        """Raise one ConfigError with all errors, if there are any."""
         if self.errors:
             raise ConfigError(self.errors, name)
 
     def masked(self, mask: Callable[[str], str]) -> ErrorCollector:
-        """Return the same problems with every message masked."""
+        """Return a copy with every message masked."""
         masked = ErrorCollector()
         for messages_by_path, copies in (
             (self.errors, masked.errors),
@@ -54,21 +54,21 @@ class ErrorCollector:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` when one of the known words is close, else nothing."""
+    """Return `; did you mean 'x'?` if a known word is similar, else an empty string."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(word.lower(), by_lower, n=1)
     return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
 def join_path(path: str, key: str | int) -> str:
-    """Extend a place by a key or an index."""
+    """Extend a path by a key or an index."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key
 
 
 def type_name(value: object) -> str:
-    """Name the JSON kind of a value for a message: `a string`, `an object`, `null`."""
+    """Return the JSON type of a value for a message: `a string`, `an object`, `null`."""
     if value is None:
         return "null"
     if isinstance(value, bool):

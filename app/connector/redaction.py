@@ -1,4 +1,4 @@
-"""Keeping secrets out of messages, logs and reprs: by name and by value."""
+"""Redaction: secrets are masked in messages, logs and reprs, by name and by value."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _ESCAPE = re.compile("%[0-9A-F]{2}")
 _WORD = re.compile(r"\w")
 _SHORT_SECRET = 4
 _MAX_DEPTH = 50
-# Characters of a line of urllib3's that are logged.
+# Characters of a log line of urllib3 that are kept.
 _MAX_LOG_LENGTH = 2000
-# Beyond this number of secrets, or of their characters, a text is masked as a whole: looking for
-# more would cost more than 100 ms.
+# With more secrets than this, or more characters in them, a text is masked as a whole: the
+# search would take more than 100 ms.
 MAX_SECRETS = 200
 MAX_CHARACTERS = 20_000
 
@@ -36,7 +36,7 @@ def is_secret_name(name: str) -> bool:
 
 
 class Redactor:
-    """Masks known secret values wherever they appear in a text, in any usual spelling."""
+    """Masks known secret values in texts, also percent-encoded, in base64 or in JSON."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets = frozenset(secret for secret in secrets if secret)
@@ -47,7 +47,7 @@ class Redactor:
         self._forms = {form for secret in known for form in _encodings(secret)}
 
     def with_secrets(self, secrets: Iterable[str]) -> Redactor:
-        """Return a redactor that knows more secrets."""
+        """Return a redactor for more secrets."""
         more = self.secrets.union(_bounded(secrets))
         return self if more == self.secrets else Redactor(more)
 
@@ -56,7 +56,7 @@ class Redactor:
         return self.prefix(text, len(text))
 
     def prefix(self, text: str, length: int) -> str:
-        """Mask the secrets in the first characters of a text, also one that the cut divides."""
+        """Return the first characters of a text; a secret that is cut off is masked too."""
         if self._hides_all:
             return MASK
         pieces: list[str] = []
@@ -77,7 +77,7 @@ class Redactor:
                 start = text.find(form, start + 1, length + len(form))
 
     def url(self, url: str, length: int | None = None) -> str:
-        """Mask the secrets in a url, or in its first characters; its query also by name."""
+        """Mask the secrets in a url or its first characters, and query entries by name."""
         return masked_url(self.prefix(url, len(url) if length is None else length))
 
     def structure(self, value: Any, name: str = "", depth: int = 0) -> Any:
@@ -120,7 +120,7 @@ def _is_whole_word(text: str, start: int, end: int) -> bool:
 
 def _encodings(secret: str) -> Iterator[str]:
     yield secret
-    # As the name of a host, which libraries write in lower case.
+    # Libraries log host names in lower case.
     yield secret.lower()
     yield base64.b64encode(secret.encode("utf-8", "replace")).decode()
     if secret.isascii() and secret.isalnum():
@@ -138,7 +138,7 @@ def _encodings(secret: str) -> Iterator[str]:
 
 
 def secrets_by_name(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
-    """Give every value in a structure whose name says that it is a secret."""
+    """Yield the values in a structure that have the name of a secret."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, Mapping):
@@ -152,7 +152,7 @@ def secrets_by_name(value: Any, name: str = "", depth: int = 0) -> Iterator[str]
 
 
 def scalar_texts(value: Any, depth: int = 0) -> Iterator[str]:
-    """Give the text of every scalar in a structure."""
+    """Yield the text of every scalar in a structure."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if not isinstance(value, list | tuple):
@@ -163,7 +163,7 @@ def scalar_texts(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def scalar_text(value: Any) -> str:
-    """Return a scalar as it is sent; nothing for what cannot be a secret."""
+    """Return a scalar as text; an empty string for null and booleans."""
     if value is None or isinstance(value, bool):
         return ""
     if isinstance(value, bytes):
@@ -171,12 +171,12 @@ def scalar_text(value: Any) -> str:
     try:
         return str(value)
     except ValueError:
-        # Python writes no integer of more than 4,300 digits; it cannot be sent either.
+        # Python cannot write an integer of more than 4,300 digits, so it is never sent.
         return ""
 
 
 def credential_parts(text: str) -> Iterator[str]:
-    """Give a credential and what stands in it: a token behind its scheme, a Basic password."""
+    """Yield a credential and its parts: the token after the scheme, the password in Basic."""
     scheme, _, token = text.rpartition(" ")
     yield text
     yield token
@@ -195,7 +195,7 @@ current_redactor: ContextVar[Callable[[], Redactor] | None] = ContextVar(
 
 
 class _LogFilter(logging.Filter):
-    """Masks what urllib3 logs while the connector is calling; other users see no change."""
+    """Masks what urllib3 logs during a call of the connector, and nothing else."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         make_redactor = current_redactor.get()
@@ -204,12 +204,12 @@ class _LogFilter(logging.Filter):
             words = re.split(r"(\s+)", redactor.prefix(record.getMessage(), _MAX_LOG_LENGTH))
             record.msg = "".join(map(masked_url, words))
             record.args = ()
-            # A traceback would show what the remote wrote.
+            # A traceback can contain what the remote sent.
             record.exc_info = record.exc_text = None
         return True
 
 
 def install_log_filter() -> None:
-    """Put the filter on the loggers of urllib3 that print urls."""
+    """Add the filter to the loggers of urllib3 that log urls."""
     for name in ("urllib3.connectionpool", "urllib3.connection", "urllib3.util.retry"):
         logging.getLogger(name).addFilter(_LogFilter())

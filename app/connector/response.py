@@ -20,7 +20,7 @@ class RawResponse:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Response:
-    """What a call with `fullResponse` gives: status, headers (in any case) and decoded body."""
+    """The response of a call: status, headers, whose names ignore case, and decoded body."""
 
     status_code: int
     headers: CaseInsensitiveDict[str]
@@ -32,7 +32,7 @@ class Response:
 
 
 def remote_message(response: Response) -> str:
-    """Return the remote's own words about an error, else the reason phrase."""
+    """Return the message in the body of an error response, or an empty string."""
     body = response.body
     if isinstance(body, dict):
         nested = body.get("error")

@@ -1,4 +1,4 @@
-"""What a variable's value may be: the declared types and how a value is written as text."""
+"""The types of variables, and values as text."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _LARGEST_PLAIN_FLOAT = 1e21
 
 
 class _Missing:
-    """The absence of a value, where null is a value."""
+    """Stands for the absence of a value where None is a value."""
 
 
 MISSING: Any = _Missing()
 
 
 class EnvText(str):
-    """Text that came from the environment: never scanned for variables, never printed."""
+    """A string from the environment: it has no variables and is never printed."""
 
     __slots__ = ()
 
 
 def environment_values(value: Any) -> list[str]:
-    """Return every text of the settings that came from the environment."""
+    """Return the strings of the settings that are from the environment."""
     if isinstance(value, dict):
         return [text for item in value.values() for text in environment_values(item)]
     if isinstance(value, list):
@@ -45,14 +45,14 @@ def environment_values(value: Any) -> list[str]:
 
 
 def string(value: Any) -> Any:
-    """Keep a scalar, of whatever type; an object or a list is no text."""
+    """Return any scalar unchanged; ValueError for an object or a list."""
     if isinstance(value, Mapping | list | tuple):
         raise ValueError
     return value
 
 
 def number(value: Any) -> int | float:
-    """Read a finite number; a whole one is an int."""
+    """Return a finite number, as an int if it is whole."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         raise ValueError
     if isinstance(value, str):
@@ -78,7 +78,7 @@ def _whole_or_float(value: float) -> int | float:
 
 
 def integer(value: Any) -> int:
-    """Read a whole number."""
+    """Return a whole number."""
     whole = number(value)
     if not isinstance(whole, int):
         raise ValueError
@@ -86,7 +86,7 @@ def integer(value: Any) -> int:
 
 
 def boolean(value: Any) -> bool:
-    """Read true, false, 1 or 0, as values or as text in any case."""
+    """Return a boolean for true, false, 1 or 0, also as a string in any case."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | str):
@@ -97,7 +97,7 @@ def boolean(value: Any) -> bool:
 
 
 def json_value(value: Any) -> Any:
-    """Keep a structure or read it from JSON text."""
+    """Return a structure unchanged, or read it from a string with JSON."""
     if not isinstance(value, str):
         return value
     with translate_errors((ValueError, RecursionError), lambda _: ValueError("not JSON")):
@@ -109,7 +109,7 @@ def _refuse_constant(_name: str) -> NoReturn:
 
 
 def json_object(value: Any) -> dict[str, Any]:
-    """Keep a dict or read one from JSON text."""
+    """Return a dict unchanged, or read one from a string with JSON."""
     found = json_value(value)
     if not isinstance(found, dict):
         raise ValueError
@@ -117,7 +117,7 @@ def json_object(value: Any) -> dict[str, Any]:
 
 
 def json_array(value: Any) -> list[Any] | tuple[Any, ...]:
-    """Keep a list or read one from JSON text."""
+    """Return a list unchanged, or read one from a string with JSON."""
     found = json_value(value)
     if not isinstance(found, list | tuple):
         raise ValueError
@@ -148,7 +148,7 @@ TYPE_PHRASES: dict[str, str] = {
 
 
 def to_text(value: Any, label: str) -> str:
-    """Write a value as part of a text; `label` names it when that cannot be done."""
+    """Return a value as text; `label` names it in the error for an object."""
     plain = to_json_scalar(value)
     if isinstance(plain, str):
         return str(plain)
@@ -183,7 +183,7 @@ def _number_text(value: Any) -> str:
 
 
 def to_json_scalar(value: Any) -> Any:
-    """Turn a scalar such as a date, a UUID or an Enum into what JSON has; others come back."""
+    """Return the JSON form of a date, a UUID or an Enum; any other value unchanged."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, date | time):

@@ -233,7 +233,7 @@ def test_query_that_multiplies_its_names_is_refused(call):
 
 
 def test_long_host_is_refused_before_it_is_normalized(call):
-    with pytest.raises(VariableError, match="cannot be used in the address"):
+    with pytest.raises(VariableError, match="cannot be used in the host"):
         call({"url": "{u}"}, {"u": "http://" + "\u0315\u0300" * 10_000})
 
 
@@ -280,7 +280,7 @@ def test_framing_without_end_is_refused(call, server):
 
     server.routes["flood"] = flood
 
-    with pytest.raises(ResponseTooLargeError, match="no end"):
+    with pytest.raises(ResponseTooLargeError, match="too large"):
         call({"url": "/flood"}, options={"maxResponseBytes": 1000})
 
 

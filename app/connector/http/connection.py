@@ -1,4 +1,4 @@
-"""The connections below a session: they check their peer and obey the deadline of a call."""
+"""Connections that check the address of their peer and keep the deadline of a call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .guard import HostPolicy
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the call that is being sent must keep to; `received` is in bytes of one response."""
+    """The limits of the current call, in seconds and, for `received`, in bytes of a response."""
 
     policy: HostPolicy
     deadline: float
@@ -29,10 +29,10 @@ class Limits:
     received: int = 2**63
 
     def next_read(self) -> float:
-        """Return how long the next read may take; raise TimeoutError when nothing is left."""
+        """Return the seconds that the next read may take; TimeoutError after the deadline."""
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise TimeoutError("the total time-out passed")
+            raise TimeoutError("the total time-out was exceeded")
         return min(self.read, left)
 
 
@@ -40,7 +40,7 @@ current_limits: ContextVar[Limits] = ContextVar("current_limits")
 
 
 class _TimedReader(io.RawIOBase):
-    """Reads a socket, each time no longer than the limits still allow."""
+    """Reads a socket within the limits of the call."""
 
     def __init__(self, sock: socket.socket, limits: Limits) -> None:
         self._sock = sock
@@ -56,7 +56,7 @@ class _TimedReader(io.RawIOBase):
         count = self._raw.readinto(buffer)
         self._received += count or 0
         if self._received > self._limits.received:
-            raise ResponseTooLargeError("the headers or the framing of the body have no end")
+            raise ResponseTooLargeError("the headers or the framing of the body are too large")
         return count
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class _TimedReader(io.RawIOBase):
 
 
 class _TimedResponse(http.client.HTTPResponse):
-    """A response whose headers and body both obey the deadline."""
+    """A response whose headers and body are read within the limits."""
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
@@ -101,8 +101,8 @@ class _TLSPool(HTTPSConnectionPool):
     ConnectionCls = _TLSConnection
 
     def _validate_conn(self, conn: Any) -> None:
-        # The base class warns on every call without certificate check; the data source
-        # logs one warning when it reads `strictSSL: false`.
+        # The base class warns on every call without a certificate check; the data source
+        # logs one warning at its start.
         if conn.is_closed:
             conn.connect()
 
@@ -111,7 +111,7 @@ _POOLS = {"http": _PlainPool, "https": _TLSPool}
 
 
 class Adapter(HTTPAdapter):
-    """An adapter whose pools, also those behind a proxy, use the connections above."""
+    """An adapter whose pools, also those of proxies, have the connections of this module."""
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Create the pools."""

@@ -24,8 +24,8 @@ _BINARY = (
     "application/zip",
     "application/gzip",
 )
-# The charsets of the web (WHATWG Encoding, section 4.2) by Python's names. Python knows more, of
-# which some are not for texts of strangers: punycode takes quadratic time.
+# The charsets of the WHATWG Encoding standard, section 4.2, by Python's names. Others of Python's
+# are not safe for untrusted input: punycode takes quadratic time.
 _CHARSETS = frozenset(
     ["utf_8", "utf_8_sig", "utf_16", "utf_16_le", "utf_16_be", "ascii", "latin_1", "cp874"]
     + ["gbk", "gb2312", "gb18030", "big5", "euc_jp", "iso2022_jp", "shift_jis", "euc_kr"]
@@ -37,7 +37,7 @@ _MAX_CHARSET_LENGTH = 40
 
 
 def decode(content: bytes, headers: CaseInsensitiveDict[str], *, expects_json: bool) -> Any:
-    """Return the body as JSON, text or bytes; raise ValueError for JSON that is none."""
+    """Return the body as JSON, text or bytes; ValueError if only its type is JSON."""
     if not content:
         return None
     kind = headers.get("Content-Type", "").lower()
@@ -54,10 +54,10 @@ def decode(content: bytes, headers: CaseInsensitiveDict[str], *, expects_json: b
 
 
 def parse_json(content: bytes) -> Any:
-    """Read JSON by the letter of RFC 8259; raise ValueError for anything else.
+    """Read JSON as defined by RFC 8259; ValueError for anything else.
 
-    `NaN`, `Infinity` and numbers beyond a double's range are refused, `JSON.parse` does the same
-    with the words: written again they would be no JSON.
+    `NaN`, `Infinity` and numbers beyond the range of a double are refused, because they could not
+    be written as JSON again.
     """
     with translate_errors((ValueError, RecursionError), lambda _: ValueError("not JSON")):
         return _DECODER.decode(content.decode(json.detect_encoding(content)))

@@ -1,4 +1,4 @@
-"""What counts as a failed call, and the words its error is raised with."""
+"""Which responses are errors, and the messages of errors."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from app.connector.settings.call_options import Options
 
 from .retry import read_retry_after
 
-# Characters of the remote's words that an error shows.
+# Characters of a remote's error message that our message contains.
 _MAX_MESSAGE_LENGTH = 300
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def error_for_status(response: Response, options: Options) -> HTTPStatusError | None:
-    """Return the error that a status means, or None for a success."""
+    """Return the error for the status of a response, None for a success."""
     status = response.status_code
     if status < 400 and not (status in _REDIRECTS and options.follow_redirects):
         return None
-    words = remote_message(response)
+    remote = remote_message(response)
     message = f"{status} {response.reason}".strip()
     retry_after = read_retry_after(response.headers.get("Retry-After"))
     make = status_error_class(status)
-    return make(f"{message}: {words}" if words else message, response, retry_after)
+    return make(f"{message}: {remote}" if remote else message, response, retry_after)
 
 
 def describe_error(
     error: ConnectorError, operation: str, request: Request, secrets: Iterable[str]
 ) -> None:
-    """Put the operation, the request and the redacted reason into the words of an error.
+    """Add the operation and the request to the message of an error, with secrets masked.
 
-    `secrets` are those of the request as it was sent, with its credentials.
+    `secrets` are those of the requests that were sent, which have credentials.
     """
     redactor = request.full_redactor().with_secrets(secrets)
     error.operation = operation

@@ -1,4 +1,4 @@
-"""Where calls may go: the hosts of the settings, and no private address behind any other name."""
+"""Which hosts may be called: those of the settings, and no private addresses by other names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class HostPolicy:
-    """Where calls may go: nowhere until `trust` says which urls and host patterns are meant."""
+    """The hosts that may be called; none before `trust`."""
 
     def __init__(self) -> None:
         self._patterns: tuple[str, ...] = ()
@@ -29,12 +29,12 @@ class HostPolicy:
         self._secure: set[str] = set()
 
     def trust(self, urls: Iterable[str], patterns: Iterable[str]) -> None:
-        """Allow the addresses of urls, and the hosts that match a pattern of `allowedHosts`."""
+        """Allow the hosts and ports of urls, and hosts that match patterns of `allowedHosts`."""
         self._patterns = tuple(pattern.lower() for pattern in patterns)
         self._allows_all = "*" in self._patterns
         named = {address for url in urls if (address := _address(_as_sent(url)))}
         plain = {(host, port) for scheme, host, port in named if scheme == "http"}
-        # What is named by http may be called by https as well, never the other way round.
+        # A host of an http url may also be called by https, but not the other way round.
         named |= {("https", host, 443 if port == 80 else port) for host, port in plain}
         self._named = named
         self._peers = {(host, port) for _, host, port in named}
@@ -42,21 +42,21 @@ class HostPolicy:
         self._prefixes = tuple(_prefix(*address) for address in named)
 
     def check(self, url: str) -> None:
-        """Refuse a url that leads to a host that the settings neither name nor allow."""
+        """Raise BlockedHostError for the url of a host that is not allowed."""
         if url.startswith(self._prefixes):
             return
         address = _address(url)
         if address is None or ("@" in urlsplit(url).netloc and not self._allows_all):
-            raise BlockedHostError("the address is not one a call may go to")
+            raise BlockedHostError("the url is not valid, or not one that may be called")
         scheme, host, port = address
         if scheme == "http" and host in self._secure:
-            raise BlockedHostError(f"host {host} is called by https, as the settings name it")
+            raise BlockedHostError(f"host {host} may be called only by https, as in the settings")
         if self._allows_all or address in self._named or self._is_allowed(host, port):
             return
-        raise BlockedHostError(f"host {host}:{port} is not one that the settings allow")
+        raise BlockedHostError(f"host {host}:{port} is not allowed by the settings")
 
     def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
-        """Refuse a connection to a private address under a name the settings do not write out."""
+        """Raise BlockedHostError for a private address, unless the settings name the host."""
         host = host.lower().strip("[]")
         if self._allows_all or (host, port) in self._peers or self._is_written_out(host, port):
             return
@@ -64,7 +64,7 @@ class HostPolicy:
         mapped = getattr(peer, "ipv4_mapped", None) or peer
         if not mapped.is_global or mapped.is_multicast:
             sock.close()
-            raise BlockedHostError(f"host {host} leads to an address that is not public")
+            raise BlockedHostError(f"host {host} has an address that is not public")
 
     def _is_allowed(self, host: str, port: int) -> bool:
         names = (host, f"{host}:{port}")
@@ -75,7 +75,7 @@ class HostPolicy:
 
 
 def _as_sent(url: str) -> str:
-    # The way requests writes it, so that both spellings of an international name are one.
+    # As requests sends it, so that an international name has one spelling.
     prepared = requests.PreparedRequest()
     try:
         prepared.prepare_url(url, None)

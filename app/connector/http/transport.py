@@ -1,4 +1,4 @@
-"""Sending an encoded request: session, redirects, size cap, and foreign errors translated."""
+"""Sending a request and its redirects, and reading the response up to the size limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .connection import Adapter, Limits, current_limits
 from .guard import HostPolicy
 
 _CHUNK = 65536
-# Bytes of a response beside twice its body: headers, and the framing of chunks.
+# Bytes of a response allowed for headers and chunk framing, beside twice the body limit.
 _OVERHEAD = 1024 * 1024
 _HOSTS = 20
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -38,12 +38,12 @@ _LIBRARY_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSEr
 
 
 class Transport:
-    """Pooled connections that keep no cookies and read nothing from the environment."""
+    """Pooled connections; they keep no cookies and use no settings of the environment."""
 
     def __init__(self, policy: HostPolicy, max_sockets: int) -> None:
         self.policy = policy
-        # An adapter without the session around it: a session would add cookies, proxies and
-        # .netrc passwords of its own, and look at redirects that are ours to follow.
+        # Without a session, which would add cookies, and proxies and passwords from the
+        # environment and .netrc, and would follow redirects without the checks of this module.
         self._adapter = Adapter(pool_connections=_HOSTS, pool_maxsize=max_sockets)
 
     def close(self) -> None:
@@ -127,21 +127,22 @@ def _redirected(request: Request, raw: RawResponse, options: Options) -> Request
 
 def _translate(error: Exception) -> ConnectorError:
     if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
-        return BlockedHostError("the address is not one a call may go to")
+        return BlockedHostError("the url is not valid, or not one that may be called")
     if isinstance(error, urllib3.exceptions.DecodeError):
-        return ResponseDecodeError("the body is not compressed as it says", 0, "")
+        return ResponseDecodeError("the body cannot be decompressed", 0, "")
     if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError):
-        return CallTimeoutError(_reason(error, "no answer in time"))
+        return CallTimeoutError(_reason(error, "no response in time"))
     if isinstance(error, requests.exceptions.SSLError | urllib3.exceptions.SSLError):
-        return TLSError(_reason(error, "the connection could not be secured"))
-    return ConnectError(_reason(error, "the connection broke"))
+        return TLSError(_reason(error, "the TLS handshake failed"))
+    return ConnectError(_reason(error, "the connection was closed"))
 
 
-def _reason(error: BaseException, words: str) -> str:
-    """Return the system's own words from the bottom of a chain of library errors, else these."""
+def _reason(error: BaseException, default: str) -> str:
+    """Return the operating system's message for the cause of an error, else the default."""
+    message = default
     below: BaseException | None = error
     while below is not None:
         if isinstance(below, OSError) and below.strerror:
-            words = below.strerror
+            message = below.strerror
         below = below.__cause__ or below.__context__
-    return words
+    return message

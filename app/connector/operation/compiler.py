@@ -19,7 +19,7 @@ from .parameters import Parameter, check_parameters, extend_template, read_param
 from .response_path import ResponsePath
 from .result import ResultSelector
 
-# Seconds; a shorter time-out was probably meant in seconds and is in milliseconds.
+# Seconds; a shorter read time-out was probably written in seconds instead of milliseconds.
 _SUSPICIOUS_TIMEOUT = 0.1
 
 
@@ -67,7 +67,7 @@ class OperationCompiler:
             return
         functions = self._functions(loaded.get("functions"), join_path(path, "functions"))
         if loaded.get("template") is None:
-            self._errors.add(path, "template is missing")
+            self._errors.add(path, "the template is missing")
         else:
             self._compile(loaded["template"], functions, path)
 

@@ -1,4 +1,4 @@
-"""An operation: a template one can call by position, by name, or with `invoke`."""
+"""An operation: a template that is called like a function."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Operation:
         return self._run(bind(self.name, self.parameters, args, named), callback)
 
     def invoke(self, params: Any = None, callback: Any = None, /, **named: Any) -> Any:
-        """Call with one object of named parameters and, if wanted, a callback."""
+        """Call with one object of named parameters and an optional callback."""
         if callback is None and callable(params):
             params, callback = None, params
         if params is not None and not isinstance(params, Mapping):
@@ -80,14 +80,14 @@ class Operation:
         return self._run(self._checked({**(params or {}), **named}), callback)
 
     def prepare(self, *args: Any, **named: Any) -> Request:
-        """Return the request a call would send, without sending it."""
+        """Return the request of a call without sending it; no access token is fetched for it."""
         request = self._build(bind(self.name, self.parameters, args, named))
         if request.auth is not None:
             request.auth.apply(request)
         return request
 
     def pages(self, *args: Any, **named: Any) -> Iterator[Any]:
-        """Give the result of every page, one call each, as `paginate` says."""
+        """Yield the result of every page; each is one call."""
         values = bind(self.name, self.parameters, args, named)
         if self._paginator is None:
             yield self._call(self._build(values)).result
@@ -96,7 +96,7 @@ class Operation:
             yield call.result
 
     def items(self, *args: Any, **named: Any) -> Iterator[Any]:
-        """Give the items of every page one by one."""
+        """Yield the items of every page."""
         for page in self.pages(*args, **named):
             if isinstance(page, list):
                 yield from page

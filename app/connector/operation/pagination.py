@@ -134,7 +134,7 @@ class _NumberPaginator(Paginator):
 
     def _is_past_end(self, call: Call, previous: Call | None, count: int) -> bool:
         if count and previous is not None and _is_same(call.result, previous.result):
-            raise PaginationError(f"{call.operation}: the remote repeats the same page")
+            raise PaginationError(f"{call.operation}: the same page was received twice")
         return not count and previous is not None
 
     def _next(self, request: Request, call: Call, count: int) -> Request | None:
@@ -152,7 +152,7 @@ class _NumberPaginator(Paginator):
             return len(found)
         raise PaginationError(
             f"{call.operation}: a page must be a list, got {type_name(found)}; "
-            "say where the list is with paginate.items"
+            "set paginate.items to the path of the list"
         )
 
     @abstractmethod
@@ -212,7 +212,7 @@ def _redirected(request: Request, url: str) -> Request | None:
 
 def _refuse_repeated(request: Request, seen: set[str]) -> None:
     if request.full_url in seen:
-        raise PaginationError("the remote names the same next page again")
+        raise PaginationError("the next page was already read")
     seen.add(request.full_url)
 
 

@@ -37,7 +37,7 @@ def read_parameters(entries: Any, errors: ErrorCollector, path: str) -> list[Par
     for index, entry in enumerate(entries):
         parameter = _read_parameter(entry, index, errors, join_path(path, index))
         if parameter is not None and parameter.name in {known.name for known in parameters}:
-            errors.add(join_path(path, index), f"parameter '{parameter.name}' is there twice")
+            errors.add(join_path(path, index), f"parameter '{parameter.name}' is listed twice")
         elif parameter is not None:
             parameters.append(parameter)
     return parameters
@@ -65,7 +65,7 @@ def check_parameters(
     errors: ErrorCollector,
     path: str,
 ) -> None:
-    """Note parameters that are no variables, and required variables that no parameter gives."""
+    """Report parameters that are not variables, and required variables that are not parameters."""
     for parameter in parameters:
         if parameter.name not in variables:
             known = ", ".join(variables) or "none"
@@ -77,13 +77,15 @@ def check_parameters(
     given = {parameter.name for parameter in parameters}
     for name, variable in variables.items():
         if variable.required and variable.default is None and name not in given:
-            errors.warn(path, f"required variable {name} is not a parameter; only invoke can")
+            errors.warn(
+                path, f"required variable {name} is not a parameter; only invoke can set it"
+            )
 
 
 def extend_template(
     template: Mapping[str, Any], parameters: list[Parameter], known: Mapping[str, Variable]
 ) -> dict[str, Any] | None:
-    """Add the parameters that have a source and do not occur to the part their source names."""
+    """Return the template with the parameters it lacks, each in the part that its source names."""
     missing = [p for p in parameters if p.source is not None and p.name not in known]
     if not missing:
         return None
@@ -108,7 +110,7 @@ def _appended(url: str, variable: str) -> str:
 def bind(
     name: str, parameters: tuple[str, ...], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Match arguments to parameters the way Python does; too few are simply missing."""
+    """Match arguments to parameters as Python does, except that any may be missing."""
     if len(args) > len(parameters):
         raise UnknownVariableError(
             f"{name}() takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(args)}"
@@ -126,7 +128,7 @@ def bind(
 
 
 def split_callback(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Callback | None]:
-    """Take a trailing callable off the arguments: it is the callback."""
+    """Return the arguments without a trailing callable, and that callable as the callback."""
     if args and callable(args[-1]):
         return args[:-1], args[-1]
     return args, None
@@ -135,7 +137,7 @@ def split_callback(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Callback | N
 def make_signature(
     parameters: tuple[str, ...], variables: Mapping[str, Variable]
 ) -> inspect.Signature:
-    """Return the signature of a function: defaults are shown where Python allows them."""
+    """Return the signature of a function, without defaults that Python's syntax cannot have."""
     if not all(name.isidentifier() and not iskeyword(name) for name in parameters):
         kinds = (
             ("args", inspect.Parameter.VAR_POSITIONAL),
@@ -175,6 +177,6 @@ def _source(variable: Variable) -> str:
 
 
 def make_http(name: str, method: str, accepts: list[dict[str, Any]]) -> dict[str, str]:
-    """Describe the endpoint a function would be exposed as."""
+    """Return the verb and path that LoopBack 3 would expose a function with."""
     in_path = [f"/:{entry['arg']}" for entry in accepts if entry["http"]["source"] == "path"]
     return {"verb": method.lower(), "path": "".join([f"/{name}", *in_path])}

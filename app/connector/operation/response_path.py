@@ -1,4 +1,4 @@
-"""Picking the part of a response body that a JSONPath points at."""
+"""Selecting parts of a response body with a JSONPath."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from jsonpath_ng.ext.parser import parse
 
 from app.connector.errors import ResponsePathError, translate_errors
 
-# What a path that looks at more than one place may search: jsonpath-ng takes 5 to 10 microseconds
-# for each value.
+# Values and levels of a body that a path with wildcards may search: jsonpath-ng takes 5 to
+# 10 microseconds for each value.
 MAX_VALUES = 20_000
 MAX_DEPTH = 100
-# Values and characters that a path with `..` may match; it matches a value again with each value
-# that it stands in.
+# Values and characters that a path with `..` may match in total; a value counts again for
+# each match that contains it.
 _LARGEST_MATCHES = 10_000_000
 
 
 class ResponsePath:
-    """A compiled JSONPath and what to make of its matches."""
+    """A compiled JSONPath, with what to return for several matches or none."""
 
     def __init__(self, text: str, select: str = "auto", on_no_match: str = "empty") -> None:
         self.text = text
@@ -33,7 +33,7 @@ class ResponsePath:
         self._on_no_match = on_no_match
 
     def select(self, body: Any) -> Any:
-        """Return the value or the list of matches, by what `responseSelect` says."""
+        """Return the first match or all of them, as `responseSelect` says."""
         if body is None:
             return None
         if not self._is_definite:
@@ -111,7 +111,7 @@ def _below(level: list[Any]) -> list[Any]:
 
 
 def _sum(level: list[Any], most: int) -> int:
-    # Every value counts, a text by its length; counting ends when there are too many.
+    # A string counts by its length; counting stops once there are too many.
     total = 0
     while level and total <= most:
         total += len(level) + sum([len(value) for value in level if isinstance(value, str)])
@@ -126,13 +126,13 @@ def find(path: JSONPath, text: str, body: Any) -> list[Any]:
         kind = type(error).__name__
         return ResponsePathError(f"the response path {text} failed on this body ({kind})")
 
-    # jsonpath-ng raises not only errors of its own, but any error of an expression.
+    # The expressions of jsonpath-ng raise errors of any class.
     with translate_errors(Exception, error):
         return [match.value for match in path.find(body)]
 
 
 def is_definite(path: JSONPath) -> bool:
-    """Tell whether a path can match only one place."""
+    """Tell whether a path can have only one match."""
     if isinstance(path, Child):
         return is_definite(path.left) and is_definite(path.right)
     if isinstance(path, Fields):

@@ -1,4 +1,4 @@
-"""Writing a request body: JSON, a form, files or text."""
+"""Encoding a request body: JSON, a form, files or text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORM = "application/x-www-form-urlencoded"
 def encode_body(
     body: Any, form: Any, files: Mapping[str, Any], content_type: str | None, *, repeat: bool
 ) -> tuple[bytes | None, str | None]:
-    """Return the bytes to send and the content type to add, if one is to be added."""
+    """Return the body as bytes, and the content type to add or None."""
     if files:
         return encode_multipart_formdata(list(_parts(form, files)))
     if form is not MISSING:
@@ -44,7 +44,7 @@ def _form_bytes(form: Any, repeat: bool) -> bytes:
 
 
 def encode_text(text: str) -> bytes:
-    """Return a text as UTF-8; refuse lone surrogates, which no encoding carries."""
+    """Return a text as UTF-8; VariableError for lone surrogates, which UTF-8 cannot encode."""
     with translate_errors(UnicodeEncodeError, _surrogates_error):
         return text.encode()
 
@@ -101,7 +101,7 @@ def _parts(form: Any, files: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def read_files(files: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the files of a request once, so that it can be sent more than once."""
+    """Read the files of a request, so that it can be sent again."""
     return {key: _file_part(key, value) for key, value in files.items() if value is not None}
 
 

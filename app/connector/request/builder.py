@@ -1,4 +1,4 @@
-"""The template of an operation, compiled: from the values of its variables to a request."""
+"""Building a request from a compiled template and the values of its variables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.redaction import Redactor
 from app.connector.settings.call_options import read_options
 from app.connector.settings.options import merge, template_options
-from app.connector.template.nodes import Compiler, ConstantNode, Node, TextNode, resolve
-from app.connector.template.variables import VariableCollector, secret_values
+from app.connector.template.compiler import Compiler
+from app.connector.template.nodes import ConstantNode, Node, TextNode
+from app.connector.template.variables import VariableCollector, resolve, secret_values
 from app.connector.values import MISSING
 
 from .headers import serialize_headers
@@ -24,7 +25,7 @@ from .url import UrlTemplate
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What an operation takes from its data source."""
+    """What operations and resources need of their data source."""
 
     base_url: str
     options: Mapping[str, Any]
@@ -33,7 +34,7 @@ class SourceContext:
 
 
 class RequestBuilder:
-    """One compiled template; `build` makes a new request for every call."""
+    """A compiled template that builds a request for every call."""
 
     def __init__(
         self, settings: Mapping[str, Any], context: SourceContext, errors: ErrorCollector, path: str
@@ -104,7 +105,7 @@ class RequestBuilder:
             errors.add(join_path(path, "query"), "must be an object or one variable")
 
     def build(self, given: Mapping[str, Any]) -> Request:
-        """Make the request that these values ask for."""
+        """Return a new request for the given values."""
         values = resolve(self.variables, given)
         method = self._build_method(values)
         headers = self._headers.copy()
@@ -124,7 +125,7 @@ class RequestBuilder:
         )
 
     def default_url(self) -> str:
-        """Return the address that the settings alone name."""
+        """Return the url with the defaults of its variables."""
         return self.url.default_url(self.variables)
 
     def _build_method(self, values: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Writing a query string or a form: lists by index or repeated, nested brackets, `%20`."""
+"""Encoding a query string or a form; nested values are written with brackets."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from app.connector.values import to_json_scalar, to_text
 
 from .url import percent_encode
 
-# Characters of all names together: those of nested values repeat the names above them.
+# Characters of all names together; a nested value has the names of all its parents.
 _MAX_NAME_CHARACTERS = 100_000
 
 
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
-    """Write entries as a query string; `repeat` repeats the key of a list."""
+    """Encode entries as a query string; `repeat` writes lists as `a=1&a=2`."""
     pairs = _Pairs(repeat=repeat)
     with translate_errors(RecursionError, _nesting_error):
         for key, value in entries.items():
@@ -28,7 +28,7 @@ def _nesting_error(_error: Exception) -> VariableError:
 
 
 class _Pairs(list[tuple[str, str]]):
-    """The entries of a query or form, as many as their names leave room for."""
+    """The flat entries of a query or form, with a limit on the size of their names."""
 
     def __init__(self, *, repeat: bool) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _Pairs(list[tuple[str, str]]):
         self._room = _MAX_NAME_CHARACTERS
 
     def add(self, key: str, value: Any) -> None:
-        """Add an entry and what is nested in it; VariableError when there is no room."""
+        """Add an entry and what is nested in it; VariableError beyond the limit."""
         self._room -= len(key)
         if self._room < 0:
             raise VariableError("A query or form is too large or contains itself")
@@ -53,7 +53,7 @@ class _Pairs(list[tuple[str, str]]):
 
 
 def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:
-    """Put entries into a url; an entry replaces what the url says under the same key."""
+    """Add entries to the query of a url, replacing those of the same name."""
     if not entries:
         return url
     address, _, own = url.partition("?")

@@ -1,4 +1,4 @@
-"""The headers of a request: written as text and checked."""
+"""The headers of a request as text, checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def serialize_headers(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Write built headers as text, without the missing ones; refuse what cannot be sent."""
+    """Yield headers as text, except those that are null; VariableError for an invalid one."""
     for name, value in built.items():
         if value is not None:
             text = value if isinstance(value, str) else to_text(value, f"Header {name}")
@@ -23,7 +23,7 @@ def serialize_headers(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def validate_header(name: str, text: str) -> str:
-    """Return a header's text, or refuse a line break, a control or a non-latin-1 character."""
+    """Return the text of a header; VariableError for control characters and beyond latin-1."""
     if not _NAME.fullmatch(name):
         raise VariableError(f"{name!r} cannot be used as a header name")
     if text.isascii() and text.isprintable():

@@ -1,4 +1,4 @@
-"""The request of a call before it is sent: mutable for hooks, printable without secrets."""
+"""The request of a call, which hooks may change and which is printed without secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.connector.values import MISSING
 from .body import encode_body
 from .encoding import add_query
 
-# Characters of a url that an error or a log line shows.
+# Characters of a url in an error or a log line.
 _MAX_SHOWN_LENGTH = 2000
 _CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 
@@ -27,7 +27,7 @@ class Auth(Protocol):
     """An authentication scheme: it gives credentials to requests that have none."""
 
     def apply(self, request: Request) -> None:
-        """Add the credentials known now; a request that has some keeps them."""
+        """Add the credentials, unless the request has some; nothing is fetched."""
 
     def refresh(
         self,
@@ -36,7 +36,7 @@ class Auth(Protocol):
         deadline: float,
         rejected: Request | None = None,
     ) -> bool:
-        """Make sure that there are credentials for a request, fetching them where needed.
+        """Fetch credentials for a request if there are none or they cannot be used any more.
 
         `rejected` is the request as it was sent if the remote answered 401. Return whether it
         may be sent again with other credentials.
@@ -51,7 +51,7 @@ FetchToken = Callable[["Request", float], RawResponse]
 
 @dataclass(repr=False)
 class Request:
-    """A request that hooks may change until it is encoded."""
+    """A request before it is encoded; hooks may change it."""
 
     method: str
     url: str
@@ -71,7 +71,7 @@ class Request:
         return add_query(self.url, self.query, repeat=self.repeat_lists)
 
     def encode_body(self) -> bytes | None:
-        """Return the body as bytes and name its content type if nobody has."""
+        """Return the body as bytes and set Content-Type if it is missing."""
         data, content_type = encode_body(
             self.body,
             self.form,
@@ -84,7 +84,7 @@ class Request:
         return data
 
     def redirected_to(self, url: str) -> Request:
-        """Return the request for another url; on another origin only harmless headers go along."""
+        """Return the request for another url; for another origin without credentials."""
         redirected = replace(self, url=url, query={}, headers=self.headers.copy())
         if origin(url) != origin(self.url):
             kept = {
@@ -101,7 +101,7 @@ class Request:
         return self.redactor.with_secrets(self.all_secrets())
 
     def all_secrets(self) -> Iterator[str]:
-        """Give the secrets this request carries: its own, those of its auth, those by name."""
+        """Yield the secrets of this request: variables, credentials, entries by their names."""
         yield from self.secrets
         if self.auth is not None:
             yield from self.auth.secrets()
@@ -116,7 +116,7 @@ class Request:
         return self.describe(self.full_redactor())
 
     def describe(self, redactor: Redactor) -> str:
-        """Return method and url without secrets, of a long url its beginning."""
+        """Return the method and the beginning of the url, with secrets masked."""
         try:
             url = self.full_url
         except VariableError:

@@ -1,4 +1,4 @@
-"""The url of a template: values are percent-encoded and cannot change the path's shape."""
+"""The url of a template: values are percent-encoded and cannot add path segments."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _IN_AUTHORITY = re.compile(r"[^/?#]*://[^/?#]*\Z")
 _HOST_TEXT = re.compile(r"[A-Za-z0-9.:_\[\]-]*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _SEPARATOR = re.compile("[/?#]")
-# Characters of a host name (RFC 1035) and what may stand beside it; libraries normalize an
+# Characters of a host name (RFC 1035) with a port; libraries normalize an
 # international host in quadratic time.
 _MAX_AUTHORITY_LENGTH = 300
-# Characters of a url; few servers take more than 16 KiB, and libraries parse it several times.
+# Characters of a url; few servers accept more than 16 KiB.
 MAX_URL_LENGTH = 32_768
 _PLACEHOLDER = "\0"
 
 
 class UrlTemplate:
-    """A compiled url; each variable knows whether it stands in the host, path or query."""
+    """A compiled url; values are encoded depending on their position in it."""
 
     def __init__(
         self, text: str, base: str, collector: VariableCollector, multi_segment: Collection[str]
@@ -67,23 +67,23 @@ class UrlTemplate:
             self._pieces.append(entry)
 
     def check(self, errors: ErrorCollector, path: str) -> None:
-        """Note what is wrong with the fixed part of the url."""
+        """Report errors in the fixed parts of the url."""
         shape = self.shape
         if _ABSOLUTE.match(shape):
             host = re.split(r"[/?#]", shape)[2]
             if not host:
-                errors.add(path, "has no host")
+                errors.add(path, "the url has no host")
             if "@" in host:
-                errors.add(path, "credentials do not belong into a url; use options.auth")
+                errors.add(path, "the url must not contain credentials; use options.auth")
         elif "://" in shape.partition("?")[0] and not shape.startswith(_PLACEHOLDER):
             errors.add(path, "must start with http:// or https://")
         elif not self._base and not shape.startswith(_PLACEHOLDER):
-            errors.add(path, "is relative and there is no baseURL; write http:// or https://")
+            errors.add(path, "a relative url needs a baseURL; else start with http:// or https://")
         if has_dot_segment(shape):
             errors.add(path, "must not contain . or .. as a path segment")
 
     def default_url(self, variables: Mapping[str, Variable]) -> str:
-        """Return the url as the settings alone name it, with only defaults in its variables."""
+        """Return the url with the defaults of its variables."""
         texts = [
             str(variables[name].default or "") if name else literal
             for literal, name, _ in self._pieces
@@ -91,7 +91,7 @@ class UrlTemplate:
         return join_base(self._base, "".join(texts))
 
     def build(self, values: Mapping[str, Any], *, require_values: bool = False) -> str:
-        """Make the url; `require_values` refuses an empty value in the path."""
+        """Return the url for the given values; `require_values` refuses empty ones in the path."""
         url = "".join(
             [
                 self._text(name, position, values[name], require_values) if name else literal
@@ -132,7 +132,7 @@ def _position(before: str, is_multi_segment: bool) -> str:
 
 
 def has_short_authority(url: str) -> bool:
-    """Tell whether the host of a url is short enough for what normalizes it."""
+    """Tell whether the host of a url is short enough to be normalized."""
     start = url.find("//") + 2
     return _SEPARATOR.search(url, start, start + _MAX_AUTHORITY_LENGTH) is not None or (
         len(url) - start < _MAX_AUTHORITY_LENGTH
@@ -141,7 +141,7 @@ def has_short_authority(url: str) -> bool:
 
 def _require_safe(name: str, text: str, is_safe: bool) -> str:
     if not is_safe:
-        raise VariableError(f"Variable {name} cannot be used in the address of the remote")
+        raise VariableError(f"Variable {name} cannot be used in the host of a url")
     return text
 
 
@@ -156,7 +156,7 @@ def _surrogates_error(_error: Exception) -> VariableError:
 
 
 def join_base(base: str, url: str) -> str:
-    """Put a relative url behind the base address by text, so that it cannot replace the host."""
+    """Append a relative url to the base url as text, so that it cannot replace the host."""
     if _ABSOLUTE.match(url) or not base:
         return url
     return f"{base}/{url.removeprefix('/')}" if url else base

@@ -1,4 +1,4 @@
-"""Writing a find filter as a query: flat, in brackets, or as JSON."""
+"""Encoding the filter of `find` as a query: flat, in brackets, or as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLAUSES = frozenset({"where", "limit", "skip", "offset", "order", "fields", "in
 
 
 def filter_query(style: str, given: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge a filter object and named entries and write them in one style."""
+    """Return the query for a filter object and named conditions in one of the styles."""
     entries = {**given, **named}
     clauses = {key: value for key, value in entries.items() if key in _CLAUSES}
     where = {key: value for key, value in entries.items() if key not in _CLAUSES}
@@ -31,7 +31,7 @@ def _equalities(where: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in where.items():
         if isinstance(value, Mapping | list | tuple):
             raise VariableError(
-                f"a flat filter knows equality only, not the condition on '{name}'; "
+                f"a flat filter supports only equality, not the condition on '{name}'; "
                 "define the resource with filter_style 'brackets' or 'json'"
             )
     return dict(where)

@@ -1,4 +1,4 @@
-"""One object of a bound resource."""
+"""One object of a resource."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class RecordStore(Protocol):
-    """The resource that a record belongs to, as far as the record uses it."""
+    """The methods of a resource that its records call."""
 
     name: str
     id_name: str
@@ -24,7 +24,7 @@ class RecordStore(Protocol):
 
 
 class Record:
-    """One object of a resource: fields by attribute or by item, `save` and `destroy`."""
+    """One object of a resource; its fields are attributes and items."""
 
     def __init__(self, resource: RecordStore, values: Mapping[str, Any]) -> None:
         self.__dict__["_resource"] = resource
@@ -66,7 +66,7 @@ class Record:
         return dict(self._values)
 
     def save(self) -> Record:
-        """Send all fields: PUT when there is an id, else POST; take over what comes back."""
+        """PUT the object if it has an id, else POST it, and update it from the response."""
         has_id = self._values.get(self._resource.id_name) is not None
         send = self._resource.update if has_id else self._resource.create
         self._values.update(send(self._values).to_dict())

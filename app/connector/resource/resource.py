@@ -1,4 +1,4 @@
-"""Binding a model to a conventional resource: create, find, find_by_id, update, patch, delete."""
+"""A model bound to a conventional REST resource: create, find, update, patch, delete."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Resource:
         return f"<Resource {self.name} {self.path}>"
 
     def create(self, data: Any) -> Any:
-        """POST an object, or each of a list; the answer may add fields such as the id."""
+        """POST an object, or each of a list; the record has the fields of the response too."""
         if isinstance(data, list):
             return [self.create(item) for item in data]
         return self._save("create", "POST", "", data)
@@ -67,7 +67,7 @@ class Resource:
         query = filter_query(self._style, filter or {}, named)
         body = self._send("find", "GET", "", query=query)
         if not isinstance(body, list):
-            raise ResponseError(f"{self.name}.find: the remote did not answer a list")
+            raise ResponseError(f"{self.name}.find: the response is not a list")
         return [self._record(item) for item in body]
 
     def find_one(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> Record | None:
@@ -76,7 +76,7 @@ class Resource:
         return found[0] if found else None
 
     def find_by_id(self, identifier: Any) -> Record:
-        """GET one object; NotFoundError if there is none."""
+        """GET one object; NotFoundError if it does not exist."""
         return self._record(self._send("find_by_id", "GET", self._segment(identifier)))
 
     findById = find_by_id  # noqa: N815 - the spelling of the interface
@@ -90,11 +90,11 @@ class Resource:
         return True
 
     def update(self, data: Any) -> Record:
-        """PUT the whole object at the id it carries."""
+        """PUT the whole object, which must have an id."""
         return self._save("update", "PUT", self._segment(_fields(data).get(self.id_name)), data)
 
     def patch(self, identifier: Any, changes: Any) -> Record:
-        """PATCH the fields to change."""
+        """PATCH some fields of an object."""
         return self._save("patch", "PATCH", self._segment(identifier), changes)
 
     def delete(self, identifier: Any) -> None:
@@ -102,23 +102,23 @@ class Resource:
         self._send("delete", "DELETE", self._segment(identifier))
 
     def destroy_all(self, where: Mapping[str, Any] | None = None, *, confirm: bool = False) -> None:
-        """DELETE the whole collection, only when confirmed; a condition cannot be sent."""
+        """DELETE the whole collection; it needs `confirm=True` and cannot take a condition."""
         if where is not None:
             raise NotSupportedError(
                 f"{self.name}.destroy_all cannot take a condition; write a template operation"
             )
         if confirm is not True:
             raise NotSupportedError(
-                f"{self.name}.destroy_all deletes everything; pass confirm=True to mean it"
+                f"{self.name}.destroy_all deletes everything; pass confirm=True to confirm it"
             )
         self._send("destroy_all", "DELETE", "")
 
     def count(self, *_args: Any, **_named: Any) -> int:
-        """Refuse: there is no conventional call for a count."""
+        """Raise NotSupportedError: there is no conventional request for a count."""
         raise NotSupportedError(f"{self.name}.count is not supported; write a template operation")
 
     def update_all(self, *_args: Any, **_named: Any) -> None:
-        """Refuse: there is no conventional call for a bulk update."""
+        """Raise NotSupportedError: there is no conventional request for a bulk update."""
         raise NotSupportedError(
             f"{self.name}.update_all is not supported; write a template operation"
         )
@@ -152,7 +152,7 @@ class Resource:
 
     def _record(self, values: Any) -> Record:
         if not isinstance(values, dict):
-            raise ResponseError(f"{self.name}: the remote did not answer an object")
+            raise ResponseError(f"{self.name}: the response is not an object")
         dates = {key: _as_date(values[key]) for key in self._dates if key in values}
         return Record(self, {**values, **dates})
 

@@ -1,4 +1,4 @@
-"""Reading settings: from a JSON file, with `{"$env": "NAME"}` replaced by the environment."""
+"""Reading settings from a JSON file and from environment variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.connector.values import EnvText
 
 
 def read_settings(path: str | os.PathLike[str], name: str) -> Any:
-    """Return the settings of one data source from a file that maps names to settings."""
+    """Return the settings of one data source from a JSON file that maps names to settings."""
 
     def unreadable(error: Exception) -> ConfigError:
         return ConfigError({str(path): [f"cannot be read: {error}"]}, name)
@@ -28,7 +28,7 @@ def read_settings(path: str | os.PathLike[str], name: str) -> Any:
 
 
 def substitute_environment(value: Any, errors: ErrorCollector, path: str = "") -> Any:
-    """Return a copy of the settings in which every `$env` object is the variable's text."""
+    """Return a copy of the settings with the environment's text for each `{"$env": "NAME"}`."""
     if isinstance(value, list):
         return [
             substitute_environment(item, errors, join_path(path, index))
@@ -47,7 +47,7 @@ def substitute_environment(value: Any, errors: ErrorCollector, path: str = "") -
 def _from_environment(value: dict[str, Any], errors: ErrorCollector, path: str) -> EnvText:
     name = value["$env"]
     if len(value) > 1 or not isinstance(name, str):
-        errors.add(path, '$env is written {"$env": "NAME"} and nothing beside it')
+        errors.add(path, 'must be {"$env": "NAME"} without other keys')
     elif name not in os.environ:
         errors.add(path, f"environment variable {name} is not set")
     else:

@@ -1,4 +1,4 @@
-"""Marshmallow fields that say what was expected and what was found."""
+"""Fields and schemas for settings; their messages say what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class TypedField(fields.Field[Any]):
 
 
 def string_field() -> TypedField:
-    """Return a field for a text."""
-    return TypedField("a text", str)
+    """Return a field for a string."""
+    return TypedField("a string", str)
 
 
 def object_field() -> TypedField:
-    """Return a field for an object of any content."""
+    """Return a field for an object with any entries."""
     return TypedField("an object", dict)
 
 
@@ -40,7 +40,7 @@ _BOOLEAN = "must be true or false"
 
 
 class Boolean(fields.Field[bool]):
-    """True or false; a text only where it came from the environment or is allowed."""
+    """True or false; also as a string from the environment, or where `text_too` says so."""
 
     def __init__(self, *, text_too: bool = False) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Boolean(fields.Field[bool]):
 
 
 class NonNegativeInt(fields.Field[int]):
-    """A whole number that is not negative."""
+    """A whole number from `least` on."""
 
     def __init__(self, *, least: int = 0) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class NonNegativeInt(fields.Field[int]):
 
 
 class Choice(fields.Field[str]):
-    """One of a few words."""
+    """One of the given words."""
 
     def __init__(self, *words: str, **options: Any) -> None:
         super().__init__(**options)
@@ -121,10 +121,10 @@ class MapOf(fields.Field[dict[str, Any]]):
 
 
 class Settings(Schema):
-    """An object of settings that refuses unknown keys and names the nearest known one."""
+    """An object of settings; unknown keys are errors that suggest the most similar known one."""
 
     class Meta:
-        """Unknown keys are looked at below."""
+        """Unknown keys are reported by `_refuse_unknown`, with a suggestion."""
 
         unknown = INCLUDE
 
@@ -146,14 +146,14 @@ class Settings(Schema):
 
 
 def unknown_key(key: str, known: Mapping[str, Any]) -> str:
-    """Return the sentence about a key that nobody knows."""
+    """Return the message for an unknown key."""
     return f"unknown key '{key}'{suggest(key, known)}"
 
 
 def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[str, Any] | None:
-    """Return the entries of an object of settings that are valid; None if it is no object.
+    """Return the valid entries of an object of settings; None if it is not an object.
 
-    What is wrong with the others goes to the error collector, so that checking can go on.
+    The others are reported to the error collector, and checking can go on.
     """
     try:
         loaded: dict[str, Any] = schema.load(data)

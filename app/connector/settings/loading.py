@@ -1,4 +1,4 @@
-"""Checking the settings of a data source as a whole, and looking things up in them."""
+"""Checking the settings of a data source, and finding the secrets in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES_ONLY = ("functions", "variables", "acls")
 
 
 def check_settings(filled: Any, errors: ErrorCollector) -> dict[str, Any]:
-    """Check the settings and return the valid ones, with which the operations can be checked."""
+    """Return the valid settings and report what is wrong with the others."""
     if not isinstance(filled, Mapping):
         errors.add("", f"the settings must be an object, got {type_name(filled)}")
         return {}
@@ -34,7 +34,7 @@ def check_settings(filled: Any, errors: ErrorCollector) -> dict[str, Any]:
 
 
 def secrets_in_settings(settings: Any) -> list[str]:
-    """Return the texts of the settings that are secrets by their origin or their name."""
+    """Return the secrets of the settings: what is from the environment, or named like a secret."""
     return [*environment_values(settings), *secrets_by_name(_without_names(settings))]
 
 

@@ -131,7 +131,7 @@ def template_options(template: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a template sets itself."""
     direct = {key: template[key] for key in _TEMPLATE_OPTION_KEYS if key in template}
     if isinstance(direct.get("query"), str):
-        # A query that is one variable; its entries are known at the call.
+        # The query is one variable, whose value is an object.
         del direct["query"]
     return merge(template.get("options", {}), direct)
 

@@ -1,4 +1,4 @@
-"""The settings of a data source: which keys there are and what each may hold."""
+"""The schema of the settings of a data source."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _Retry = _schema(
 )
 
 _OAuth2 = _schema(
-    tokenUrl=TypedField("a text", str, required=True),
-    clientId=TypedField("a text", str, required=True),
-    clientSecret=TypedField("a text", str, required=True),
+    tokenUrl=TypedField("a string", str, required=True),
+    clientId=TypedField("a string", str, required=True),
+    clientSecret=TypedField("a string", str, required=True),
     scope=string_field(),
 )
 
@@ -94,7 +94,7 @@ _OPTIONS: dict[str, fields.Field[Any]] = {
     "json": Boolean(),
     "allowedHosts": ListOf(string_field()),
     "maxResponseBytes": NonNegativeInt(least=1),
-    # Always on here; accepted because LoopBack settings carry them.
+    # Always on; accepted because settings of LoopBack 3 have them.
     "gzip": Boolean(),
     "forever": Boolean(),
 }
@@ -130,7 +130,7 @@ TemplateSettings = _schema(
     headers=object_field(),
     query=TypedField("an object", dict, str),
     body=fields.Raw(allow_none=True),
-    form=TypedField("an object or a text", dict, str),
+    form=TypedField("an object or a string", dict, str),
     files=object_field(),
     json=Boolean(),
     timeout=Timeout(),

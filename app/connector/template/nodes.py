@@ -1,4 +1,4 @@
-"""Compiling a structure with variables once and building it afresh for every call."""
+"""The nodes of a compiled template, which are built anew for every call."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from app.connector.errors import VariableError
-from app.connector.problems import ErrorCollector, join_path
 from app.connector.values import MISSING, to_text
 
-from .scanner import Token, scan
-from .variables import Variable, VariableCollector, may_hold_variables
+from .scanner import Token
 
 
 class Node(Protocol):
     """A compiled part of a template."""
 
     def build(self, values: Mapping[str, Any]) -> Any:
-        """Make the part from resolved values."""
+        """Return the part for the resolved values."""
 
 
 class ConstantNode:
@@ -32,7 +30,7 @@ class ConstantNode:
 
 
 class VariableNode:
-    """A text that is one variable and nothing else: the value keeps its own type."""
+    """A text that is only one variable: its value keeps its type."""
 
     def __init__(self, name: str, missing: Any = None) -> None:
         self.name = name
@@ -53,7 +51,7 @@ class TextNode:
         ]
 
     def build(self, values: Mapping[str, Any]) -> str:
-        """Join the literal pieces and the values written as text."""
+        """Return the literal pieces and the values joined as text."""
         return "".join(
             [
                 to_text(values[name], f"Variable {name}") if name else literal
@@ -63,13 +61,13 @@ class TextNode:
 
 
 class ObjectNode:
-    """A dict; its keys may hold variables too."""
+    """An object; its keys may have variables too."""
 
     def __init__(self, entries: list[tuple[str | Node, Node]]) -> None:
         self.entries = entries
 
     def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a new dict, without the entries that are to be left out."""
+        """Return a new dict without the entries that are MISSING."""
         built = {}
         for key, node in self.entries:
             value = node.build(values)
@@ -92,71 +90,6 @@ class ArrayNode:
         self.items = items
 
     def build(self, values: Mapping[str, Any]) -> list[Any]:
-        """Make a new list, without the items that are to be left out."""
+        """Return a new list without the items that are MISSING."""
         built = [node.build(values) for node in self.items]
         return [value for value in built if value is not MISSING]
-
-
-class Compiler:
-    """Compiles the parts of one template and notes their variables."""
-
-    def __init__(self, collector: VariableCollector) -> None:
-        self.collector = collector
-
-    def compile(self, value: Any, root: str, path: str, *, missing: Any = None) -> Node:
-        """Compile a part; `missing` is what a whole value becomes when it has no value."""
-        if isinstance(value, dict):
-            return ObjectNode(
-                [
-                    (
-                        self._key(key, root, path),
-                        self.compile(item, root, join_path(path, key), missing=missing),
-                    )
-                    for key, item in value.items()
-                ]
-            )
-        if isinstance(value, list):
-            items = enumerate(value)
-            return ArrayNode(
-                [self.compile(v, root, join_path(path, i), missing=missing) for i, v in items]
-            )
-        return (
-            self._text(value, root, path, missing)
-            if may_hold_variables(value)
-            else ConstantNode(value)
-        )
-
-    def _key(self, key: str, root: str, path: str) -> str | Node:
-        node = self._text(key, root, join_path(path, key), None)
-        return key if isinstance(node, ConstantNode) else node
-
-    def _text(self, text: str, root: str, path: str, missing: Any) -> Node:
-        pieces = scan(text)
-        for piece in pieces:
-            if isinstance(piece, Token):
-                self.collector.add(piece, root, path)
-        if len(pieces) == 1 and isinstance(pieces[0], Token):
-            return VariableNode(pieces[0].name, missing)
-        if all(isinstance(piece, str) for piece in pieces):
-            return ConstantNode(text)
-        return TextNode(pieces)
-
-
-class Template:
-    """Any structure with variables, compiled: `Template({"a": "{x=1:number}"}).build({"x": 5})`."""
-
-    def __init__(self, source: Any, variables: Mapping[str, Any] | None = None) -> None:
-        errors = ErrorCollector()
-        collector = VariableCollector(errors)
-        self._node = Compiler(collector).compile(source, "body", "template")
-        self.variables: dict[str, Variable] = collector.merge(variables or {})
-        errors.raise_any()
-
-    def build(self, values: Mapping[str, Any] | None = None) -> Any:
-        """Make a new structure; values are put in once and never scanned."""
-        return self._node.build(resolve(self.variables, values or {}))
-
-
-def resolve(variables: Mapping[str, Variable], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Resolve every variable of a template from the given values."""
-    return {name: known.resolve(given.get(name)) for name, known in variables.items()}

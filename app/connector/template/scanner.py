@@ -15,7 +15,7 @@ _TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One variable as it stands in a text."""
+    """One occurrence of a variable in a text."""
 
     name: str
     type: str | None = None
@@ -24,7 +24,7 @@ class Token:
 
 
 def scan(text: str) -> list[str | Token]:
-    """Split a text into literal pieces and variables; whatever is no variable stays literal."""
+    """Split a text into literal pieces and variables."""
     pieces: list[str | Token] = []
     start = 0
     brace = text.find("{")

@@ -1,4 +1,4 @@
-"""The variables of a template: what is declared about each, and resolving given values."""
+"""The variables of a template: their declarations and values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MAX_SHOWN_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What is known about one variable; `source` is the root it occurs in.
+    """The declaration of a variable; `source` is the template property that it occurs in.
 
-    One without a declared type is shown as a string and keeps whatever value it is given.
+    Without a declared type it is documented as a string and accepts any value.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Variable:
     coercer: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
 
     def resolve(self, value: Any) -> Any:
-        """Return the value to send: given, else default, else None; 0, false and "" are values."""
+        """Return the given value, else the default, else None; 0, false and "" are values."""
         if value is None:
             return self._resolve_missing()
         if self.coercer is not None:
@@ -75,7 +75,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A token at a place of the template, below one of its root properties."""
+    """A token with its path and the template property (`url`, `query`, …) it is in."""
 
     token: Token
     root: str
@@ -83,7 +83,7 @@ class Occurrence:
 
 
 class VariableCollector:
-    """Gathers what the texts of a template say about its variables."""
+    """Collects the declarations of variables from the texts of a template."""
 
     def __init__(self, errors: ErrorCollector, url_path: str = "") -> None:
         self.errors = errors
@@ -91,7 +91,7 @@ class VariableCollector:
         self.occurrences: list[Occurrence] = []
 
     def add(self, token: Token, root: str, path: str) -> None:
-        """Remember one occurrence and check its type word."""
+        """Add one occurrence and check its type."""
         if token.type is not None and token.type not in COERCERS:
             known = ", ".join(COERCERS)
             hint = suggest(token.type, COERCERS)
@@ -99,11 +99,11 @@ class VariableCollector:
                 path, f"variable {token.name}: unknown type '{token.type}' (known: {known}){hint}"
             )
         elif token.type == "path" and root != "url":
-            self.errors.add(path, f"variable {token.name}: type 'path' belongs into the url")
+            self.errors.add(path, f"variable {token.name}: type 'path' is only for the url")
         self.occurrences.append(Occurrence(token, root, path))
 
     def merge(self, section: Mapping[str, Any], path: str = "variables") -> dict[str, Variable]:
-        """Merge all occurrences and the `variables` section into one table by name."""
+        """Return the variables by name, declared by all occurrences and the `variables` section."""
         names = dict.fromkeys(occurrence.token.name for occurrence in self.occurrences)
         return {
             name: self._declare(name, section.get(name) or {}, join_path(path, name))
@@ -125,7 +125,7 @@ class VariableCollector:
             required=extra.get("required", any(known.token.required for known in found)),
             doc=None if isinstance(doc, EnvText) else doc,
             enum=tuple(enum),
-            # What comes from the environment is a secret, whatever the settings say.
+            # Values from the environment are always secrets.
             secret=extra.get("secret", False) or bool(environment_values([default, enum])),
             source=found[-1].root,
             coercer=COERCERS.get(declared) if declared else None,
@@ -136,17 +136,22 @@ class VariableCollector:
         try:
             return replace(variable, default=None if default is None else variable.resolve(default))
         except VariableTypeError as error:
-            self.errors.add(path, f"the default does not fit: {error}")
+            self.errors.add(path, f"invalid default: {error}")
         return variable
 
 
+def resolve(variables: Mapping[str, Variable], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Resolve every variable of a template from the given values."""
+    return {name: known.resolve(given.get(name)) for name, known in variables.items()}
+
+
 def secret_values(variables: Iterable[Variable], values: Mapping[str, Any]) -> list[str]:
-    """Return the values that must never be printed."""
+    """Return the values of secret variables as text."""
     return [
         text for known in variables if known.secret for text in scalar_texts(values.get(known.name))
     ]
 
 
 def may_hold_variables(value: Any) -> bool:
-    """Tell whether a setting is text in which variables are looked for."""
+    """Tell whether a setting is a string that may have variables: not one from the environment."""
     return isinstance(value, str) and not isinstance(value, EnvText)

@@ -50,7 +50,7 @@ def test_endless_redirects_are_an_error(call, server):
 
 
 def test_redirect_to_another_host_is_blocked(call, other_server):
-    with pytest.raises(BlockedHostError, match="is not one that the settings allow"):
+    with pytest.raises(BlockedHostError, match="is not allowed by the settings"):
         call({"url": "/redirect", "query": {"to": other_server.url + "/echo"}})
 
     assert other_server.seen == []

@@ -23,7 +23,7 @@ def test_total_time_out_ends_a_call_that_never_stops_answering(call, path):
 def test_nothing_is_read_after_the_deadline(connect):
     policy = connect([])._client.transport.policy
 
-    with pytest.raises(TimeoutError, match="total time-out passed"):
+    with pytest.raises(TimeoutError, match="total time-out was exceeded"):
         Limits(policy, deadline=time.monotonic(), read=1).next_read()
 
 

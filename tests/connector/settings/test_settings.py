@@ -91,7 +91,7 @@ WRONG_TEMPLATES = [
     ({"query": "a=b"}, "query", "object variable"),
     ({"variables": {"x": 5}}, "variables.x", "object number"),
     ({"paginate": {"type": "page", "items": "$["}}, "paginate.items", "error"),
-    ({"method": 5}, "method", "text number"),
+    ({"method": 5}, "method", "string number"),
     ({"headers": []}, "headers", "object list"),
     ({"fullResponse": "yes"}, "fullResponse", "true false"),
     ({"omitMissing": 1}, "omitMissing", "true false"),
@@ -106,7 +106,7 @@ WRONG_TEMPLATES = [
     ({"options": {"timeout": True}}, "options.timeout", "whole 1 boolean"),
     ({"options": {"timeout": 0}}, "options.timeout", "whole 1 0"),
     ({"options": {"timeout": {"raed": 1}}}, "options.timeout.raed", "unknown 'raed' 'read'"),
-    ({"options": {"retry": {"methods": [1]}}}, "options.retry.methods[0]", "text number"),
+    ({"options": {"retry": {"methods": [1]}}}, "options.retry.methods[0]", "string number"),
     ({"options": {"retry": {"statuses": 500}}}, "options.retry.statuses", "list number"),
     ({"options": {"auth": {"bearr": "x"}}}, "options.auth.bearr", "unknown 'bearr' 'bearer'"),
     (
@@ -116,7 +116,7 @@ WRONG_TEMPLATES = [
     ),
     ({"responseSelect": "frist"}, "responseSelect", "auto all 'first'"),
     ({"onNoMatch": 5}, "onNoMatch", "empty null error"),
-    ({"responsePath": 5}, "responsePath", "text number"),
+    ({"responsePath": 5}, "responsePath", "string number"),
     ({"variables": []}, "variables", "object list"),
     (
         {"variables": {"x": {"type": "nubmer"}}},

@@ -245,11 +245,11 @@ def test_value_that_has_no_text_is_refused_inside_a_text(value):
 
 
 BAD_AT_LOAD = [
-    ("{x=:number}", "the default does not fit: Variable x must be a number, got ''"),
-    ("{x=bad:json}", "the default does not fit"),
+    ("{x=:number}", "invalid default: Variable x must be a number, got ''"),
+    ("{x=bad:json}", "invalid default"),
     ("{x:banana}", "unknown type 'banana'"),
     ("{x:nubmer}", "did you mean 'number'"),
-    ("{x:path}", "belongs into the url"),
+    ("{x:path}", "is only for the url"),
 ]
 
 
@@ -318,7 +318,7 @@ def test_value_outside_the_enum_is_refused():
 
 
 def test_default_outside_the_enum_is_a_configuration_error():
-    with pytest.raises(ConfigError, match="the default does not fit"):
+    with pytest.raises(ConfigError, match="invalid default"):
         Template("{x=c}", {"x": {"enum": ["a", "b"]}})
 
 

@@ -1,0 +1,72 @@
+"""Compiling a structure with variables in its texts to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.connector.problems import ErrorCollector, join_path
+
+from .nodes import ArrayNode, ConstantNode, Node, ObjectNode, TextNode, VariableNode
+from .scanner import Token, scan
+from .variables import Variable, VariableCollector, may_hold_variables, resolve
+
+
+class Compiler:
+    """Compiles the parts of a template and collects their variables."""
+
+    def __init__(self, collector: VariableCollector) -> None:
+        self.collector = collector
+
+    def compile(self, value: Any, root: str, path: str, *, missing: Any = None) -> Node:
+        """Compile a part; a variable that is a whole value and has none becomes `missing`."""
+        if isinstance(value, dict):
+            return ObjectNode(
+                [
+                    (
+                        self._key(key, root, path),
+                        self.compile(item, root, join_path(path, key), missing=missing),
+                    )
+                    for key, item in value.items()
+                ]
+            )
+        if isinstance(value, list):
+            items = enumerate(value)
+            return ArrayNode(
+                [self.compile(v, root, join_path(path, i), missing=missing) for i, v in items]
+            )
+        return (
+            self._text(value, root, path, missing)
+            if may_hold_variables(value)
+            else ConstantNode(value)
+        )
+
+    def _key(self, key: str, root: str, path: str) -> str | Node:
+        node = self._text(key, root, join_path(path, key), None)
+        return key if isinstance(node, ConstantNode) else node
+
+    def _text(self, text: str, root: str, path: str, missing: Any) -> Node:
+        pieces = scan(text)
+        for piece in pieces:
+            if isinstance(piece, Token):
+                self.collector.add(piece, root, path)
+        if len(pieces) == 1 and isinstance(pieces[0], Token):
+            return VariableNode(pieces[0].name, missing)
+        if all(isinstance(piece, str) for piece in pieces):
+            return ConstantNode(text)
+        return TextNode(pieces)
+
+
+class Template:
+    """Any structure with variables, compiled: `Template({"a": "{x=1:number}"}).build({"x": 5})`."""
+
+    def __init__(self, source: Any, variables: Mapping[str, Any] | None = None) -> None:
+        errors = ErrorCollector()
+        collector = VariableCollector(errors)
+        self._node = Compiler(collector).compile(source, "body", "template")
+        self.variables: dict[str, Variable] = collector.merge(variables or {})
+        errors.raise_any()
+
+    def build(self, values: Mapping[str, Any] | None = None) -> Any:
+        """Return a new structure; variables in the given values are not replaced."""
+        return self._node.build(resolve(self.variables, values or {}))
