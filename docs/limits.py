@@ -62,6 +62,10 @@ LIMITS = {
     "mail.delivery": {"SERVER_TIMEOUT": "Seconds for one step with the mail server"},
     "mail.subscribers": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "engine": {"POOL_OVERFLOW": "Database connections of a process beyond `THREADS`"},
+    "connector.settings.options": {
+        "PUBLIC_MAX_RESPONSE": "Bytes of a public data source's response, unless"
+        " `maxResponseBytes` says otherwise",
+    },
     "connector.http.auth": {
         "_MAX_CLIENTS": "OAuth 2 clients of a data source whose tokens are kept",
     },

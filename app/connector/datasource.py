@@ -45,27 +45,26 @@ class DataSource:
         errors = ErrorCollector()
         filled = substitute_environment(settings, errors)
         loaded = check_settings(filled, errors)
-        self._context = _source_context(filled, loaded)
-        policy = HostPolicy()
-        self._client = self._make_client(loaded, policy)
-        compiler = OperationCompiler(self._context, self._client, errors, RESERVED)
-        for entry in loaded.get("operations", []):
-            compiler.add(entry)
-        # A message may quote a setting; those from the environment are secrets.
-        masked = errors.masked(Redactor(environment_values(filled)).text)
-        for path, messages in masked.warnings.items():
-            logger.warning("data source %s: %s: %s", name, path, "; ".join(messages))
-        masked.raise_any(name)
-
-        policy.trust(self._named_urls(loaded, compiler.operations), allowed_hosts(loaded))
         self.name = name
         self.public = loaded.get("public", False)
         self.acls = loaded.get("acls", [])
-        self.operations = compiler.functions
-        self._only = compiler.only
+        self._context = _source_context(filled, loaded)
+        policy = HostPolicy()
+        transport = Transport(policy, pool_size(self._context.options))
+        self._client = Client(self, transport, self._context, debug=loaded.get("debug", False))
         self.before_execute = self._client.before_execute
         self.after_execute = self._client.after_execute
         self.execute_failed = self._client.execute_failed
+
+        compiler = OperationCompiler(self._context, self._client, errors, RESERVED)
+        for entry in loaded.get("operations", []):
+            compiler.add(entry)
+        _report(errors, filled, name)
+        self.operations = compiler.functions
+        self._only = compiler.only
+        defaults = [operation.default_url for operation in compiler.operations]
+        urls = [self._context.base_url, *token_urls(loaded), *defaults]
+        policy.trust(urls, allowed_hosts(loaded))
 
     @classmethod
     def from_config(cls, settings: Mapping[str, Any], *, name: str = "rest") -> Self:
@@ -144,14 +143,6 @@ class DataSource:
     def __repr__(self) -> str:
         return f"<DataSource {self.name}: {', '.join(self.operations) or 'no functions'}>"
 
-    def _make_client(self, loaded: Mapping[str, Any], policy: HostPolicy) -> Client:
-        transport = Transport(policy, pool_size(self._context.options))
-        return Client(self, transport, self._context, debug=loaded.get("debug", False))
-
-    def _named_urls(self, loaded: Mapping[str, Any], operations: list[Operation]) -> list[str]:
-        defaults = [operation.default_url for operation in operations]
-        return [self._context.base_url, *token_urls(loaded), *defaults]
-
 
 def _source_context(filled: Any, loaded: Mapping[str, Any]) -> SourceContext:
     return SourceContext(
@@ -160,6 +151,14 @@ def _source_context(filled: Any, loaded: Mapping[str, Any]) -> SourceContext:
         Redactor(secrets_in_settings(filled)),
         AuthFactory().make,
     )
+
+
+def _report(errors: ErrorCollector, filled: Any, name: str) -> None:
+    # A message may quote a setting; those from the environment are secrets.
+    masked = errors.masked(Redactor(environment_values(filled)).text)
+    for path, messages in masked.warnings.items():
+        logger.warning("data source %s: %s: %s", name, path, "; ".join(messages))
+    masked.raise_any(name)
 
 
 RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

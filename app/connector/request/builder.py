@@ -39,47 +39,54 @@ class RequestBuilder:
     def __init__(
         self, settings: Mapping[str, Any], context: SourceContext, errors: ErrorCollector, path: str
     ) -> None:
-        self._redactor = context.redactor
-        has_url_error = errors.has_error(join_path(path, "url"))
-        collector = VariableCollector(errors, join_path(path, "url"))
         upper = template_options(settings)
-        lower = context.options
-        merged = merge(lower, upper)
-
+        merged = merge(context.options, upper)
         self.options = read_options(merged)
         self.method: str = settings["method"]
-        self.url = self._compile_url(settings, context.base_url, collector)
-        self._compile_parts(settings, upper, Compiler(collector), path)
-        self._auth_node = _compile_auth(settings.get("options", {}), Compiler(collector), path)
-        self.variables = collector.merge(
-            settings.get("variables", {}), join_path(path, "variables")
-        )
-        if not has_url_error:
-            self.url.check(errors, collector.url_path)
-        self._check_parts(errors, path)
-
-        self._secret_variables = [known for known in self.variables.values() if known.secret]
-        self._query = lower["query"]
+        self._query = context.options["query"]
+        self._redactor = context.redactor
         self._make_auth = context.make_auth
+        self._compile(settings, upper, context.base_url, errors, path)
         try:
-            self._prepare_constants(lower, merged)
+            self._prepare_constants(context.options["headers"], merged["auth"])
         except VariableError as error:
             errors.add(path, str(error))
 
-    def _prepare_constants(self, lower: Mapping[str, Any], merged: Mapping[str, Any]) -> None:
+    def _compile(
+        self,
+        settings: Mapping[str, Any],
+        upper: Mapping[str, Any],
+        base_url: str,
+        errors: ErrorCollector,
+        path: str,
+    ) -> None:
+        url_path = join_path(path, "url")
+        # A url that is not a string was reported before and is missing here.
+        is_url_valid = not errors.has_error(url_path)
+        collector = VariableCollector(errors, url_path)
+        self.url = self._compile_url(settings, base_url, collector)
+        self._compile_parts(settings, upper, Compiler(collector), path)
+        self._auth_node = _compile_auth(settings.get("options", {}), Compiler(collector), path)
+        section = settings.get("variables", {})
+        self.variables = collector.merge(section, join_path(path, "variables"))
+        self._secret_variables = [known for known in self.variables.values() if known.secret]
+        if is_url_valid:
+            self.url.check(errors, url_path)
+        self._check_parts(errors, path)
+
+    def _prepare_constants(self, headers: Mapping[str, Any], auth: Mapping[str, Any]) -> None:
         accept = {"Accept": "application/json"} if self.options.expects_json else {}
-        entries = merge({"headers": accept}, {"headers": lower["headers"]})["headers"]
+        entries = merge({"headers": accept}, {"headers": headers})["headers"]
         self._headers = CaseInsensitiveDict(serialize_headers(entries))
-        is_constant = self._auth_node is None
-        self._auth = self._make_auth(merged["auth"]) if is_constant else None
+        self._auth = self._make_auth(auth) if self._auth_node is None else None
 
     @staticmethod
     def _compile_url(
         settings: Mapping[str, Any], base: str, collector: VariableCollector
     ) -> UrlTemplate:
         section = settings.get("variables", {})
-        slashed = [name for name, extra in section.items() if extra.get("type") == "path"]
-        return UrlTemplate(settings["url"], base, collector, slashed)
+        multi_segment = [name for name, extra in section.items() if extra.get("type") == "path"]
+        return UrlTemplate(settings["url"], base, collector, multi_segment)
 
     def _compile_parts(
         self, settings: Mapping[str, Any], upper: Mapping[str, Any], compiler: Compiler, path: str

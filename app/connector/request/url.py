@@ -115,10 +115,10 @@ class UrlTemplate:
         if position == "start" and _ABSOLUTE.match(text):
             is_safe = _UNSAFE.search(text) is None and has_short_authority(text)
             return _require_safe(name, text.partition("#")[0], is_safe)
-        return percent_encode(text, safe="/" if position == "slashed" else "")
+        return percent_encode(text, safe="/" if position == "segments" else "")
 
 
-_IN_PATH = ("path", "slashed", "start")
+_IN_PATH = ("path", "segments", "start")
 
 
 def _position(before: str, is_multi_segment: bool) -> str:
@@ -127,7 +127,7 @@ def _position(before: str, is_multi_segment: bool) -> str:
     if _IN_AUTHORITY.match(before):
         return "authority"
     if is_multi_segment:
-        return "slashed"
+        return "segments"
     return "path" if before else "start"
 
 

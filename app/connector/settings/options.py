@@ -60,9 +60,10 @@ OPTIONS: dict[str, Default] = {
     "maxResponseBytes": Default(10 * _MEGABYTE, "the largest body, unpacked"),
 }
 
-# Where the data source is public: its responses are repeated to anyone who asks.
+# Bytes of a response of a public data source, which anyone may ask for.
+PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
 PUBLIC_OPTIONS: dict[str, Default] = {
-    "maxResponseBytes": Default(2 * _MEGABYTE, OPTIONS["maxResponseBytes"].meaning),
+    "maxResponseBytes": Default(PUBLIC_MAX_RESPONSE, OPTIONS["maxResponseBytes"].meaning),
 }
 
 TEMPLATE: dict[str, Default] = {

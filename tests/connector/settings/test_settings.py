@@ -212,16 +212,16 @@ def test_parameter_source_without_room_is_refused():
 
 VARIABLES = [
     ({"query": {"a": "{x:banana}"}}, "query.a", "type 'banana'"),
-    ({"body": {"a": ["{x=q:number}"]}}, "body.a[0]", "default fit"),
+    ({"body": {"a": ["{x=q:number}"]}}, "body.a[0]", "default"),
     (
         {"query": {"a": "{x=c}"}, "variables": {"x": {"enum": ["a"]}}},
         "query.a",
-        "default fit",
+        "default",
     ),
     (
         {"query": {"a": "{x}"}, "variables": {"x": {"type": "number", "default": "q"}}},
         "variables.x",
-        "default fit",
+        "default",
     ),
 ]
 
