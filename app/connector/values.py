@@ -158,18 +158,18 @@ def to_text(value: Any, label: str) -> str:
         return "true" if plain else "false"
     if isinstance(plain, list | tuple):
         return _list_text(plain, label)
-    with translate_errors(ValueError, _text_error(label, type_name(value))):
+    with translate_errors(ValueError, lambda _: _text_error(label, type_name(value))):
         return _number_text(plain)
 
 
 def _list_text(items: list[Any] | tuple[Any, ...], label: str) -> str:
-    with translate_errors(RecursionError, _text_error(label, "a list that contains itself")):
+    recursive = "a list that contains itself"
+    with translate_errors(RecursionError, lambda _: _text_error(label, recursive)):
         return ",".join([to_text(item, label) for item in items])
 
 
-def _text_error(label: str, found: str) -> Callable[[Exception], VariableTypeError]:
-    message = f"{label} cannot be written as text, got {found}"
-    return lambda _: VariableTypeError(message)
+def _text_error(label: str, found: str) -> VariableTypeError:
+    return VariableTypeError(f"{label} cannot be written as text, got {found}")
 
 
 def _number_text(value: Any) -> str:
