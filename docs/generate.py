@@ -18,6 +18,7 @@ from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.config import PasswordHashSchema, SettingsSchema, TokenMiddlewareSchema
+from app.connector.settings.options import OPTIONS
 
 from .limits import LIMITS
 
@@ -129,6 +130,17 @@ def field_codes() -> str:
     return _table(("Code", "Message"), [*rows, ("`invalid`", "any other")])
 
 
+def connector_options() -> str:
+    """Return the table of the options of calls."""
+    rows = [(f"`{name}`", _shown(option.value), option.meaning) for name, option in OPTIONS.items()]
+    return _table(("Option", "Default", "Meaning"), rows)
+
+
+def _shown(value: Any) -> str:
+    """Return a default as JSON; nothing where there is none."""
+    return f"`{json.dumps(value)}`" if value not in (None, {}, ()) else ""
+
+
 def limits() -> str:
     """Return the table of the limits that are constants in the code."""
     rows = [
@@ -154,6 +166,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "own_errors": own_errors,
     "http_errors": http_errors,
     "field_codes": field_codes,
+    "connector_options": connector_options,
     "limits": limits,
 }
 
