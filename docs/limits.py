@@ -23,7 +23,8 @@ LIMITS = {
         "MAX_CONDITIONS": "Properties and operators of a filter",
         "MAX_PATTERNS": "Patterns of a filter",
         "MAX_SEARCHED": "Characters of a filter's patterns behind their first `%`, except where a"
-        " pattern is plain text with `%` before or after it",
+        " pattern is plain text with `%` before or after it; `*`, `?` and `[` count 6 times,"
+        " characters beyond ASCII 3 times",
     },
     "rest.patterns": {"MAX_PATTERN": "Characters of a pattern"},
     "rest.includes": {
@@ -32,8 +33,7 @@ LIMITS = {
     },
     "rest.pages": {
         "MAX_OBJECTS": "Included objects of an answer",
-        "MAX_TEXT": "Bytes of text in an answer, and again in its included objects; a character"
-        " beyond ASCII counts 6",
+        "MAX_BYTES": "Bytes of an answer's rows; half of it for included rows where there are any",
     },
     "errors": {
         "MAX_QUOTED": "Characters of a request that an error repeats",
@@ -53,7 +53,10 @@ LIMITS = {
         "CACHE_SECONDS": "Seconds between two looks at the methods of stored hashes",
         "MAX_SCHEMES_PER_METHOD": "Costs of one hash method that a login makes up for",
     },
-    "users.tokens": {"PURGE_BATCH": "Expired tokens that one statement deletes"},
+    "users.tokens": {
+        "PURGE_BATCH": "Expired tokens that one statement deletes",
+        "MAX_SESSIONS": "Sessions that a user is shown, the newest",
+    },
     "mail.queue": {
         "MAX_QUEUED": "Mails that wait in a process",
         "MAX_BACKOFF": "Seconds between two attempts to deliver a mail",

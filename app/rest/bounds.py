@@ -5,7 +5,7 @@ from typing import Any
 
 from app.errors import InvalidFilter, quote
 
-from .patterns import LIKE, check_pattern, count_searched
+from .patterns import BRACKETED_COST, LIKE, WIDE_COST, check_pattern, count_searched
 
 # Items of all lists of one filter together.
 MAX_ITEMS = 1000
@@ -53,7 +53,8 @@ def _check_patterns(conditions: list[Any]) -> None:
         if searched > MAX_SEARCHED:
             raise InvalidFilter(
                 f"{path}: patterns that are more than text with % before or after it may have "
-                f"{MAX_SEARCHED} characters after their first %, all together."
+                f"{MAX_SEARCHED} characters after their first %, all together, where *, ? and [ "
+                f"count {BRACKETED_COST} times and characters beyond ASCII {WIDE_COST} times."
             )
 
 

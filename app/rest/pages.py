@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from sqlalchemy import Result
@@ -12,8 +13,10 @@ from .filters import Filter
 
 # Included objects of one response, at all levels together.
 MAX_OBJECTS = 10_000
-# Bytes of JSON text in the rows of a page; the same again in its included rows.
-MAX_TEXT = 2_000_000
+# Bytes of JSON in the rows of a response; with an include, half of them are for included rows.
+MAX_BYTES = 2_000_000
+# Bytes of a property in JSON without its text: its name, and a number or a point in time.
+PROPERTY_SIZE = 25
 # Rows that are fetched at a time.
 PARTITION = 100
 
@@ -28,61 +31,63 @@ class Page(NamedTuple):
 def read_page(result: Result[Any], filter_: Filter, text_columns: Sequence[int]) -> Page:
     """Read the rows of a page; the query must select one row more than its limit.
 
-    If the client set no limit, the page ends at MAX_TEXT bytes. If it set one, a page that exceeds
-    MAX_TEXT raises InvalidFilter: the client computes its next `skip` from a full page.
+    If the client set no limit, the page ends where its bytes reach the maximum. If it set one, a
+    page that exceeds it raises InvalidFilter: the client computes its next `skip` from a full page.
     """
     rows: list[Any] = []
-    text = 0
+    size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
+    names = names_size(result, filter_)
     with result:
         for part in result.partitions(PARTITION):
             for row in part:
-                text += text_size([row[column] for column in text_columns])
-                if len(rows) == filter_.limit or (rows and text > MAX_TEXT):
-                    _check_whole(rows, filter_)
+                size += names + text_size([row[column] for column in text_columns])
+                if len(rows) == filter_.limit or (rows and size > most):
+                    _check_whole(rows, filter_, most)
                     return Page(rows, more=True)
                 rows.append(row)
     return Page(rows, more=False)
 
 
-def _check_whole(rows: Sequence[Any], filter_: Filter) -> None:
+def _check_whole(rows: Sequence[Any], filter_: Filter, most: int) -> None:
     if len(rows) < filter_.limit and filter_.has_limit:
         raise InvalidFilter(
-            f"limit: {len(rows)} of these rows have {MAX_TEXT:,} bytes of text, which is as much "
-            "as an answer has; ask for fewer of them, or for fewer fields."
+            f"limit: {len(rows)} of these rows have {most:,} bytes, which is as much as an answer "
+            "has; ask for fewer of them, or for fewer fields."
         )
 
 
+def names_size(result: Result[Any], filter_: Filter) -> int:
+    """Return about how many bytes a row has in JSON beside its text."""
+    return PROPERTY_SIZE * len(result.keys() if filter_.fields is None else filter_.fields)
+
+
 def text_size(row: Sequence[Any]) -> int:
-    """Return the bytes of a row's text in JSON, which escapes everything but ASCII."""
-    size = 0
-    for value in row:
-        if isinstance(value, str):
-            size += len(value) if value.isascii() else 6 * len(value)
-    return size
+    """Return the bytes of a row's text in JSON, where a character takes up to 12."""
+    return sum(len(encode_basestring_ascii(value)) for value in row if isinstance(value, str))
 
 
 @dataclass
 class Budget:
-    """The objects and bytes of text that a response may still include."""
+    """The objects and bytes that a response may still include."""
 
     objects: int = MAX_OBJECTS
-    text: int = MAX_TEXT
+    bytes: int = MAX_BYTES // 2
 
-    def spend(self, path: str, objects: int, text: int, times: int = 1) -> None:
+    def spend(self, path: str, objects: int, size: int, times: int = 1) -> None:
         """Subtract what is included at a path; raise InvalidFilter if the budget is exceeded."""
         self.objects -= objects * times
-        self.text -= text * times
+        self.bytes -= size * times
         if self.objects < 0:
             self._refuse(path, f"{MAX_OBJECTS:,} objects")
-        if self.text < 0:
-            self._refuse(path, f"{MAX_TEXT:,} bytes of text")
+        if self.bytes < 0:
+            self._refuse(path, f"{MAX_BYTES // 2:,} bytes")
 
-    def read(self, path: str, result: Result[Any]) -> list[Any]:
+    def read(self, path: str, result: Result[Any], filter_: Filter) -> list[Any]:
         """Read the rows that are included at a path; raise InvalidFilter beyond the budget."""
-        rows = []
+        rows, names = [], names_size(result, filter_)
         with result:
             for row in result:
-                self.spend(path, 1, text_size(row))
+                self.spend(path, 1, names + text_size(row))
                 rows.append(row)
         return rows
 

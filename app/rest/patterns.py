@@ -19,6 +19,9 @@ PATTERN_TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
 # Literal text with an optional % before and after it.
 LITERAL_PATTERN = re.compile(r"(%?)((?:\\.|[^\\%_])+)(%?)", re.DOTALL)
 GLOB_WILDCARDS = {"%": "*", "_": "?"}
+# ASCII characters that cost as much as one that GLOB takes in brackets, and as one beyond ASCII.
+BRACKETED_COST = 6
+WIDE_COST = 3
 
 
 def check_pattern(path: str, pattern: str) -> None:
@@ -28,12 +31,16 @@ def check_pattern(path: str, pattern: str) -> None:
 
 
 def count_searched(pattern: str) -> int:
-    """Return how many characters of a pattern are compared at every character of a text."""
-    return (
-        0
-        if LITERAL_PATTERN.fullmatch(complete_pattern(pattern))
-        else len(pattern.partition("%")[2])
-    )
+    """Return how many ASCII characters are compared at every character of a text, by their cost."""
+    if LITERAL_PATTERN.fullmatch(complete_pattern(pattern)):
+        return 0
+    return sum(map(_cost, pattern.partition("%")[2]))
+
+
+def _cost(character: str) -> int:
+    if character in "*?[":
+        return BRACKETED_COST
+    return 1 if character.isascii() else WIDE_COST
 
 
 def complete_pattern(pattern: str) -> str:

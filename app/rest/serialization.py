@@ -15,7 +15,7 @@ from app.extensions import connection
 
 from .filters import Filter
 from .includes import Include, parse_includes
-from .pages import Budget, Page, text_size
+from .pages import PROPERTY_SIZE, Budget, Page, text_size
 from .resource import Resource
 
 Object = dict[str, Any]
@@ -93,13 +93,13 @@ def _add_one(include: Include, rows: Sequence[Any], objects: list[Object], budge
 
 
 def _measure(object_: Object) -> tuple[int, int]:
-    """Return the number of objects, counting included ones, and their bytes of text."""
-    count, text = 1, text_size(list(object_.values()))
+    """Return the number of objects, counting included ones, and about their bytes in JSON."""
+    count, size = 1, PROPERTY_SIZE * len(object_) + text_size(list(object_.values()))
     for value in object_.values():
         inner = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-        for more, more_text in map(_measure, inner):
-            count, text = count + more, text + more_text
-    return count, text
+        for more, more_bytes in map(_measure, inner):
+            count, size = count + more, size + more_bytes
+    return count, size
 
 
 def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list[Object]]:
@@ -126,7 +126,7 @@ def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list
         .limit(budget.objects + 1)
     )
     with connection() as database:
-        rows = budget.read(include.path, database.execute(statement))
+        rows = budget.read(include.path, database.execute(statement), filter_)
     grouped = defaultdict(list)
     objects = _serialize(target, rows, filter_, include.inner, budget)
     for row, each in zip(rows, objects, strict=True):
@@ -145,6 +145,6 @@ def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object
         .limit(budget.objects + 1)
     )
     with connection() as database:
-        rows = budget.read(include.path, database.execute(statement))
+        rows = budget.read(include.path, database.execute(statement), filter_)
     objects = zip(rows, _serialize(target, rows, filter_, include.inner, budget), strict=True)
     return {row.id: each for row, each in objects}

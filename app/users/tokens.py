@@ -14,6 +14,8 @@ from .models import HANDLE, AccessToken, User, new_token, token_digest
 
 # Rows that one statement of a purge deletes, so that it does not hold locks for long.
 PURGE_BATCH = 1000
+# Sessions of one list.
+MAX_SESSIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,15 @@ def delete_session(digest: str) -> None:
 
 
 def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
-    """Return a user's sessions, the newest first; `current` is the digest of the caller's."""
+    """Return a user's newest sessions, the newest first, at most MAX_SESSIONS.
+
+    `current` is the digest of the caller's token.
+    """
     rows = db.session.scalars(
         select(AccessToken)
         .where(AccessToken.user_id == user_id, AccessToken.is_live())
         .order_by(AccessToken.created.desc(), AccessToken.handle)
+        .limit(MAX_SESSIONS)
     )
     return [Session(row.handle, row.ttl, row.created, row.digest == current) for row in rows]
 

@@ -1,7 +1,12 @@
 """GET and DELETE /users/{id}/accessTokens."""
 
-import pytest
+from datetime import timedelta
 
+import pytest
+from sqlalchemy import insert, inspect, select
+
+from app.extensions import db
+from app.users.models import AccessToken
 from tests.answers import refusal
 from tests.conftest import PASSWORD, Api
 from tests.rows import expire
@@ -38,6 +43,24 @@ def test_only_live_logins_of_the_user_are_listed(app, api, token, reset_token):
     api.newcomer("bob@example.com")
 
     assert [each["current"] for each in sessions(api, token)] == [True]
+
+
+def test_a_list_has_the_newest_thousand_sessions(app, api, token):
+    with app.app_context():
+        login = db.session.scalar(select(AccessToken))
+        columns = {each.key: getattr(login, each.key) for each in inspect(AccessToken).columns}
+        created = login.created - timedelta(seconds=1)
+        rows = [
+            {**columns, "created": created, "digest": f"{n:064}", "handle": f"{n:016}"}
+            for n in range(1000)
+        ]
+        db.session.execute(insert(AccessToken), rows)
+        db.session.commit()
+
+    listed = sessions(api, token)
+
+    assert len(listed) == 1000
+    assert listed[0]["current"]
 
 
 def test_a_session_is_revoked_by_its_handle(api, token):
