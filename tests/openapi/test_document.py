@@ -107,9 +107,9 @@ def test_examples_of_bodies_have_what_is_required_and_what_has_an_example():
         "id": {"type": "integer", "readOnly": True},
     }
 
-    shape = request_schema({"properties": properties, "required": ["text"]})
+    schema = request_schema({"properties": properties, "required": ["text"]})
 
-    assert shape["examples"] == [{"text": "text", "colour": "green"}]
+    assert schema["examples"] == [{"text": "text", "colour": "green"}]
 
 
 def test_answers_mark_what_only_the_service_sets(document):
@@ -233,10 +233,10 @@ def test_the_server_is_the_base_path_wherever_a_proxy_has_put_it(make_app):
 
 def test_endpoints_of_other_modules_are_described_as_declared_or_by_their_route(make_app):
     app = make_app()
-    response_schema = {"type": "object", "properties": {"sky": {"type": "string"}}}
+    answer = {"type": "object", "properties": {"sky": {"type": "string"}}}
 
     class Weather:
-        @declare("forecast", READ, "GET /<city>", response_schema=response_schema)
+        @declare("forecast", READ, "GET /<city>", answer=answer)
         def forecast(self, grant, city):
             """Tell tomorrow's weather."""
 
@@ -252,5 +252,5 @@ def test_endpoints_of_other_modules_are_described_as_declared_or_by_their_route(
     described = named(document, "weather.forecast")
     assert described["summary"] == "Tell tomorrow's weather"
     assert [each["name"] for each in described["parameters"]] == ["city"]
-    assert described["responses"]["200"]["content"]["application/json"]["schema"] == response_schema
+    assert described["responses"]["200"]["content"]["application/json"]["schema"] == answer
     assert named(document, "weather.cities")["summary"] == "List the cities"
