@@ -26,7 +26,7 @@ def init_app(app: Flask) -> None:
     """Create the hasher, and a decoy hash to verify for users that do not exist."""
     hasher = PasswordHasher(**app.config["PASSWORD_HASH"])
     app.extensions["password_hasher"] = hasher
-    decoy = hasher.hash("nobody's password")
+    decoy = hasher.hash("decoy")
     app.extensions["password_decoy"] = {scheme_of(decoy): decoy}
 
 
