@@ -249,7 +249,7 @@ def test_a_bad_token_is_401_on_every_protected_route(app, api, send, reset_event
         ("DELETE", "/todos/{}"),
     ],
 )
-def test_an_id_that_nothing_has_is_4xx(send, method, path):
+def test_an_unknown_id_is_4xx(send, method, path):
     body = '{"title": "x"}' if method in {"PATCH", "PUT"} else None
 
     answers = {each: send(method, path.format(each), body) for each in BAD_IDS}
@@ -320,7 +320,7 @@ FUZZED = [*WRITING, ("GET", "/users/logout"), ("DELETE", "/todos/7"), ("POST", "
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(route=st.sampled_from(FUZZED), body=OBJECTS | VALUES, segment=st.text(max_size=12))
-def test_arbitrary_json_is_never_a_5xx(send, route, body, segment):
+def test_arbitrary_json_is_never_answered_with_5xx(send, route, body, segment):
     method, path = route
     response = send(method, path, json.dumps(body))
     lookup = send("GET", f"/todos/{quote(segment, safe='')}")

@@ -65,7 +65,7 @@ def test_the_defaults_are_the_documented_ones(create, name, value):
     assert create().config[name] == value
 
 
-def test_the_token_middleware_fills_in_what_is_not_said(create):
+def test_the_token_middleware_has_defaults_for_missing_keys(create):
     middleware = create(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"}).config["TOKEN_MIDDLEWARE"]
 
     assert middleware == {
@@ -143,7 +143,7 @@ def test_the_token_middleware_fills_in_what_is_not_said(create):
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
 )
-def test_what_cannot_be_used_is_one_sentence_that_names_it(create, settings, words):
+def test_an_invalid_setting_is_one_sentence_that_names_it(create, settings, words):
     with pytest.raises(ConfigurationError) as caught:
         create(**settings)
 
@@ -166,7 +166,7 @@ def test_with_a_mail_server_no_folder_is_needed(create, tmp_path):
     create(MAIL_FOLDER=str(tmp_path / "file" / "mail"), MAIL_URL="smtp://127.0.0.1")
 
 
-def test_the_layers_beat_each_other_in_order(installation):
+def test_the_layers_override_each_other_in_order(installation):
     (installation.folder / "instance/config.py").write_text("TOKEN_TTL = 60\nREALM_REQUIRED = 1\n")
 
     names = ("TOKEN_MAX_TTL", "REALM_REQUIRED", "TOKEN_TTL")
@@ -174,7 +174,7 @@ def test_the_layers_beat_each_other_in_order(installation):
     assert installation.settings("TOKEN_TTL", APP_TOKEN_TTL="90") == ["90"]
 
 
-def test_the_environment_nests(installation):
+def test_double_underscores_in_the_environment_nest(installation):
     variables = {
         "APP_TOKEN_MIDDLEWARE__currentUserLiteral": "me",
         "APP_TOKEN_MIDDLEWARE__cookies": '["sid"]',
@@ -210,7 +210,7 @@ def test_database_url_may_have_the_usual_schemes(monkeypatch, scheme):
     ],
     ids=lambda value: " ".join(value),
 )
-def test_what_the_environment_gets_wrong_is_named_as_it_is_there(monkeypatch, variables, words):
+def test_an_invalid_environment_variable_is_named_with_its_prefix(monkeypatch, variables, words):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
 
@@ -253,7 +253,7 @@ def test_a_lower_case_name_in_the_instance_file_is_one_sentence(installation):
     [("-c", "import wsgi"), ("-m", "flask", "users", "list"), ("-m", "gunicorn", "wsgi:app")],
     ids=["python", "flask", "gunicorn"],
 )
-def test_a_process_that_cannot_start_says_why_and_no_more(installation, door):
+def test_a_process_that_cannot_start_prints_one_sentence(installation, door):
     result = installation.run(*door, APP_TOKEN_TLL="60", PORT="0")
 
     sentence = one_sentence(result)
@@ -268,7 +268,7 @@ def test_a_process_that_cannot_start_says_why_and_no_more(installation, door):
     ],
     ids=["unreachable database", "unusable mail folder"],
 )
-def test_a_process_without_what_it_needs_says_so(installation, variables, word):
+def test_a_process_without_a_dependency_prints_one_sentence(installation, variables, word):
     sentence = one_sentence(installation.run("-m", "flask", "users", "list", **variables))
 
     assert word in sentence
@@ -289,7 +289,7 @@ def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
     assert "database" in sentence or "flask db upgrade" in sentence
 
 
-def test_the_environment_tells_gunicorn_and_the_app_of_the_threads(installation):
+def test_gunicorn_and_the_app_read_the_same_number_of_threads(installation):
     assert installation.settings("THREADS", THREADS="3") == ["3"]
     assert "threads = 3" in gunicorn_settings(installation, THREADS="3")
     assert "threads = 8" in gunicorn_settings(installation)
@@ -300,7 +300,7 @@ def gunicorn_settings(installation, **variables):
     return re.sub(r" +", " ", result.stdout)
 
 
-def test_gunicorn_does_not_speak_tls(installation):
+def test_gunicorn_rejects_tls_settings(installation):
     result = installation.run("-m", "gunicorn", "--certfile", "wsgi.py", "wsgi:app", PORT="0")
 
     assert result.returncode != 0

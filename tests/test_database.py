@@ -48,7 +48,7 @@ def test_now_is_utc_to_the_millisecond():
 
 
 @pytest.mark.parametrize("hours", [-8, 0, 5.5], ids=str)
-def test_times_come_back_aware_and_in_utc(context, hours):
+def test_times_are_returned_aware_in_utc(context, hours):
     zone = timezone(timedelta(hours=hours))
     time = datetime(2026, 3, 29, 2, 30, 0, 678000, zone)
 
@@ -58,7 +58,7 @@ def test_times_come_back_aware_and_in_utc(context, hours):
     assert found.utcoffset() == timedelta(0)
 
 
-def test_a_naive_time_is_refused(context):
+def test_a_naive_time_is_rejected(context):
     db.session.add(user(created=datetime(2026, 1, 1)))
 
     with pytest.raises(StatementError, match="naive"):
@@ -103,7 +103,7 @@ def test_the_database_deletes_tokens_and_todos_with_their_user(app, api, token):
 
 
 @pytest.mark.parametrize("model", [AccessToken, Todo])
-def test_nothing_is_owned_by_nobody(context, model):
+def test_rows_require_an_existing_owner(context, model):
     fields = {
         AccessToken: {"digest": "x", "user_id": 7, "ttl": 1, "expires_at": now()},
         Todo: {"title": "x", "owner_id": 7},
@@ -120,11 +120,11 @@ def test_nothing_is_owned_by_nobody(context, model):
     ("pragma", "value"),
     [("journal_mode", "wal"), ("foreign_keys", 1), ("synchronous", 1), ("busy_timeout", 10000)],
 )
-def test_sqlite_is_prepared(context, pragma, value):
+def test_sqlite_pragmas_are_set(context, pragma, value):
     assert db.session.scalar(text(f"PRAGMA {pragma}")) == value
 
 
-def test_a_request_with_a_token_costs_two_queries(app, client, token):
+def test_a_request_with_a_token_takes_two_queries(app, client, token):
     with statements(app) as sent:
         response = client.get("/api/users/1", headers={"Authorization": token})
 
@@ -132,7 +132,7 @@ def test_a_request_with_a_token_costs_two_queries(app, client, token):
     assert len(sent) == 2
 
 
-def test_a_request_without_a_token_costs_no_query(app, client):
+def test_a_request_without_a_token_takes_no_query(app, client):
     with statements(app) as sent:
         client.get("/api/users/1")
 
@@ -232,7 +232,7 @@ def test_a_pool_without_a_free_connection_is_503(make_app, token):
 
 
 @only_postgres
-def test_the_address_and_the_settings_beat_our_time_outs(make_app, database_url):
+def test_the_url_and_the_settings_override_our_time_outs(make_app, database_url):
     url = with_options(database_url, "-c statement_timeout=1234 -c work_mem=5MB")
     given = {"pool_size": 3, "connect_args": {"application_name": "doors"}}
     app = make_app(SQLALCHEMY_DATABASE_URI=url, SQLALCHEMY_ENGINE_OPTIONS=given)
@@ -253,7 +253,7 @@ def test_the_address_and_the_settings_beat_our_time_outs(make_app, database_url)
     assert size == 3
 
 
-def test_a_server_that_does_not_answer_is_left_alone_in_time(tmp_path):
+def test_connecting_to_an_unresponsive_server_times_out(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         url = f"postgresql+psycopg://ada@127.0.0.1:{port}/x?connect_timeout=2"
@@ -262,7 +262,7 @@ def test_a_server_that_does_not_answer_is_left_alone_in_time(tmp_path):
             create_app({"SQLALCHEMY_DATABASE_URI": url, "MAIL_FOLDER": str(tmp_path)})
 
 
-def test_a_sqlite_file_is_its_owners_alone(tmp_path):
+def test_a_sqlite_file_is_accessible_only_to_its_owner(tmp_path):
     path = tmp_path / "new.sqlite"
     before = os.umask(0)
     try:
@@ -279,7 +279,7 @@ def test_a_sqlite_file_is_its_owners_alone(tmp_path):
     assert modes == {"new.sqlite": 0o600, "new.sqlite-wal": 0o600, "new.sqlite-shm": 0o600}
 
 
-def test_a_sqlite_file_that_others_may_read_is_told_of_and_left(sqlite_template, tmp_path, caplog):
+def test_a_sqlite_file_that_others_may_read_is_warned_about(sqlite_template, tmp_path, caplog):
     path = tmp_path / "ostiary.sqlite"
     shutil.copy(sqlite_template, path)
     path.chmod(0o644)

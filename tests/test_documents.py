@@ -75,7 +75,7 @@ def anchor_of(heading):
     return heading.lower().replace("`", "").replace(" ", "-")
 
 
-def test_the_calls_of_the_tour_and_of_a_data_source_answer_what_they_say(
+def test_the_documented_calls_have_the_documented_responses(
     sqlite_template,
     tmp_path,
     server,  # noqa: F811
@@ -104,7 +104,7 @@ def test_the_calls_of_the_tour_and_of_a_data_source_answer_what_they_say(
     assert json.loads(called[2]) == LOCATION
 
 
-def test_the_command_of_the_readme_makes_an_admin(installation):
+def test_the_command_in_the_readme_creates_an_admin(installation):
     code = blocks("README.md", "sh", "Commands")[0]
 
     *_, printed = run_shell(code, installation.folder, **installation.environment())
@@ -120,7 +120,9 @@ def test_the_command_of_the_readme_makes_an_admin(installation):
         ("docs/deployment.md", "systemd"),
     ],
 )
-def test_the_environment_of_a_document_sets_what_it_says(document, heading, tmp_path, monkeypatch):
+def test_documented_environment_variables_set_the_documented_settings(
+    document, heading, tmp_path, monkeypatch
+):
     code = blocks(document, "sh", heading)[0]
     command = ["env", "-i", "bash", "-c", f"set -a\n{code}\nenv -0"]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -138,7 +140,7 @@ def test_the_environment_of_a_document_sets_what_it_says(document, heading, tmp_
     assert all(app.config[name] != defaults.config[name] for name in names)
 
 
-def test_the_rules_of_the_configuration_are_rules(shared_app):
+def test_documented_rules_are_valid(shared_app):
     settings = {}
     exec(blocks("docs/configuration.md", "python")[0], settings)
 
@@ -147,7 +149,7 @@ def test_the_rules_of_the_configuration_are_rules(shared_app):
     assert client.get("/api/todos").status_code == 401
 
 
-def test_the_filter_of_the_readme_is_a_filter(api, token):
+def test_the_filter_in_the_readme_is_valid(api, token):
     filter_ = json.loads(blocks("README.md", "json")[0])
 
     response = api("GET", f"/todos?filter={quote(json.dumps(filter_))}", token=token)
@@ -155,7 +157,7 @@ def test_the_filter_of_the_readme_is_a_filter(api, token):
     assert (response.status_code, response.json) == (200, [])
 
 
-def test_the_error_of_the_document_is_what_clients_get(api, token):
+def test_the_documented_error_is_the_one_that_clients_get(api, token):
     response = api("POST", "/todos", {"title": ""}, token=token)
 
     assert response.json == json.loads(blocks("docs/errors.md", "json")[0])
@@ -235,7 +237,7 @@ def test_systemd_takes_the_unit(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_make_says_which_python_is_needed(tmp_path):
+def test_make_names_the_required_python_version(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     old = tmp_path / "python3.9"
     old.write_text(

@@ -38,7 +38,7 @@ def lenient(make_app):
     return make_app(TESTING=False)
 
 
-def test_every_status_has_the_one_shape(make_app):
+def test_every_status_has_the_error_format(make_app):
     app = make_app()
     app.add_url_rule(
         "/<int:status>", "failing", lambda status: abort(status, description="the reason")
@@ -68,7 +68,7 @@ def check_shape(response, status):
 @pytest.mark.parametrize(
     "error", [ValueError("secret"), KeyError("secret"), RuntimeError("secret")], ids=repr
 )
-def test_an_unexpected_error_says_nothing_and_is_logged(lenient, caplog, error):
+def test_an_unexpected_error_has_no_details_and_is_logged(lenient, caplog, error):
     failing(lenient, error)
 
     response = lenient.test_client().get("/failing")
@@ -116,7 +116,7 @@ def test_an_unknown_path_is_404(client, path):
     ("method", "path"),
     [("DELETE", "/reset-password"), ("BREW", "/api/users/logout"), ("BREW", "/api/todos/1")],
 )
-def test_an_unknown_method_is_405_and_says_which_are_known(client, method, path):
+def test_an_unknown_method_is_405_and_lists_the_allowed_ones(client, method, path):
     response = client.open(path, method=method)
 
     assert refusal(response) == (405, "METHOD_NOT_ALLOWED")
@@ -166,13 +166,13 @@ def test_no_body_is_an_empty_object(client, content_type):
     "content_type",
     ["application/json; charset=utf-8", "application/vnd.api+json", "APPLICATION/JSON"],
 )
-def test_json_by_its_other_names_is_json(client, content_type):
+def test_other_json_media_types_are_accepted(client, content_type):
     response = client.post("/api/users/login", data="{}", content_type=content_type)
 
     assert refusal(response) == (400, "USERNAME_EMAIL_REQUIRED")
 
 
-def test_json_sent_as_a_form_says_what_to_do(client):
+def test_json_sent_as_a_form_is_415_with_a_hint(client):
     """What `curl -d '{...}'` does."""
     response = client.post(
         "/api/users/login",
@@ -207,7 +207,7 @@ def test_every_response_has_the_headers(client, method, path, options, status):
 
 
 @pytest.mark.parametrize("given", ["a", "3f2a-77.x_Y", "x" * 64])
-def test_a_sane_request_id_comes_back(client, given):
+def test_a_valid_request_id_is_returned(client, given):
     response = client.get("/nowhere", headers={"X-Request-Id": given})
 
     assert response.headers["X-Request-Id"] == given
@@ -236,7 +236,7 @@ def test_details_say_what_is_wrong_with_each_field(api):
 @pytest.mark.parametrize(
     ("proxies", "address"), [(0, "127.0.0.1"), (1, "203.0.113.9"), (2, "198.51.100.7")]
 )
-def test_only_configured_proxies_say_who_calls(make_app, proxies, address):
+def test_forwarded_headers_count_only_from_configured_proxies(make_app, proxies, address):
     app = make_app(TRUSTED_PROXIES=proxies)
     app.add_url_rule("/caller", view_func=lambda: request.remote_addr)
 
@@ -247,7 +247,7 @@ def test_only_configured_proxies_say_who_calls(make_app, proxies, address):
     assert response.text == address
 
 
-def test_doubled_slashes_are_404_and_no_address_repeats_the_token(client):
+def test_doubled_slashes_are_404_without_a_redirect(client):
     response = client.get("/api//todos?access_token=secret")
 
     assert response.status_code == 404

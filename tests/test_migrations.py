@@ -36,19 +36,19 @@ def version():
         return connection.scalar(text("SELECT version_num FROM alembic_version"))
 
 
-def test_down_leaves_nothing(empty):
+def test_downgrade_drops_every_table(empty):
     assert tables() == set()
     assert version() is None
 
 
-def test_up_makes_every_table(empty):
+def test_upgrade_creates_every_table(empty):
     upgrade()
 
     assert tables() >= TABLES
     assert tables() == set(db.metadata.tables)
 
 
-def test_down_and_up_again_works(empty):
+def test_downgrade_and_upgrade_again_works(empty):
     for _ in range(2):
         upgrade()
         downgrade(revision="base")
@@ -56,7 +56,7 @@ def test_down_and_up_again_works(empty):
     assert tables() == set()
 
 
-def test_up_twice_changes_nothing(empty, capsys):
+def test_a_second_upgrade_changes_nothing(empty, capsys):
     upgrade()
     first = version()
     capsys.readouterr()
@@ -67,13 +67,13 @@ def test_up_twice_changes_nothing(empty, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_up_says_where_the_database_stands(empty, capsys):
+def test_upgrade_prints_the_revision(empty, capsys):
     upgrade()
 
     assert capsys.readouterr().out == f"Migrated the database to {version()}.\n"
 
 
-def test_the_migrations_make_what_the_models_say(empty):
+def test_the_migrations_create_the_tables_of_the_models(empty):
     upgrade()
 
     with db.engine.connect() as connection:
@@ -107,7 +107,7 @@ def add_user(name):
         connection.execute(insert, {"email": f"{name}@example.com", "name": name})
 
 
-def test_usernames_of_before_are_compared_in_their_folded_form(empty):
+def test_existing_usernames_get_their_normalized_form(empty):
     upgrade(revision="0001")
     add_user("\uff21da")
 
@@ -118,7 +118,7 @@ def test_usernames_of_before_are_compared_in_their_folded_form(empty):
     assert tuple(row) == ("\uff21da", "ada")
 
 
-def test_usernames_that_would_be_the_same_stop_the_migration(empty):
+def test_usernames_that_are_equal_after_normalization_stop_the_migration(empty):
     upgrade(revision="0001")
     add_user("Ada")
     add_user("ada")

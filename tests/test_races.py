@@ -58,7 +58,7 @@ def statuses(answers):
 
 
 @pytest.mark.parametrize("name", ["email", "username"])
-def test_one_of_many_registrations_wins(app, api, name):
+def test_one_of_many_concurrent_registrations_succeeds(app, api, name):
     bodies = [
         {"email": f"ada{number}@example.com", "username": f"ada{number}", "password": PASSWORD}
         | {name: {"email": "ada@example.com", "username": "ada"}[name]}
@@ -73,14 +73,14 @@ def test_one_of_many_registrations_wins(app, api, name):
     assert losers == [{name: ["uniqueness"]}] * (CROWD - 1)
 
 
-def test_one_of_many_logouts_wins(app, token):
+def test_one_of_many_concurrent_logouts_succeeds(app, token):
     answers = at_once(app, *[post("/users/logout", token=token)] * CROWD)
 
     assert statuses(answers) == {204: 1, 401: CROWD - 1}
     assert count(app, AccessToken) == 0
 
 
-def test_one_use_of_a_reset_token_wins(app, api, reset_token):
+def test_one_of_many_concurrent_resets_with_one_token_succeeds(app, api, reset_token):
     passwords = [f"{NEW} {number}" for number in range(CROWD)]
 
     answers = at_once(
@@ -97,7 +97,7 @@ def test_one_use_of_a_reset_token_wins(app, api, reset_token):
     assert login.status_code == 200
 
 
-def test_one_of_several_reset_tokens_wins_and_ends_the_others(
+def test_one_of_several_reset_tokens_succeeds_and_revokes_the_others(
     app, api, token, reset_events, held_back
 ):
     for _ in range(4):
@@ -112,7 +112,7 @@ def test_one_of_several_reset_tokens_wins_and_ends_the_others(
     assert count(app, AccessToken) == 0
 
 
-def test_one_change_of_the_same_old_password_wins(app, api, token):
+def test_one_of_many_concurrent_password_changes_succeeds(app, api, token):
     tokens = [token, *(api.login()["id"] for _ in range(CROWD - 1))]
 
     answers = at_once(
@@ -131,7 +131,7 @@ def test_one_change_of_the_same_old_password_wins(app, api, token):
 
 
 @pytest.mark.parametrize("name", ["email", "username"])
-def test_one_of_many_changes_to_the_same_name_wins(app, api, name):
+def test_one_of_many_concurrent_changes_to_one_name_succeeds(app, api, name):
     wanted = {"email": "countess@example.com", "username": "countess"}[name]
     tokens = [api.newcomer(f"ada{number}@example.com") for number in range(CROWD)]
 
@@ -148,7 +148,7 @@ def test_one_of_many_changes_to_the_same_name_wins(app, api, name):
     assert count(app, AccessToken) == CROWD
 
 
-def test_a_reset_leaves_no_login_alive(app, api, reset_token):
+def test_a_concurrent_login_does_not_survive_a_reset(app, api, reset_token):
     credentials = {"email": "ada@example.com", "password": PASSWORD}
 
     answers = at_once(
@@ -163,7 +163,7 @@ def test_a_reset_leaves_no_login_alive(app, api, reset_token):
     assert count(app, AccessToken) == 0
 
 
-def test_a_reset_and_a_change_of_password_have_one_winner(token, reset_token, held_back):
+def test_either_a_reset_or_a_concurrent_password_change_succeeds(token, reset_token, held_back):
     body = {"oldPassword": PASSWORD, "newPassword": NEW}
 
     reset, change = held_back(
@@ -174,7 +174,7 @@ def test_a_reset_and_a_change_of_password_have_one_winner(token, reset_token, he
     assert (reset.status_code, change.status_code) in {(204, 400), (204, 401), (401, 204)}
 
 
-def test_a_change_of_email_beside_one_of_password_is_no_deadlock(app, api, token, held_back):
+def test_concurrent_changes_of_email_and_password_do_not_deadlock(app, api, token, held_back):
     other = api.login()["id"]
     body = {"oldPassword": PASSWORD, "newPassword": NEW}
 
@@ -187,7 +187,7 @@ def test_a_change_of_email_beside_one_of_password_is_no_deadlock(app, api, token
     assert count(app, AccessToken) <= 1
 
 
-def test_a_deleted_user_logs_in_no_more(app, api, token):
+def test_a_concurrent_login_of_a_deleted_user_leaves_no_token(app, api, token):
     credentials = {"email": "ada@example.com", "password": PASSWORD}
 
     deleted, *logins = at_once(
@@ -201,14 +201,14 @@ def test_a_deleted_user_logs_in_no_more(app, api, token):
     assert count(app, AccessToken) == count(app, User) == 0
 
 
-def test_many_at_once_all_get_through(app, api, token):
+def test_many_concurrent_requests_all_succeed(app, api, token):
     answers = at_once(app, *[post("/todos", {"title": "x"}, token)] * 8)
 
     assert statuses(answers) == {200: 8}
     assert len({answer.json["id"] for answer in answers}) == 8
 
 
-def test_a_user_who_goes_while_a_todo_comes_is_a_conflict(make_app, token):
+def test_creating_a_todo_for_a_user_deleted_meanwhile_is_409(make_app, token):
     app = make_app()
 
     @app.before_request

@@ -111,7 +111,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_http_is_refused_in_the_one_shape(server, name):
+def test_malformed_http_is_rejected_in_the_error_format(server, name):
     text, expected = REFUSED[name]
 
     assert refused(send(server, text)) == expected
@@ -120,14 +120,14 @@ def test_what_is_not_http_is_refused_in_the_one_shape(server, name):
 @pytest.mark.parametrize(
     "body", ["2\r\n{}x0\r\n\r\n", "2;\0\r\n{}\r\n0\r\n\r\n", "2\r\n{}\r\n0\r\nHost: x\r\n\r\n"]
 )
-def test_a_broken_chunk_is_400_and_ends_the_connection(server, body):
+def test_a_malformed_chunk_is_400_and_closes_the_connection(server, body):
     answer = send(server, CHUNKED + body)
 
     assert answer.startswith("HTTP/1.1 400 ")
     assert json.loads(answer.partition("\r\n\r\n")[2])["error"]["code"] == "BAD_REQUEST"
 
 
-def test_no_malformed_request_gets_into_the_log(server):
+def test_malformed_requests_are_not_logged(server):
     quoting = [
         f"GET /api/todos?access_token={SECRET} HTTP/1.1\r\nHost: x\r\n",
         f"GET /api/todos%3Faccess_token={SECRET} HTTP/1.1\r\nHost: x\r\n",
@@ -168,7 +168,7 @@ HALF = {
 }
 
 
-def test_half_open_requests_take_no_thread_and_are_closed(server):
+def test_incomplete_requests_occupy_no_thread_and_time_out(server):
     connections = []
     for text in HALF.values():
         for _ in range(6):
@@ -183,7 +183,7 @@ def test_half_open_requests_take_no_thread_and_are_closed(server):
         connection.close()
 
 
-def test_a_request_that_trickles_is_closed_for_its_whole_time(server):
+def test_a_slow_request_is_closed_after_its_total_time(server):
     with connect(server) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nx: ")
         deadline = time.monotonic() + 20
@@ -195,7 +195,7 @@ def test_a_request_that_trickles_is_closed_for_its_whole_time(server):
     assert time.monotonic() < deadline
 
 
-def test_clients_that_do_not_close_after_a_refusal_hold_up_nobody(server):
+def test_clients_that_keep_a_rejected_connection_open_do_not_block_others(server):
     connections = [connect(server) for _ in range(20)]
     for connection in connections:
         connection.sendall(b"hello\r\n\r\n")
@@ -210,7 +210,7 @@ def test_clients_that_do_not_close_after_a_refusal_hold_up_nobody(server):
         connection.close()
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_comes(server):
+def test_a_body_that_is_too_large_is_rejected_before_it_is_received(server):
     answer = send(server, POST + "Content-Length: 1000000\r\n\r\n")
     chunks = send(server, CHUNKED + "fffff\r\n" + "x" * 110_000)
 
@@ -218,7 +218,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_comes(server):
     assert chunks.startswith("HTTP/1.1 413 ")
 
 
-def test_requests_that_come_byte_by_byte_or_together_are_answered(server):
+def test_requests_sent_byte_by_byte_or_pipelined_are_answered(server):
     body = '{"email": "ada@example.com"}'
     first = f"{POST}Content-Length: {len(body)}\r\n\r\n{body}"
     second = f"{CHUNKED}{len(body):x};x=y\r\n{body}\r\n0\r\nA: b\r\n\r\n"
@@ -235,7 +235,7 @@ def test_requests_that_come_byte_by_byte_or_together_are_answered(server):
         assert answers.count(" 404 NOT FOUND") == 1
 
 
-def test_a_client_that_expects_100_is_told_once(server):
+def test_a_client_that_expects_100_continue_gets_it_once(server):
     with connect(server) as connection:
         head = f"{POST}Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
         connection.sendall(head.encode())
@@ -278,7 +278,7 @@ def test_no_header_sets_the_prefix_or_the_scheme(server):
         "/api/todos/%2e%2e",
     ],
 )
-def test_odd_verbs_and_targets_are_answered(server, verb, target):
+def test_unusual_verbs_and_targets_are_answered(server, verb, target):
     answer = send(server, f"{verb} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
     assert 200 <= int(answer.split()[1]) < 500
@@ -295,7 +295,7 @@ REQUESTS = [
 
 
 @pytest.mark.parametrize("request_", REQUESTS)
-def test_a_request_is_complete_with_its_last_byte_and_no_sooner(request_):
+def test_a_request_is_complete_only_with_its_last_byte(request_):
     incoming = IncomingRequest(max_body=100)
     complete = [incoming.add(bytes([byte])) for byte in request_]
 

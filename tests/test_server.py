@@ -28,7 +28,7 @@ def newcomer(server) -> dict[str, str]:
     return {"Authorization": token["id"]}
 
 
-def test_a_token_of_one_worker_is_valid_on_the_other_until_either_ends_it(server):
+def test_a_token_of_one_worker_is_valid_on_the_other_until_logout(server):
     first, second = server.workers()
 
     with server.only(first):
@@ -62,7 +62,7 @@ def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(serve
 
 
 @on_one_database
-def test_stopping_delivers_the_mail_that_waits(server, tmp_path):
+def test_stopping_delivers_queued_mail(server, tmp_path):
     newcomer(server)
 
     requests.post(f"{server.url}/api/users/reset", json={"email": "ada@example.com"}, timeout=10)

@@ -51,7 +51,7 @@ def test_the_payload_is_info_with_token_email_and_user(api, token, reset_events)
     assert info["accessToken"].user_id == info["user"].id
 
 
-def test_the_token_of_the_event_works_while_it_is_sent(app, api, token, secrets):
+def test_the_token_is_valid_while_the_event_is_sent(app, api, token, secrets):
     statuses = []
 
     def receiver(sender, info):
@@ -68,7 +68,9 @@ def test_the_token_of_the_event_works_while_it_is_sent(app, api, token, secrets)
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, RuntimeError])
-def test_a_receiver_that_raises_breaks_nothing(app, api, token, reset_events, caplog, error):
+def test_a_receiver_that_raises_does_not_affect_the_response(
+    app, api, token, reset_events, caplog, error
+):
     def receiver(sender, info):
         raise error(f"cannot send {info['accessToken'].id}")
 
@@ -80,7 +82,7 @@ def test_a_receiver_that_raises_breaks_nothing(app, api, token, reset_events, ca
     assert f"failed on resetPasswordRequest: {error.__name__}" in caplog.text
 
 
-def test_a_receiver_object_that_raises_is_named_by_its_kind(app, api, token, caplog):
+def test_a_receiver_object_that_raises_is_logged_by_its_type(app, api, token, caplog):
     class Mailer:
         def __call__(self, sender, info):
             raise ValueError("no")
@@ -92,7 +94,7 @@ def test_a_receiver_object_that_raises_is_named_by_its_kind(app, api, token, cap
     assert "Mailer" in caplog.text
 
 
-def test_a_receiver_that_breaks_the_session_breaks_nothing(app, api, token):
+def test_a_receiver_that_breaks_the_database_session_does_not_affect_the_response(app, api, token):
     def receiver(sender, info):
         info["user"].email = None
         sender.extensions["sqlalchemy"].session.flush()
@@ -104,14 +106,14 @@ def test_a_receiver_that_breaks_the_session_breaks_nothing(app, api, token):
     assert api("GET", "/users/1", token=token).json["email"] == "ada@example.com"
 
 
-def test_apps_do_not_hear_each_other(make_app, api, token, reset_events, secrets):
+def test_receivers_of_another_app_are_not_called(make_app, api, token, reset_events, secrets):
     other = Api(make_app().test_client(), secrets)
 
     assert request_reset(other).status_code == 200
     assert reset_events == []
 
 
-def test_nothing_else_fires(app, api, token, reset_events):
+def test_other_operations_emit_no_event(app, api, token, reset_events):
     token = api.login()["id"]
     api("PATCH", "/users/1", {"username": "ada"}, token=token)
     api("POST", "/users/logout", token=token)

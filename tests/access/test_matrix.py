@@ -92,7 +92,7 @@ ARGUMENTS = {"fk": TODO, "handle": HANDLE}
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_everybody_gets_what_the_rules_say(app, api, name):
+def test_every_caller_gets_the_expected_status(app, api, name):
     endpoint, model = app.extensions["endpoints"][name], name.partition(".")[0]
     query = {"where": WHERE[model]} if endpoint.query == "where!" else {}
     lay_out(app)

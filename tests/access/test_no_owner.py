@@ -10,7 +10,7 @@ from app.access.rules import Decision
     ("own", "others", "conditions"),
     [(True, False, ["false"]), (False, True, []), (True, True, [])],
 )
-def test_nobody_owns_rows_without_an_owner(own, others, conditions):
+def test_rows_without_an_owner_column_belong_to_no_user(own, others, conditions):
     scope = Grant(7, Decision(own=own, others=others)).scope(None)
 
     assert [str(each) for each in scope] == conditions

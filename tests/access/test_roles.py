@@ -5,7 +5,7 @@ import pytest
 from app.config import ConfigurationError
 
 
-def test_a_granted_role_acts_at_once_and_a_revoked_one_no_more(api, runner, token):
+def test_granting_and_revoking_a_role_takes_effect_at_once(api, runner, token):
     before = api("GET", "/users", token=token).status_code
     granted = runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
     during = api("GET", "/users", token=token).status_code
@@ -42,7 +42,7 @@ def test_a_user_can_be_created_with_a_role(api, runner, secrets):
     assert api("GET", "/users/count", token=token).json == {"count": 1}
 
 
-def test_a_deleted_user_holds_no_role(api, runner, token):
+def test_deleting_a_user_deletes_the_role_assignments(api, runner, token):
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
     runner.invoke(args=["users", "delete", "ada@example.com", "--yes"])
 
@@ -95,6 +95,6 @@ def test_the_status_of_a_refusal_is_a_setting(make_app, token, status):
     ],
     ids=str,
 )
-def test_rules_that_mean_nothing_stop_the_start(make_app, acls):
+def test_invalid_rules_stop_the_start(make_app, acls):
     with pytest.raises(ConfigurationError, match="ACLS"):
         make_app(ACLS=acls)

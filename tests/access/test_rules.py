@@ -106,29 +106,29 @@ def test_the_closest_rule_decides(rules, stranger, user):
         ),
     ],
 )
-def test_owner_rules_speak_of_rows(rules, decision):
+def test_owner_rules_apply_to_rows(rules, decision):
     assert decide(rules) == decision
 
 
-def test_nobody_owns_what_strangers_see():
+def test_anonymous_callers_own_no_rows():
     assert decide([rule("$owner", "ALLOW")], user=None) == NO_ROWS
 
 
-def test_a_role_beats_owner():
+def test_a_role_precedes_owner():
     rules = [rule("clerk", "ALLOW"), rule("$owner", "DENY")]
 
     assert decide(rules, roles=["clerk"]) == ALL_ROWS
     assert decide(rules, roles=["other"]) == NO_ROWS
 
 
-def test_a_user_beats_a_role():
+def test_a_user_precedes_a_role():
     rules = [rule(7, "DENY"), rule("clerk", "ALLOW")]
 
     assert decide(rules, user=7, roles=["clerk"]) == NO_ROWS
     assert decide(rules, user=8, roles=["clerk"]) == ALL_ROWS
 
 
-def test_only_roles_that_can_decide_are_asked_for():
+def test_only_roles_in_matching_rules_are_relevant():
     rules = parse_rules([rule("clerk", "ALLOW", property="find"), rule("$owner", "ALLOW")], METHODS)
 
     assert MethodRules(rules, "find", "READ").roles == {"clerk"}
@@ -146,6 +146,6 @@ def test_only_roles_that_can_decide_are_asked_for():
         rule({"a": 1}, "ALLOW"),
     ],
 )
-def test_rules_that_mean_nothing_are_refused(broken):
+def test_invalid_rules_are_rejected(broken):
     with pytest.raises(ValidationError):
         parse_rules([broken], METHODS)

@@ -18,12 +18,12 @@ def run(runner, *words):
     return result.exit_code, result.output
 
 
-def test_check_and_list_say_what_there_is(runner):
+def test_check_and_list_print_the_data_sources(runner):
     assert run(runner, "check") == (0, "Checked 1 data sources with 5 functions: all in order.\n")
     assert run(runner, "list") == (0, "geo\tpublic\tgeocode, inFormat, note, status, slow\n")
 
 
-def test_show_says_what_each_function_takes(runner):
+def test_show_prints_the_arguments_of_each_function(runner):
     code, output = run(runner, "show", "geo")
 
     assert code == 0
@@ -39,7 +39,7 @@ def test_call_prints_the_result(runner):
     assert json.loads(output) == LOCATION
 
 
-def test_a_dry_run_prints_the_curl_line_and_calls_nobody(runner, server):
+def test_a_dry_run_prints_the_curl_line_and_sends_no_request(runner, server):
     code, output = run(runner, "call", "geo", "geocode", "street=x y", "--dry-run")
 
     assert code == 0
@@ -61,7 +61,7 @@ def test_a_dry_run_prints_the_curl_line_and_calls_nobody(runner, server):
         (["call", "geo", "status", "code=404"], "404"),
     ],
 )
-def test_mistakes_are_one_sentence(runner, words, said):
+def test_errors_are_one_sentence(runner, words, said):
     code, output = run(runner, *words)
 
     assert code == 1

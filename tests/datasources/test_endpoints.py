@@ -32,7 +32,7 @@ def test_arguments_come_from_path_query_body_and_header(api, token, server):
     assert body.json["json"] == note["json"]
 
 
-def test_the_name_of_a_data_source_comes_in_any_case(make_app, geo, api, token):
+def test_the_name_of_a_data_source_is_case_insensitive(make_app, geo, api, token):
     client = make_app(DATA_SOURCES={"geoRest": geo}).test_client()
 
     for name in ("geoRest", "georest"):
@@ -52,7 +52,7 @@ def test_the_name_of_a_data_source_comes_in_any_case(make_app, geo, api, token):
         ("GET", "/geo/geocode?street=x", None, "geocode"),
     ],
 )
-def test_what_cannot_be_sent_is_422_and_named(api, token, server, method, path, body, field):
+def test_an_invalid_argument_is_422_and_named(api, token, server, method, path, body, field):
     headers = {"tenant": "t\u20ac"} if field == "geocode" else {}
 
     response = api(method, path, body, token=token, headers=headers)
@@ -63,7 +63,7 @@ def test_what_cannot_be_sent_is_422_and_named(api, token, server, method, path, 
 
 
 @pytest.mark.parametrize(("code", "remote"), [(404, 404), (500, 500), (401, 401), (429, 429)])
-def test_a_remote_failure_is_502_with_its_status_and_nothing_it_said(api, token, code, remote):
+def test_a_remote_failure_is_502_with_its_status_but_not_its_body(api, token, code, remote):
     response = api("GET", f"/geo/status/{code}", token=token)
 
     assert response.status_code == 502
@@ -73,14 +73,14 @@ def test_a_remote_failure_is_502_with_its_status_and_nothing_it_said(api, token,
     assert "a planted secret" not in response.text
 
 
-def test_a_remote_that_is_late_is_504(api, token):
+def test_a_remote_timeout_is_504(api, token):
     response = api("GET", "/geo/slow", token=token)
 
     assert response.status_code == 504
     assert response.json["error"]["code"] == "REMOTE_TIMEOUT"
 
 
-def test_a_remote_that_is_not_there_is_502(make_app, geo, api, token):
+def test_an_unreachable_remote_is_502(make_app, geo, api, token):
     gone = {**geo, "baseURL": "http://127.0.0.1:9"}
     client = make_app(DATA_SOURCES={"gone": gone}).test_client()
 
@@ -90,12 +90,12 @@ def test_a_remote_that_is_not_there_is_502(make_app, geo, api, token):
     assert response.json["error"]["code"] == "REMOTE_ERROR"
 
 
-def test_strangers_are_401_and_other_verbs_405(api, token):
+def test_anonymous_callers_are_401_and_other_verbs_405(api, token):
     assert api("GET", "/geo/geocode?street=x").status_code == 401
     assert api("POST", "/geo/geocode", {}, token=token).status_code == 405
 
 
-def test_acls_say_who_may_call(make_app, geo, api, token):
+def test_acls_replace_the_default_rules(make_app, geo, api, token):
     rules = [{"principalId": "$everyone", "permission": "ALLOW", "property": "geocode"}]
     client = make_app(DATA_SOURCES={"geo": {**geo, "acls": rules}}).test_client()
 
@@ -123,12 +123,12 @@ def test_a_private_data_source_has_no_endpoints(make_app, geo, api, token):
         ("geo", {"operations": [{"functions": {}}]}, "template"),
     ],
 )
-def test_settings_that_cannot_be_served_stop_the_start(make_app, geo, name, change, said):
+def test_invalid_public_data_sources_stop_the_start(make_app, geo, name, change, said):
     with pytest.raises(ConfigurationError, match=said):
         make_app(DATA_SOURCES={name: {**geo, **change}})
 
 
-def test_bytes_and_full_responses(make_app, geo, server, api, token):
+def test_bytes_and_full_responses_are_returned(make_app, geo, server, api, token):
     server.routes["picture"] = lambda handler: handler.reply(b"\x89PNG\x00", kind="image/png")
     full = {"method": "GET", "url": "/echo", "fullResponse": True}
     geo["operations"] = [
@@ -145,7 +145,7 @@ def test_bytes_and_full_responses(make_app, geo, server, api, token):
     assert whole.json["body"]["path"] == "/echo"
 
 
-def test_answers_are_bounded_and_json(make_app, geo, server, api, token):
+def test_responses_are_limited_in_size_and_must_be_json(make_app, geo, server, api, token):
     deep = b'{"a":' * 600 + b"1" + b"}" * 600
     server.routes["nan"] = lambda handler: handler.reply(b"[NaN]")
     server.routes["deep"] = lambda handler: handler.reply(deep)

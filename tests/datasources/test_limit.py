@@ -46,7 +46,7 @@ def test_more_calls_than_half_of_the_threads_are_503_at_once(make_app, geo, api,
 
 
 @pytest.mark.parametrize("failing", ["/api/geo/status/500", "/api/geo/slow"])
-def test_a_call_that_fails_makes_room(make_app, geo, token, failing):
+def test_a_failed_call_releases_its_slot(make_app, geo, token, failing):
     geo["options"]["timeout"] = 50
     client = make_app(DATA_SOURCES={"geo": geo}, DATA_SOURCE_CALLS=1).test_client()
 

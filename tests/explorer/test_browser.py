@@ -42,7 +42,7 @@ def page(server, browser):
         assert page.failed == []
 
 
-def test_log_in_create_list_and_read_a_to_do_log_out_and_be_refused(page):
+def test_a_session_from_login_over_todo_calls_to_logout_works(page):
     page.log_in(EMAIL, PASSWORD)
     page.page.locator("#session").wait_for()
     shown = page.page.inner_text("#session")
@@ -67,7 +67,7 @@ def test_log_in_create_list_and_read_a_to_do_log_out_and_be_refused(page):
     assert len(page.errors) == 1
 
 
-def test_wrong_credentials_are_answered_in_the_service_s_own_words(page):
+def test_wrong_credentials_show_the_message_of_the_service(page):
     page.log_in(EMAIL, "not the password")
 
     page.page.locator("#problem:not(:empty)").wait_for()
@@ -75,7 +75,7 @@ def test_wrong_credentials_are_answered_in_the_service_s_own_words(page):
     assert page.page.locator("#session").is_hidden()
 
 
-def test_a_newcomer_registers_by_the_example_and_logs_in(page):
+def test_a_user_registers_with_the_example_and_logs_in(page):
     status, body = page.execute("users.create")
     again, _ = page.execute("users.login")
     address = page.page.input_value("#email")
@@ -95,7 +95,7 @@ def test_filters_start_empty(page):
     assert block.locator("input[placeholder=filter]").input_value() == ""
 
 
-def test_locks_are_open_until_somebody_logs_in(page):
+def test_locks_are_open_until_login(page):
     closed = page.page.locator('.opblock [aria-label="authorization button locked"]')
     opened = page.page.locator('.opblock [aria-label="authorization button unlocked"]')
     expect(closed).to_have_count(0)
@@ -107,7 +107,7 @@ def test_locks_are_open_until_somebody_logs_in(page):
     expect(closed).to_have_count(count)
 
 
-def test_logging_out_by_the_operation_ends_the_session_of_the_page(page):
+def test_calling_the_logout_operation_ends_the_session_of_the_page(page):
     page.log_in(EMAIL, PASSWORD)
     page.page.locator("#session").wait_for()
 
@@ -129,7 +129,7 @@ def test_an_expired_token_is_dropped(page):
     assert "expired" in page.page.inner_text("#problem")
 
 
-def test_nothing_of_the_session_is_stored(page):
+def test_the_session_is_not_stored_in_the_browser(page):
     page.log_in(EMAIL, PASSWORD)
     page.page.locator("#session").wait_for()
     stored = page.page.context.storage_state()

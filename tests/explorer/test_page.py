@@ -5,7 +5,7 @@ import re
 import pytest
 
 
-def test_the_page_runs_and_loads_only_what_comes_from_here(client):
+def test_the_page_loads_only_resources_of_its_own_origin(client):
     response = client.get("/explorer")
 
     policy = response.headers["Content-Security-Policy"]
@@ -32,11 +32,11 @@ def test_a_trailing_slash_is_tolerated(client):
 
 
 @pytest.mark.parametrize("name", ["oauth2-redirect.html", "index.css", "../__init__.py"])
-def test_other_files_of_the_package_are_not_served(client, name):
+def test_other_files_of_the_swagger_ui_package_are_404(client, name):
     assert client.get(f"/explorer/swagger-ui/{name}").status_code == 404
 
 
-def test_switched_off_the_page_is_gone_and_the_document_stays(make_app):
+def test_a_disabled_explorer_is_404_and_the_document_is_served(make_app):
     client = make_app(EXPLORER_ENABLED=False).test_client()
 
     assert client.get("/explorer").status_code == 404

@@ -64,27 +64,27 @@ def test_the_document_has_every_route_under_the_base_path_and_no_other(app, docu
     assert set(operations(document)) == routes
 
 
-def test_operations_have_names_of_their_own_in_the_field_s_way(document):
+def test_operation_ids_are_unique_and_well_formed(document):
     names = [each["operationId"] for each in operations(document).values()]
 
     assert len(names) == len(set(names))
     assert {"users.login", "users.logout", "users.logout__get", "todos.find"} <= set(names)
 
 
-def test_every_operation_has_a_summary_a_tag_and_its_failure(document):
+def test_every_operation_has_a_summary_a_tag_and_error_responses(document):
     for operation in operations(document).values():
         assert operation["summary"]
         assert operation["tags"]
         assert {"500", "503"} <= operation["responses"].keys()
 
 
-def test_nothing_private_is_in_the_document(client):
+def test_the_document_contains_no_private_fields(client):
     text = client.get("/api/openapi.json").text
 
     assert not [word for word in PRIVATE if word in text]
 
 
-def test_fields_are_described_by_what_they_accept(document):
+def test_the_schemas_of_fields_describe_what_they_accept(document):
     schema = document["components"]["schemas"]["NewTodo"]
 
     assert schema["required"] == ["title"]
@@ -99,7 +99,7 @@ def test_fields_are_described_by_what_they_accept(document):
     assert "id" not in schema["properties"]
 
 
-def test_examples_of_bodies_have_what_is_required_and_what_has_an_example():
+def test_examples_of_bodies_have_required_properties_and_those_with_an_example():
     properties = {
         "text": {"type": "string"},
         "stars": {"type": "integer"},
@@ -112,7 +112,7 @@ def test_examples_of_bodies_have_what_is_required_and_what_has_an_example():
     assert schema["examples"] == [{"text": "text", "colour": "green"}]
 
 
-def test_answers_mark_what_only_the_service_sets(document):
+def test_response_schemas_mark_read_only_properties(document):
     properties = document["components"]["schemas"]["Todo"]["properties"]
 
     assert properties["id"] == {"type": "integer", "readOnly": True}
@@ -144,7 +144,7 @@ def test_new_passwords_are_described_by_the_settings(make_app):
         ("users.logout", [{}, *({way: []} for way in WAYS)]),
     ],
 )
-def test_operations_tell_which_token_they_need(document, name, security):
+def test_operations_describe_which_token_they_require(document, name, security):
     assert named(document, name)["security"] == security
 
 
@@ -173,7 +173,7 @@ def test_security_follows_the_rules(make_app):
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, None), (403, "403"), (404, "404")])
-def test_the_refusal_of_a_known_caller_has_the_status_of_the_settings(make_app, status, code):
+def test_access_denied_is_documented_with_the_configured_status(make_app, status, code):
     document = make_app(ACL_ERROR_STATUS=status).test_client().get("/api/openapi.json").json
 
     found = named(document, "users.count")["responses"].keys() & {"403", "404"}
@@ -201,7 +201,7 @@ def test_filters_are_described_and_start_empty(document):
     assert "ilike" not in where["id"]["anyOf"][2]["properties"]
 
 
-def test_the_literal_may_stand_for_the_caller_where_the_settings_say_so(make_app):
+def test_a_configured_literal_is_documented_as_user_id(make_app):
     app = make_app(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
     document = app.test_client().get("/api/openapi.json").json
 
@@ -219,7 +219,7 @@ def test_the_document_is_built_once_and_revalidated_by_its_etag(app, client):
     assert app.extensions["openapi"].cache_info().misses == 1
 
 
-def test_the_server_is_the_base_path_wherever_a_proxy_has_put_it(make_app):
+def test_the_server_url_includes_the_prefix_of_a_proxy(make_app):
     app = make_app(REST_API_ROOT="/v1/rest", TRUSTED_PROXIES=1)
     client = app.test_client()
 

@@ -45,7 +45,7 @@ def test_an_array_of_users_is_all_or_none(api, runner):
     assert [each["email"] for each in done.json] == ["a@example.com", "b@example.com"]
 
 
-def test_an_array_that_would_hash_for_seconds_is_refused(api):
+def test_an_array_with_too_many_users_is_rejected(api):
     people = [{"email": f"u{n}@example.com", "password": "a quiet harbour"} for n in range(21)]
 
     response = api("POST", "/users", people)
@@ -54,7 +54,7 @@ def test_an_array_that_would_hash_for_seconds_is_refused(api):
     assert "20" in response.json["message"]
 
 
-def test_what_was_read_can_be_sent_back(api, token):
+def test_unchanged_read_only_properties_are_accepted(api, token):
     todo = api("POST", "/todos", {"title": "a", "desc": "b"}, token=token).json
     todo["desc"] = "c"
 
@@ -71,7 +71,7 @@ def test_what_was_read_can_be_sent_back(api, token):
 
 
 @pytest.mark.parametrize("change", [{"id": 2}, {"ownerId": 2}, {"created": "2000-01-01T00:00:00Z"}])
-def test_what_only_the_service_sets_cannot_be_changed(api, token, change):
+def test_changed_read_only_properties_are_rejected(api, token, change):
     api("POST", "/todos", {"title": "a"}, token=token)
 
     response = api("PATCH", "/todos/1", change, token=token)
@@ -80,7 +80,7 @@ def test_what_only_the_service_sets_cannot_be_changed(api, token, change):
     assert response.json["error"]["details"]["messages"] == {next(iter(change)): ["is read-only"]}
 
 
-def test_replacing_sets_what_is_not_sent_back_to_its_default(api, token):
+def test_replacing_resets_missing_properties_to_their_defaults(api, token):
     api("POST", "/todos", {"title": "a", "desc": "b", "isComplete": True}, token=token)
 
     for verb, path in [("PUT", "/todos/1"), ("POST", "/todos/1/replace")]:
@@ -101,7 +101,7 @@ def test_an_empty_change_changes_nothing(api, token):
     ("verb", "path"),
     [("PATCH", "/todos"), ("PUT", "/todos"), ("POST", "/todos/replaceOrCreate")],
 )
-def test_an_upsert_creates_without_an_id_and_changes_with_one(api, token, verb, path):
+def test_an_upsert_creates_without_an_id_and_updates_with_an_id(api, token, verb, path):
     created = api(verb, path, {"title": "a", "desc": "b"}, token=token).json
     changed = api(verb, path, {"id": created["id"], "title": "c"}, token=token).json
 
@@ -112,7 +112,7 @@ def test_an_upsert_creates_without_an_id_and_changes_with_one(api, token, verb, 
     assert titles(api, token) == ["c"]
 
 
-def test_upsert_with_where_changes_one_creates_none_refuses_several(api, token):
+def test_upsert_with_where_updates_one_row_creates_a_missing_one_and_rejects_several(api, token):
     path = "/todos/upsertWithWhere"
 
     created = api("POST", path, {"title": "a"}, token=token, query_string=where(title="a"))
@@ -124,7 +124,7 @@ def test_upsert_with_where_changes_one_creates_none_refuses_several(api, token):
     assert changed.json == {**created.json, "desc": "b"}
 
 
-def test_a_bulk_update_changes_what_the_where_wants(api, token):
+def test_a_bulk_update_changes_the_selected_rows(api, token):
     api("POST", "/todos", [{"title": title} for title in "aab"], token=token)
 
     response = api(
@@ -136,7 +136,7 @@ def test_a_bulk_update_changes_what_the_where_wants(api, token):
     assert done.json == {"count": 2}
 
 
-def test_a_bulk_update_validates_like_a_single_one(api, token):
+def test_a_bulk_update_validates_like_a_patch(api, token):
     api("POST", "/todos", {"title": "a"}, token=token)
 
     for body in ({"title": ""}, {"ownerId": 2}, {"nope": 1}):
@@ -146,14 +146,14 @@ def test_a_bulk_update_validates_like_a_single_one(api, token):
 
 
 @pytest.mark.parametrize("path", ["/todos/update", "/todos/upsertWithWhere"])
-def test_without_a_where_nothing_is_meant(api, token, path):
+def test_a_bulk_update_without_a_where_is_rejected(api, token, path):
     response = api("POST", path, {"title": "x"}, token=token)
 
     assert response.status_code == 400
     assert response.json["error"]["code"] == "INVALID_FILTER"
 
 
-def test_nobody_reaches_the_rows_of_others_by_any_way(api, token):
+def test_rows_of_other_users_are_inaccessible_on_every_route(api, token):
     """The reference lets `?id=` and a where reach everything; here the scope is in the query."""
     mine = api("POST", "/todos", {"title": "mine"}, token=token).json["id"]
     other = api.newcomer("bob@example.com")
@@ -173,7 +173,7 @@ def test_nobody_reaches_the_rows_of_others_by_any_way(api, token):
     assert titles(api, token) == ["mine"]
 
 
-def test_a_user_cannot_be_found_out_by_creating_with_an_id(api, token):
+def test_creating_with_an_id_does_not_reveal_whether_the_row_exists(api, token):
     response = api("POST", "/todos", {"id": 7, "title": "a"}, token=token)
 
     assert response.status_code == 422
@@ -181,7 +181,7 @@ def test_a_user_cannot_be_found_out_by_creating_with_an_id(api, token):
 
 
 @pytest.mark.parametrize("path", ["/Todos", "/TODOS/", "/todos/"])
-def test_paths_come_in_any_case_and_with_a_trailing_slash(api, token, path):
+def test_collection_paths_are_case_insensitive_and_may_end_in_a_slash(api, token, path):
     created = api("POST", path, {"title": "a"}, token=token)
     listed = api("GET", path, token=token, headers={"Content-Type": "application/json"})
 
@@ -197,7 +197,7 @@ def test_head_answers_as_get_without_a_body(api, token):
     assert api("HEAD", "/todos/1", token=token).data == b""
 
 
-def test_the_unknown_is_404_in_the_reference_words(api, token):
+def test_an_unknown_row_is_404_with_the_message_of_loopback_3(api, token):
     response = api("GET", "/todos/99", token=token)
 
     assert response.status_code == 404
@@ -219,7 +219,9 @@ def test_the_unknown_is_404_in_the_reference_words(api, token):
         ("GET", "/todos?filter[include]=owner", None, 3),
     ],
 )
-def test_a_call_costs_the_token_and_its_rows(app, api, token, verb, path, body, ceiling):
+def test_a_call_takes_one_query_for_the_token_and_one_for_the_rows(
+    app, api, token, verb, path, body, ceiling
+):
     rows = [
         {"id": number, "title": "x", "desc": None, "owner_id": 1} for number in range(1001, 1050)
     ]

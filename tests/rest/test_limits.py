@@ -48,7 +48,7 @@ BACKWARD = [
 ]
 
 
-def test_an_include_leads_to_no_relation_twice(app, find, admin):
+def test_an_include_cannot_lead_back_to_its_parent(app, find, admin):
     store(app, todos(3))
     statements = watch(app)
 
@@ -103,7 +103,7 @@ def steps(app):
     return parse
 
 
-def test_includes_are_three_relations_deep(steps):
+def test_includes_are_limited_to_three_levels(steps):
     three = steps({"a": {"include": {"b": "c"}}})
 
     assert [each.path for each in three[0].inner[0].inner] == ["include.a.b.c"]
@@ -111,13 +111,13 @@ def test_includes_are_three_relations_deep(steps):
         steps({"a": {"include": {"b": {"c": "d"}}}})
 
 
-def test_a_filter_includes_ten_relations(steps):
+def test_includes_are_limited_to_ten_relations(steps):
     assert len(steps({key: {} for key in "abcdefghij"})) == 10
     with pytest.raises(InvalidFilter, match="at most 10 relations"):
         steps({"a": {"include": list("bcdef")}, "b": {"include": list("cdefg")}})
 
 
-def test_an_answer_includes_ten_thousand_objects(app, find, admin):
+def test_included_objects_are_limited_to_ten_thousand(app, find, admin):
     with app.app_context():
         people = [{"email": f"{n}@example.com", "password_hash": "!"} for n in range(2, 13)]
         db.session.execute(insert(User), people)
@@ -130,7 +130,7 @@ def test_an_answer_includes_ten_thousand_objects(app, find, admin):
     assert sum(len(user["todos"]) for user in most) == 9000
 
 
-def test_the_database_is_asked_for_no_more_objects_than_an_answer_has(app, find, admin):
+def test_queries_of_includes_are_limited_to_the_remaining_budget(app, find, admin):
     limits = []
     with app.app_context():
         event.listen(db.engine, "before_cursor_execute", lambda *call: limits.append(call[3]))
@@ -140,7 +140,7 @@ def test_the_database_is_asked_for_no_more_objects_than_an_answer_has(app, find,
     assert 10_001 in limits[-1]
 
 
-def test_an_object_that_is_included_often_counts_as_often(app, find, token):
+def test_an_object_that_is_included_repeatedly_counts_each_time(app, find, token):
     with app.app_context():
         db.session.get(User, 1).username = "é" * 255
         db.session.get(User, 1).realm = "é" * 255
@@ -151,7 +151,7 @@ def test_an_object_that_is_included_often_counts_as_often(app, find, token):
     assert find({"include": {"relation": "owner", "scope": {"fields": ["id"]}}}).status_code == 200
 
 
-def test_a_page_ends_where_its_text_fills_an_answer(app, api, find, token):
+def test_a_page_without_a_limit_ends_at_the_maximum_of_text(app, api, find, token):
     store(app, todos(500, "x" * 10_000))
 
     response = find()
@@ -180,7 +180,7 @@ def test_an_answer_has_two_megabytes_whatever_its_text(app, find, token):
             assert len(response.data) <= 2_000_000
 
 
-def test_a_page_with_a_limit_is_whole_or_refused(app, find, token):
+def test_a_page_with_a_limit_is_complete_or_rejected(app, find, token):
     store(app, todos(500, "x" * 10_000))
 
     assert refused(find({"limit": 500}), "limit")
@@ -216,12 +216,12 @@ TOO_LARGE = [
 ]
 
 
-def test_a_filter_that_is_too_large_is_named(find):
+def test_a_filter_that_is_too_large_is_400_and_names_the_limit(find):
     for wanted, named in TOO_LARGE:
         assert refused(find(wanted), named)
 
 
-def test_the_largest_filters_are_answered(find, rows):
+def test_filters_of_the_maximum_size_are_answered(find, rows):
     for where in (
         {"or": [{"id": number} for number in range(399)]},
         {"or": [{}] * 399},
@@ -234,11 +234,11 @@ def test_the_largest_filters_are_answered(find, rows):
         assert find({"where": where}).status_code == 200
 
 
-def test_or_of_nothing_is_fulfilled_by_nothing(find, rows):
+def test_an_empty_or_selects_no_rows(find, rows):
     assert find({"where": {"or": []}}).json == []
 
 
-def test_a_property_that_is_ordered_by_twice_is_compared_once(app, find, rows):
+def test_a_property_is_ordered_by_only_once(app, find, rows):
     statements = watch(app)
 
     find({"order": ["title DESC", "title", "title DESC"]})
@@ -247,7 +247,7 @@ def test_a_property_that_is_ordered_by_twice_is_compared_once(app, find, rows):
     assert "title ASC" not in statements[-1]
 
 
-def test_brackets_are_counted_before_they_are_matched(api, token):
+def test_brackets_are_counted_before_they_are_parsed(api, token):
     response = api("GET", f"/todos?filter{'[' * 16_000}", token=token)
 
     assert refusal(response) == (400, "QUERY_TOO_DEEP")
@@ -269,7 +269,7 @@ LONG_TEXTS = [
 ]
 
 
-def test_an_error_repeats_little_of_a_filter(find):
+def test_an_error_quotes_at_most_100_characters_of_a_filter(find):
     for wanted in LONG_TEXTS:
         response = find(wanted)
 
@@ -277,7 +277,7 @@ def test_an_error_repeats_little_of_a_filter(find):
         assert len(response.data) < 1000
 
 
-def test_an_error_repeats_little_of_a_path(api, token):
+def test_an_error_quotes_at_most_100_characters_of_a_path(api, token):
     for path in ("/todos/" + "9" * 16_000, "/todos/" + "x" * 16_000, "/nowhere/" + "x" * 16_000):
         assert len(api("GET", path, token=token).data) < 1000
     brackets = api("GET", f"/todos?filter[where][{'x' * 16_000}]=1&filter[where]=2", token=token)
@@ -293,7 +293,7 @@ MANY_PROBLEMS = [
 ]
 
 
-def test_an_error_names_fifty_problems(api, token):
+def test_an_error_lists_at_most_fifty_fields(api, token):
     for body in MANY_PROBLEMS:
         response = api("POST", "/todos", body, token=token)
 
@@ -317,7 +317,7 @@ def impatient(make_app):
     return make_app(STATEMENT_TIMEOUT=1e-9)
 
 
-def test_a_statement_that_takes_too_long_is_interrupted(impatient, api, token):
+def test_a_statement_of_a_request_that_takes_too_long_is_interrupted(impatient, api, token):
     store(impatient, todos(5000))
     client = impatient.test_client()
     headers = {"Authorization": token}
@@ -331,7 +331,7 @@ def test_a_statement_that_takes_too_long_is_interrupted(impatient, api, token):
     assert client.get("/api/todos/1", headers=headers).json["desc"] is None
 
 
-def test_what_no_client_waits_for_takes_its_time(impatient, token):
+def test_statements_outside_of_requests_have_no_time_out(impatient, token):
     store(impatient, todos(5000))
 
     with impatient.app_context():

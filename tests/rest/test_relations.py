@@ -5,7 +5,7 @@ import pytest
 from tests.answers import refusal
 
 
-def test_the_todos_of_a_user(api, token):
+def test_the_todos_of_a_user_are_created_read_changed_and_deleted(api, token):
     created = api("POST", "/users/1/todos", {"title": "a"}, token=token).json
     path = f"/users/1/todos/{created['id']}"
 
@@ -18,7 +18,7 @@ def test_the_todos_of_a_user(api, token):
     assert api("DELETE", path, token=token).status_code == 404
 
 
-def test_the_owner_in_the_path_cannot_be_overruled_by_the_body(api, token):
+def test_the_owner_in_the_path_overrides_the_body(api, token):
     api.newcomer("bob@example.com")
 
     response = api("POST", "/users/1/todos", {"title": "a", "ownerId": 2}, token=token)
@@ -26,7 +26,7 @@ def test_the_owner_in_the_path_cannot_be_overruled_by_the_body(api, token):
     assert response.status_code == 422
 
 
-def test_a_relation_takes_filters(api, token):
+def test_a_relation_accepts_filters(api, token):
     for title in ("a", "b", "c"):
         api("POST", "/todos", {"title": title}, token=token)
 
@@ -38,7 +38,7 @@ def test_a_relation_takes_filters(api, token):
     assert count.json == {"count": 1}
 
 
-def test_an_admin_reaches_the_todos_of_everybody_and_404_for_nobody(api, runner, token):
+def test_an_admin_reads_the_todos_of_every_user_and_gets_404_for_unknown_users(api, runner, token):
     other = api.newcomer("bob@example.com")
     api("POST", "/todos", {"title": "his"}, token=other)
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
@@ -61,7 +61,7 @@ def test_a_row_of_another_parent_is_unknown_here_even_to_an_admin(api, runner, t
 
 
 @pytest.mark.parametrize("path", ["/users/me", "/users/me/todos", "/users/me/accessTokens"])
-def test_the_literal_stands_for_the_caller(make_app, api, token, path):
+def test_the_current_user_literal_is_the_callers_id(make_app, api, token, path):
     client = make_app(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"}).test_client()
 
     own = client.get(f"/api{path}", headers={"Authorization": token})

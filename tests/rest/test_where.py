@@ -121,7 +121,7 @@ OPERATORS = {
 }
 
 
-def test_random_filters_choose_what_plain_python_chooses(find, rows):
+def test_random_filters_select_the_same_rows_as_python(find, rows):
     @settings(
         max_examples=150,
         deadline=None,
@@ -147,7 +147,7 @@ def test_random_filters_choose_what_plain_python_chooses(find, rows):
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_orders_are_the_same_everywhere(find, rows, order, data):
+def test_the_order_is_the_same_on_every_database(find, rows, order, data):
     directions = [data.draw(st.sampled_from(["ASC", "DESC"])) for _ in order]
     expected = list(rows)
     for name, direction in reversed(list(zip(order, directions, strict=True))):
@@ -180,7 +180,7 @@ def test_orders_are_the_same_everywhere(find, rows, order, data):
         ("filter=null", list(range(1, 40))),
     ],
 )
-def test_brackets_say_the_same_as_json(api, token, rows, query, ids):
+def test_a_filter_in_brackets_selects_the_same_rows_as_in_json(api, token, rows, query, ids):
     response = api("GET", "/todos", token=token, query_string=query)
 
     assert [each["id"] for each in response.json] == ids

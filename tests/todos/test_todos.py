@@ -23,7 +23,7 @@ def stranger(api, token):
     return api.newcomer("bob@example.com")
 
 
-def test_create_answers_the_whole_todo(api, token):
+def test_create_returns_the_whole_todo(api, token):
     body = {"title": "buy milk", "desc": "two litres\n\tof it", "isComplete": True}
 
     response = api("POST", "/todos", body, token=token)
@@ -41,13 +41,13 @@ def test_optional_fields_have_defaults(todo):
 
 
 @pytest.mark.parametrize("title", ["x" * 255, "🐘" * 255, "<b>&amp;</b>", "'; DROP TABLE todos;--"])
-def test_titles_come_back_as_they_were(api, token, title):
+def test_titles_are_stored_unchanged(api, token, title):
     todo = api("POST", "/todos", {"title": title}, token=token).json
 
     assert api("GET", f"/todos/{todo['id']}", token=token).json["title"] == title
 
 
-def test_create_takes_a_form_as_well(api, token):
+def test_create_accepts_a_form(api, token):
     form = {"title": "buy milk", "isComplete": "true"}
 
     response = api("POST", "/todos", data=form, token=token)
@@ -76,7 +76,7 @@ def test_create_takes_a_form_as_well(api, token):
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_what_cannot_be_a_todo_is_422_naming_the_field(api, token, todo, fields, codes):
+def test_an_invalid_todo_is_422_and_names_the_field(api, token, todo, fields, codes):
     routes = [("POST", "/todos"), ("PUT", "/todos/1"), ("PATCH", "/todos/1")]
 
     answers = [api(*route, {"title": "x", **fields}, token=token) for route in routes]
@@ -94,13 +94,13 @@ def test_the_title_is_required(api, token, todo, method):
     assert field_codes(response) == {"title": ["presence"]}
 
 
-def test_show_answers_the_todo(api, token, todo):
+def test_find_by_id_returns_the_todo(api, token, todo):
     response = api("GET", f"/todos/{todo['id']}", token=token)
 
     assert (response.status_code, response.json) == (200, todo)
 
 
-def test_patch_changes_what_was_sent_and_answers_the_whole(api, token, todo):
+def test_patch_changes_the_sent_properties_and_returns_the_whole_object(api, token, todo):
     response = api("PATCH", "/todos/1", {"desc": "two litres"}, token=token)
 
     assert response.status_code == 200
@@ -108,13 +108,13 @@ def test_patch_changes_what_was_sent_and_answers_the_whole(api, token, todo):
     assert api("GET", "/todos/1", token=token).json == response.json
 
 
-def test_patch_of_nothing_changes_nothing(api, token, todo):
+def test_an_empty_patch_changes_nothing(api, token, todo):
     response = api("PATCH", "/todos/1", {}, token=token)
 
     assert (response.status_code, response.json) == (200, todo)
 
 
-def test_patch_takes_a_description_back(api, token, todo):
+def test_patch_with_null_removes_the_description(api, token, todo):
     api("PATCH", "/todos/1", {"desc": "x", "isComplete": True}, token=token)
 
     response = api("PATCH", "/todos/1", {"desc": None, "isComplete": False}, token=token)
@@ -122,7 +122,7 @@ def test_patch_takes_a_description_back(api, token, todo):
     assert response.json == todo
 
 
-def test_put_resets_what_was_not_sent(api, token, todo):
+def test_put_resets_missing_properties_to_their_defaults(api, token, todo):
     api("PATCH", "/todos/1", {"desc": "x", "isComplete": True}, token=token)
 
     response = api("PUT", "/todos/1", {"title": "buy bread"}, token=token)
@@ -130,7 +130,7 @@ def test_put_resets_what_was_not_sent(api, token, todo):
     assert (response.status_code, response.json) == (200, {**todo, "title": "buy bread"})
 
 
-def test_delete_answers_the_count(api, token, todo):
+def test_delete_returns_the_count(api, token, todo):
     response = api("DELETE", "/todos/1", token=token)
 
     assert (response.status_code, response.json) == (200, {"count": 1})
@@ -145,13 +145,13 @@ def test_a_second_delete_is_404(api, token, todo):
     assert refusal(response) == (404, "MODEL_NOT_FOUND")
 
 
-def test_the_id_of_a_deleted_todo_is_not_given_again(api, token, todo):
+def test_the_id_of_a_deleted_todo_is_not_reused(api, token, todo):
     api("DELETE", "/todos/1", token=token)
 
     assert api("POST", "/todos", {"title": "x"}, token=token).json["id"] == 2
 
 
-def test_find_lists_own_todos_in_the_order_they_came(api, token, stranger):
+def test_find_lists_own_todos_in_the_order_of_creation(api, token, stranger):
     for title in ("b", "a", "c"):
         api("POST", "/todos", {"title": title}, token=token)
     api("POST", "/todos", {"title": "bob's"}, token=stranger)
@@ -166,7 +166,7 @@ def test_find_lists_own_todos_in_the_order_they_came(api, token, stranger):
     ("method", "body"),
     [("GET", None), ("PATCH", {"title": "x"}), ("PUT", {"title": "x"}), ("DELETE", None)],
 )
-def test_somebody_elses_todo_is_404(api, token, todo, stranger, method, body):
+def test_the_todo_of_another_user_is_404(api, token, todo, stranger, method, body):
     response = api(method, "/todos/1", body, token=stranger)
 
     assert refusal(response) == (404, "MODEL_NOT_FOUND")
@@ -174,7 +174,7 @@ def test_somebody_elses_todo_is_404(api, token, todo, stranger, method, body):
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
-def test_an_id_that_no_todo_has_is_404(api, token, todo, method):
+def test_an_unknown_todo_is_404(api, token, todo, method):
     body = {"title": "x"} if method in {"PATCH", "PUT"} else None
 
     answers = {each: api(method, f"/todos/{each}", body, token=token) for each in BAD_IDS}
@@ -203,13 +203,13 @@ def test_without_a_token_every_todo_is_401(api, todo, method, path, body, sent):
     assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_the_collection_may_be_in_any_case_and_end_in_a_slash(api, token, todo):
+def test_the_collection_is_case_insensitive_and_may_end_in_a_slash(api, token, todo):
     paths = ["/Todos/1", "/TODOS/1", "/todos/1/", "/todos/", "/Todos"]
 
     assert {api("GET", path, token=token).status_code for path in paths} == {200}
 
 
-def test_the_base_path_can_be_moved(make_app, token):
+def test_the_base_path_is_configurable(make_app, token):
     client = make_app(REST_API_ROOT="/rest/v1").test_client()
     headers = {"Authorization": token}
 

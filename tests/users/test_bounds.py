@@ -43,7 +43,7 @@ def looked_at(monkeypatch):
 
 
 @TOO_LONG
-def test_an_address_that_is_too_long_is_nobodys(api, looked_at, email):
+def test_login_with_an_address_that_is_too_long_fails(api, looked_at, email):
     response = api("POST", "/users/login", {"email": email, "password": PASSWORD})
 
     assert refusal(response) == (401, "LOGIN_FAILED")
@@ -51,7 +51,7 @@ def test_an_address_that_is_too_long_is_nobodys(api, looked_at, email):
 
 
 @TOO_LONG
-def test_an_address_that_is_too_long_resets_nothing(api, looked_at, email):
+def test_a_reset_for_an_address_that_is_too_long_is_rejected(api, looked_at, email):
     response = api("POST", "/users/reset", {"email": email})
 
     assert refusal(response) == (400, "INVALID_EMAIL")
@@ -59,14 +59,14 @@ def test_an_address_that_is_too_long_resets_nothing(api, looked_at, email):
 
 
 @TOO_LONG
-def test_an_address_that_is_too_long_registers_nobody(api, looked_at, email):
+def test_registration_with_an_address_that_is_too_long_is_rejected(api, looked_at, email):
     response = api("POST", "/users", {"email": email, "password": PASSWORD})
 
     assert field_codes(response) == {"email": ["invalid"]}
     assert looked_at == []
 
 
-def test_an_address_that_is_too_long_replaces_none(api, token, looked_at):
+def test_a_change_to_an_address_that_is_too_long_is_rejected(api, token, looked_at):
     looked_at.clear()
 
     answers = [api(method, "/users/1", {"email": BOMB}, token=token) for method in ("PATCH", "PUT")]
@@ -75,7 +75,7 @@ def test_an_address_that_is_too_long_replaces_none(api, token, looked_at):
     assert looked_at == []
 
 
-def test_an_address_that_is_too_long_is_nobodys_in_a_realm(make_app, looked_at):
+def test_login_in_a_realm_with_an_address_that_is_too_long_fails(make_app, looked_at):
     client = make_app(REALM_DELIMITER=":").test_client()
     credentials = {"email": f"acme:{BOMB}", "password": PASSWORD}
 
@@ -85,7 +85,7 @@ def test_an_address_that_is_too_long_is_nobodys_in_a_realm(make_app, looked_at):
     assert looked_at == []
 
 
-def test_an_address_that_is_too_long_is_no_argument(app, looked_at):
+def test_a_command_with_an_address_that_is_too_long_fails(app, looked_at):
     result = app.test_cli_runner().invoke(args=["users", "set-password", LONG])
 
     assert result.exit_code == 1

@@ -8,7 +8,7 @@ from tests.conftest import NEW, PASSWORD, login_status
 BODY = {"oldPassword": PASSWORD, "newPassword": NEW}
 
 
-def test_the_new_password_takes_the_place_of_the_old(api, token, secrets):
+def test_the_new_password_replaces_the_old_one(api, token, secrets):
     secrets.append(NEW)
 
     response = api("POST", "/users/change-password", BODY, token=token)
@@ -18,7 +18,7 @@ def test_the_new_password_takes_the_place_of_the_old(api, token, secrets):
     assert login_status(api, NEW) == 200
 
 
-def test_only_the_users_other_tokens_die(api, token):
+def test_only_the_users_other_tokens_are_revoked(api, token):
     second, stranger = api.login()["id"], api.newcomer("bob@example.com")
 
     api("POST", "/users/change-password", BODY, token=token)
@@ -28,7 +28,7 @@ def test_only_the_users_other_tokens_die(api, token):
     assert api("GET", "/users/2", token=stranger).status_code == 200
 
 
-def test_a_pending_reset_dies_too(api, token, reset_token):
+def test_a_pending_reset_token_is_revoked(api, token, reset_token):
     api("POST", "/users/change-password", BODY, token=token)
 
     response = api("POST", "/users/reset-password", {"newPassword": "x" * 9}, token=reset_token)
@@ -60,7 +60,7 @@ def test_a_wrong_old_password_is_400(api, token, old):
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_what_cannot_be_a_change_is_422(api, token, body, codes):
+def test_an_invalid_change_is_422(api, token, body, codes):
     response = api("POST", "/users/change-password", body, token=token)
 
     assert field_codes(response) == codes

@@ -30,7 +30,7 @@ def refused(result):
     return lines[0].removeprefix("Error: ")
 
 
-def test_create_makes_a_user_who_can_log_in(api, run):
+def test_create_adds_a_user_who_can_log_in(api, run):
     result = run(
         *("users", "create", "Ada@example.com", "--username", "ada", "--realm", "acme"),
         "--password-stdin",
@@ -88,7 +88,7 @@ def test_create_works_while_registration_is_closed(make_app, secrets):
         "long realm",
     ],
 )
-def test_create_refuses_with_one_sentence(app, api, run, arguments, stdin, word):
+def test_create_reports_an_error_in_one_sentence(app, api, run, arguments, stdin, word):
     api.register("bob@example.com", username="bob")
 
     result = run("users", "create", *arguments, "--password-stdin", stdin=f"{stdin}\n")
@@ -109,7 +109,7 @@ def test_list_shows_every_user_on_a_line(api, run):
     ]
 
 
-def test_list_of_nobody_is_empty(run):
+def test_list_without_users_is_empty(run):
     result = run("users", "list")
 
     assert (result.exit_code, result.output) == (0, "")
@@ -125,14 +125,14 @@ def test_set_password_ends_all_sessions(api, token, run):
     assert login.status_code == 200
 
 
-def test_set_password_keeps_to_the_policy(api, token, run):
+def test_set_password_applies_the_policy(api, token, run):
     result = run("users", "set-password", "ada@example.com", "--password-stdin", stdin="short\n")
 
     assert "too short" in refused(result)
     assert api("GET", "/users/1", token=token).status_code == 200
 
 
-def test_delete_takes_tokens_and_todos_along(app, api, token, run):
+def test_delete_also_deletes_tokens_and_todos(app, api, token, run):
     api("POST", "/todos", {"title": "buy milk"}, token=token)
 
     result = run("users", "delete", "ada@example.com", "--yes")
@@ -142,7 +142,7 @@ def test_delete_takes_tokens_and_todos_along(app, api, token, run):
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("n\n", 1), ("", 1)])
-def test_delete_asks_first(app, api, run, answer, left):
+def test_delete_asks_for_confirmation(app, api, run, answer, left):
     api.register()
 
     result = run("users", "delete", "ada@example.com", stdin=answer)
@@ -181,7 +181,7 @@ def test_revoke_ends_all_sessions_of_one_user(api, token, run):
     ],
     ids=" ".join,
 )
-def test_an_unknown_user_is_one_sentence(api, run, command):
+def test_an_unknown_user_is_reported_in_one_sentence(api, run, command):
     api.register("ada@example.com", realm="acme")
 
     nowhere = run(*command, "ada@example.com")

@@ -41,7 +41,7 @@ def test_login_sets_a_cookie(api):
     assert "Secure" not in cookie
 
 
-def test_the_cookie_is_secure_when_the_service_is(make_app, secrets):
+def test_the_cookie_is_secure_if_the_public_url_is_https(make_app, secrets):
     app = make_app(TOKEN_MIDDLEWARE={}, PUBLIC_URL="HTTPS://todo.example.com")
     api = Api(app.test_client(), secrets)
     api.register()
@@ -58,11 +58,11 @@ def test_a_failed_login_sets_no_cookie(api):
     assert "Set-Cookie" not in response.headers
 
 
-def test_the_cookie_is_a_token(browser):
+def test_the_cookie_is_accepted_as_a_token(browser):
     assert browser("GET", "/users/1").status_code == 200
 
 
-def test_login_makes_a_browser_one_that_is_logged_in(app, api, secrets):
+def test_a_browser_is_logged_in_after_login(app, api, secrets):
     api.register()
     browser = Api(app.test_client(), secrets)
 
@@ -96,13 +96,13 @@ ORIGINS = [
 
 
 @pytest.mark.parametrize(("headers", "allowed"), ORIGINS, ids=str)
-def test_only_this_site_may_change_things_by_cookie(browser, headers, allowed):
+def test_unsafe_requests_with_a_cookie_must_be_same_origin(browser, headers, allowed):
     response = browser("POST", "/todos", {"title": "x"}, headers=headers)
 
     assert response.status_code == (200 if allowed else 403)
 
 
-def test_no_other_site_logs_a_browser_in(api):
+def test_a_cross_site_login_sets_no_cookie(api):
     api.register()
     credentials = {"email": "ada@example.com", "password": PASSWORD}
 
@@ -114,7 +114,7 @@ def test_no_other_site_logs_a_browser_in(api):
     assert ["Set-Cookie" in answer.headers for answer in answers] == expected
 
 
-def test_this_site_is_what_browsers_call_it(make_app, token):
+def test_the_origin_is_compared_as_browsers_send_it(make_app, token):
     urls = {
         "HTTPS://Todo.Example.com:443": "https://todo.example.com",
         "http://TODO.example.com:80/base": "http://todo.example.com",
@@ -141,7 +141,7 @@ def test_this_site_is_what_browsers_call_it(make_app, token):
         ("POST", "/users/logout", None),
     ],
 )
-def test_another_site_changes_nothing_by_cookie(browser, token, method, path, body):
+def test_cross_site_requests_with_a_cookie_change_nothing(browser, token, method, path, body):
     before = browser("GET", "/users/1").json
 
     response = browser(method, path, body, headers={"Sec-Fetch-Site": "cross-site"})
@@ -150,13 +150,13 @@ def test_another_site_changes_nothing_by_cookie(browser, token, method, path, bo
     assert browser("GET", "/users/1", token=token).json == before
 
 
-def test_a_refused_cookie_has_the_one_shape(browser):
+def test_a_rejected_cookie_is_403_in_the_error_format(browser):
     response = browser("DELETE", "/users/1", headers={"Origin": "http://evil.example"})
 
     assert refusal(response) == (403, "ACCESS_DENIED")
 
 
-def test_reading_by_cookie_needs_no_origin(browser):
+def test_safe_requests_with_a_cookie_need_no_origin(browser):
     answers = [browser("GET", "/users/1", headers=headers) for headers, _ in ORIGINS]
 
     assert {answer.status_code for answer in answers} == {200}
@@ -170,11 +170,11 @@ def test_a_header_needs_no_origin_even_beside_a_cookie(browser, token):
     assert response.status_code == 200
 
 
-def test_a_header_beats_the_cookie(browser):
+def test_a_header_precedes_the_cookie(browser):
     assert browser("GET", "/users/1", token="x" * 64).status_code == 401
 
 
-def test_a_useless_cookie_does_not_get_in_the_way_of_login(browser, token):
+def test_login_with_an_invalid_cookie_succeeds(browser, token):
     browser.client.set_cookie("access_token", "x" * 64)
 
     assert browser.login()["userId"] == 1
@@ -188,7 +188,7 @@ def test_a_repeated_cookie_counts_as_absent(client, token):
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
 
 
-def test_further_names_are_read_and_the_first_cookie_is_set(make_app, api, token):
+def test_additional_names_are_accepted_and_the_first_cookie_name_is_set(make_app, api, token):
     names = {"cookies": ["sid", "old"], "headers": ["X-Token"], "params": ["key"]}
     client = make_app(TOKEN_MIDDLEWARE=names).test_client(use_cookies=False)
 
@@ -224,7 +224,7 @@ def test_the_literal_is_the_callers_id(api, token, method, path, status):
     assert api(method, path, body, token=token).status_code == status
 
 
-def test_the_literal_is_the_caller_and_nobody_else(api, token):
+def test_the_literal_never_selects_another_user(api, token):
     other = api.newcomer("bob@example.com")
 
     assert api("GET", "/users/me", token=token).json["email"] == "ada@example.com"
@@ -243,7 +243,7 @@ def test_the_literal_without_a_token_is_401(app, api, token, reset_token, kind):
     assert refusal(response) == (401, code)
 
 
-def test_the_literal_means_nothing_by_default(make_app, api, token):
+def test_the_literal_is_not_replaced_by_default(make_app, api, token):
     client = make_app(TOKEN_MIDDLEWARE={}).test_client()
 
     response = client.get("/api/users/me", headers={"Authorization": token})

@@ -11,7 +11,7 @@ from tests.conftest import PASSWORD
 HALF_A_YEAR = 15778463
 
 
-def test_login_answers_the_token_in_the_documented_order(api):
+def test_login_returns_the_token_in_the_documented_order(api):
     user = api.register()
 
     token = api.login()
@@ -24,13 +24,13 @@ def test_login_answers_the_token_in_the_documented_order(api):
     assert token["userId"] == user["id"]
 
 
-def test_every_login_makes_another_token(api):
+def test_every_login_issues_a_new_token(api):
     api.register()
 
     assert api.login()["id"] != api.login()["id"]
 
 
-def test_username_logs_in(api):
+def test_login_with_a_username_succeeds(api):
     api.register(username="ada")
     credentials = {"username": "ada", "password": PASSWORD}
 
@@ -40,13 +40,13 @@ def test_username_logs_in(api):
     assert response.json["userId"] == 1
 
 
-def test_email_in_other_case_logs_in(api):
+def test_login_ignores_the_case_of_the_email(api):
     api.register("ada@example.com")
 
     assert api.login("ADA@EXAMPLE.COM")["userId"] == 1
 
 
-def test_email_beats_username(api):
+def test_email_precedes_username(api):
     api.register("ada@example.com", username="ada")
     api.register("bob@example.com", username="bob")
 
@@ -66,7 +66,7 @@ def test_unknown_keys_are_ignored(api):
     assert api("GET", "/users/1", token=token["id"]).status_code == 200
 
 
-def test_login_takes_a_form_as_well(api, secrets):
+def test_login_accepts_a_form(api, secrets):
     api.register()
     form = {"email": "ada@example.com", "password": PASSWORD, "ttl": "600"}
 
@@ -76,7 +76,7 @@ def test_login_takes_a_form_as_well(api, secrets):
     assert response.json["ttl"] == 600
 
 
-def test_a_token_must_not_be_cached(api):
+def test_login_responses_must_not_be_cached(api):
     api.register()
     credentials = {"email": "ada@example.com", "password": PASSWORD}
 
@@ -101,7 +101,7 @@ def test_a_token_must_not_be_cached(api):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_credentials_that_cannot_be_meant_are_400(api, credentials, code, message):
+def test_invalid_credentials_are_400(api, credentials, code, message):
     response = api("POST", "/users/login", {"password": PASSWORD, **credentials})
 
     assert refusal(response) == (400, code)
@@ -124,7 +124,7 @@ FAILURES = {
 }
 
 
-def test_every_failure_has_the_documented_answer(api):
+def test_every_failure_has_the_documented_response(api):
     api.register()
 
     response = api("POST", "/users/login", FAILURES["wrong password"])
@@ -134,7 +134,7 @@ def test_every_failure_has_the_documented_answer(api):
 
 
 @pytest.mark.parametrize("credentials", FAILURES.values(), ids=FAILURES.keys())
-def test_every_failure_looks_the_same(api, credentials):
+def test_every_failure_has_the_same_response(api, credentials):
     api.register()
     expected = api("POST", "/users/login", FAILURES["wrong password"])
 
@@ -147,7 +147,7 @@ def test_every_failure_looks_the_same(api, credentials):
 
 
 @pytest.mark.parametrize("credentials", FAILURES.values(), ids=FAILURES.keys())
-def test_every_failure_costs_one_verification(api, monkeypatch, credentials):
+def test_every_failure_verifies_one_hash(api, monkeypatch, credentials):
     api.register()
     calls = count_verifications(monkeypatch)
 
@@ -156,7 +156,7 @@ def test_every_failure_costs_one_verification(api, monkeypatch, credentials):
     assert len(calls) == 1
 
 
-def test_success_costs_one_verification(api, monkeypatch):
+def test_a_successful_login_verifies_one_hash(api, monkeypatch):
     api.register()
     calls = count_verifications(monkeypatch)
 
@@ -185,13 +185,13 @@ def test_success_costs_one_verification(api, monkeypatch):
     ],
     ids=lambda value: str(value)[:12] or "empty",
 )
-def test_ttl_is_what_was_asked_for_within_bounds(api, asked, granted):
+def test_ttl_is_the_requested_one_up_to_the_maximum(api, asked, granted):
     api.register()
 
     assert api.login(ttl=asked)["ttl"] == granted
 
 
-def test_ttl_beyond_every_float_is_capped(api):
+def test_ttl_beyond_the_range_of_floats_is_capped(api):
     api.register()
 
     token = login_raw(api, b'{"email": "ada@example.com", "password": %s, "ttl": 1e400}')
@@ -223,7 +223,7 @@ def test_ttl_beyond_every_float_is_capped(api):
     ],
     ids=repr,
 )
-def test_any_other_ttl_is_400(api, ttl):
+def test_an_invalid_ttl_is_400(api, ttl):
     api.register()
     credentials = {"email": "ada@example.com", "password": PASSWORD, "ttl": ttl}
 
@@ -233,7 +233,7 @@ def test_any_other_ttl_is_400(api, ttl):
 
 
 @pytest.mark.parametrize("ttl", ["NaN", "Infinity", "-Infinity", "-1e400", "9" * 5000, "01", "0x1"])
-def test_ttl_that_is_no_json_or_no_duration_is_400(api, ttl):
+def test_ttl_that_is_not_json_or_not_finite_is_400(api, ttl):
     api.register()
 
     response = login_raw(

@@ -15,7 +15,7 @@ def test_every_method_logs_out(api, token, method):
     assert api("GET", "/users/1", token=token).status_code == 401
 
 
-def test_only_the_token_that_was_presented_dies(api, token):
+def test_only_the_presented_token_is_deleted(api, token):
     other = api.login()["id"]
 
     api("POST", "/users/logout", token=token)
@@ -34,7 +34,7 @@ def test_only_the_token_that_was_presented_dies(api, token):
     ],
     ids=["sid in JSON", "sid in a form", "header", "other header", "query"],
 )
-def test_the_token_may_come_by_every_way(api, token, payload, where):
+def test_the_token_is_accepted_by_every_transport(api, token, payload, where):
     filled = {
         kind: {name: value.replace("TOKEN", token) for name, value in values.items()}
         for kind, values in payload.items()
@@ -46,7 +46,7 @@ def test_the_token_may_come_by_every_way(api, token, payload, where):
     assert api("GET", "/users/1", token=token).status_code == 401
 
 
-def test_sid_beats_the_header(api, token):
+def test_sid_precedes_the_header(api, token):
     other = api.login()["id"]
 
     response = api("POST", "/users/logout", {"sid": other}, token=token)
@@ -57,7 +57,7 @@ def test_sid_beats_the_header(api, token):
 
 
 @pytest.mark.parametrize("sid", ["", None], ids=["empty", "null"])
-def test_a_sid_that_says_nothing_counts_as_absent(api, token, sid):
+def test_an_empty_sid_counts_as_absent(api, token, sid):
     response = api("POST", "/users/logout", {"sid": sid}, token=token)
 
     assert response.status_code == 204
@@ -106,7 +106,7 @@ def test_a_reset_token_cannot_log_out(api, reset_token, by):
     )
 
 
-def test_a_refused_body_ends_nothing(api, token):
+def test_a_rejected_body_deletes_no_token(api, token):
     response = api("POST", "/users/logout", data="[]", content_type="application/json", token=token)
 
     assert refusal(response) == (400, "MALFORMED_JSON")

@@ -50,7 +50,9 @@ def email_of(api, token, user_id=1):
 
 
 @pytest.mark.parametrize(("method", "path"), OWN)
-def test_an_old_token_alone_changes_no_email(api, old_token, told, method, path):
+def test_an_old_session_without_a_password_cannot_change_the_email(
+    api, old_token, told, method, path
+):
     missing = api(method, path, NEW_EMAIL, token=old_token)
     wrong = api(method, path, {**NEW_EMAIL, "password": "wrong"}, token=old_token)
 
@@ -61,7 +63,7 @@ def test_an_old_token_alone_changes_no_email(api, old_token, told, method, path)
 
 
 @pytest.mark.parametrize(("method", "path"), OWN)
-def test_the_password_in_the_same_body_does(api, old_token, told, method, path):
+def test_the_password_in_the_body_allows_a_new_email(api, old_token, told, method, path):
     response = api(method, path, {**NEW_EMAIL, "password": PASSWORD}, token=old_token)
 
     assert response.status_code == 200
@@ -71,14 +73,14 @@ def test_the_password_in_the_same_body_does(api, old_token, told, method, path):
     assert api.login("countess@example.com")["userId"] == 1
 
 
-def test_a_login_of_less_than_five_minutes_does(app, api, token, told):
+def test_a_login_of_less_than_five_minutes_allows_a_new_email(app, api, token, told):
     make_old(app, token, 290)
 
     assert api("PATCH", "/users/1", NEW_EMAIL, token=token).status_code == 200
     assert told == [("ada@example.com", "countess@example.com")]
 
 
-def test_the_same_email_needs_nothing(api, old_token, told):
+def test_the_same_email_needs_no_password(api, old_token, told):
     user = api("GET", "/users/1", token=old_token).json
     sent = {**user, "email": "ADA@example.com", "username": "ada"}
 
@@ -88,7 +90,7 @@ def test_the_same_email_needs_nothing(api, old_token, told):
     assert told == []
 
 
-def test_a_password_goes_with_a_new_email_alone(api, token):
+def test_a_password_without_a_new_email_is_rejected(api, token):
     bodies = [
         {"password": PASSWORD},
         {"password": "another long one", "username": "ada"},
@@ -101,7 +103,7 @@ def test_a_password_goes_with_a_new_email_alone(api, token):
     assert api.login()["userId"] == 1
 
 
-def test_a_wrong_password_costs_one_verification(api, old_token, monkeypatch):
+def test_a_wrong_password_verifies_one_hash(api, old_token, monkeypatch):
     calls = []
     verify = argon2.PasswordHasher.verify
     monkeypatch.setattr(
@@ -124,7 +126,7 @@ def test_a_wrong_password_costs_one_verification(api, old_token, monkeypatch):
         ("POST", '/users/update?where={"id":2}', {}),
     ],
 )
-def test_an_admin_gives_the_own_password(api, admin_token, told, method, path, fields):
+def test_an_admin_confirms_with_the_admins_password(api, admin_token, told, method, path, fields):
     api.register("ada@example.com", password="only known to ada")
 
     refused = [
@@ -140,7 +142,7 @@ def test_an_admin_gives_the_own_password(api, admin_token, told, method, path, f
     assert told == [("ada@example.com", "countess@example.com")]
 
 
-def test_rules_for_everyone_let_nobody_change_an_email(make_app, api, token):
+def test_anonymous_callers_cannot_change_an_email_whatever_the_rules(make_app, api, token):
     rules = [{"principalId": "$everyone", "permission": "ALLOW"}]
     client = make_app(ACLS={"users": rules}).test_client()
 

@@ -18,13 +18,13 @@ def test_the_owner_sees_the_record(api):
     assert response.json == user
 
 
-def test_the_collection_may_be_in_any_case_and_end_in_a_slash(api, token):
+def test_the_collection_is_case_insensitive_and_may_end_in_a_slash(api, token):
     paths = ["/Users/1", "/USERS/1", "/users/1/"]
 
     assert [api("GET", path, token=token).status_code for path in paths] == [200, 200, 200]
 
 
-def test_patch_changes_what_was_sent_and_answers_the_whole(api, token):
+def test_patch_changes_the_sent_properties_and_returns_the_whole_object(api, token):
     user = api("GET", "/users/1", token=token).json
 
     response = api("PATCH", "/users/1", {"username": "ada"}, token=token)
@@ -34,7 +34,7 @@ def test_patch_changes_what_was_sent_and_answers_the_whole(api, token):
     assert api("GET", "/users/1", token=token).json == response.json
 
 
-def test_patch_of_nothing_changes_nothing(api, token):
+def test_an_empty_patch_changes_nothing(api, token):
     user = api("GET", "/users/1", token=token).json
 
     response = api("PATCH", "/users/1", {}, token=token)
@@ -42,7 +42,7 @@ def test_patch_of_nothing_changes_nothing(api, token):
     assert (response.status_code, response.json) == (200, user)
 
 
-def test_put_resets_what_was_not_sent(api):
+def test_put_resets_missing_properties_to_their_defaults(api):
     api.register(username="ada")
     token = api.login()["id"]
 
@@ -75,7 +75,7 @@ def test_put_needs_the_required_fields(api, token):
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_what_cannot_be_changed_is_422(api, token, method, fields, codes):
+def test_an_invalid_change_is_422(api, token, method, fields, codes):
     before = api("GET", "/users/1", token=token).json
 
     response = api(method, "/users/1", {"email": "ada@example.com", **fields}, token=token)
@@ -89,7 +89,7 @@ def test_what_cannot_be_changed_is_422(api, token, method, fields, codes):
     [({"email": "BOB@example.com"}, "email"), ({"username": "bob"}, "username")],
     ids=["email", "username"],
 )
-def test_a_taken_name_is_422_and_ends_no_session(api, token, fields, taken):
+def test_a_taken_name_is_422_and_keeps_the_sessions(api, token, fields, taken):
     other = api.login()["id"]
     api.register("bob@example.com", username="bob")
 
@@ -99,7 +99,7 @@ def test_a_taken_name_is_422_and_ends_no_session(api, token, fields, taken):
     assert api("GET", "/users/1", token=other).status_code == 200
 
 
-def test_the_same_email_in_other_case_is_no_change(api, token):
+def test_the_same_email_in_another_case_is_no_change(api, token):
     other = api.login()["id"]
 
     response = api("PATCH", "/users/1", {"email": "ADA@example.com"}, token=token)
@@ -108,7 +108,7 @@ def test_the_same_email_in_other_case_is_no_change(api, token):
     assert api("GET", "/users/1", token=other).status_code == 200
 
 
-def test_another_email_ends_the_users_other_tokens(api, token, reset_token):
+def test_a_new_email_revokes_the_users_other_tokens(api, token, reset_token):
     other = api.login()["id"]
 
     response = api("PATCH", "/users/1", {"email": "countess@example.com"}, token=token)
@@ -120,7 +120,7 @@ def test_another_email_ends_the_users_other_tokens(api, token, reset_token):
     assert reset.status_code == 401
 
 
-def test_delete_takes_tokens_and_todos_along(app, api, token):
+def test_delete_also_deletes_tokens_and_todos(app, api, token):
     api("POST", "/todos", {"title": "buy milk"}, token=token)
 
     response = api("DELETE", "/users/1", token=token)
@@ -171,7 +171,7 @@ def test_without_a_token_every_record_is_401(api, token, method, path, body):
 @pytest.mark.parametrize(
     ("status", "code"), [(401, "AUTHORIZATION_REQUIRED"), (404, "MODEL_NOT_FOUND")]
 )
-def test_a_refusal_has_the_configured_status(make_app, api, token, status, code):
+def test_access_denied_has_the_configured_status(make_app, api, token, status, code):
     client = make_app(ACL_ERROR_STATUS=status).test_client()
 
     response = client.get("/api/users/2", headers={"Authorization": token})
@@ -179,5 +179,5 @@ def test_a_refusal_has_the_configured_status(make_app, api, token, status, code)
     assert refusal(response) == (status, code)
 
 
-def test_the_list_of_users_is_not_for_users(api, token):
+def test_listing_users_is_403_for_users(api, token):
     assert api("GET", "/users", token=token).status_code in {403, 404, 405}

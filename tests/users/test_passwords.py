@@ -31,7 +31,7 @@ def register(api, password, **fields):
     ],
     ids=["8 characters", "256 characters", "spaces", "cyrillic", "emoji", "quotes"],
 )
-def test_a_good_password_is_kept_exactly(api, password):
+def test_a_valid_password_is_not_altered(api, password):
     assert register(api, password).status_code == 200
 
     assert login_status(api, password) == 200
@@ -62,13 +62,13 @@ def test_a_good_password_is_kept_exactly(api, password):
         "username",
     ],
 )
-def test_a_bad_password_is_refused(api, password, codes):
+def test_an_invalid_password_is_rejected(api, password, codes):
     response = register(api, password, username="countess")
 
     assert field_codes(response) == {"password": codes}
 
 
-def test_the_part_before_the_at_is_refused_too(api):
+def test_the_local_part_of_the_email_is_rejected_as_password(api):
     api.secrets.clear()
 
     response = api("POST", "/users", {"email": "lovelace@x.org", "password": "Lovelace"})
@@ -76,14 +76,14 @@ def test_the_part_before_the_at_is_refused_too(api):
     assert field_codes(response) == {"password": ["invalid"]}
 
 
-def test_72_bytes_are_not_all_that_counts(api):
+def test_passwords_that_differ_after_72_bytes_differ(api):
     register(api, "x" * 72 + "yz")
 
     assert login_status(api, "x" * 72) == 401
     assert login_status(api, "x" * 72 + "ab") == 401
 
 
-def test_what_looks_alike_is_not_the_same(api):
+def test_passwords_in_different_unicode_forms_differ(api):
     composed = unicodedata.normalize("NFC", "café au lait")
     register(api, composed)
 
@@ -101,7 +101,7 @@ def test_the_policy_can_be_configured(make_app, secrets):
     assert short.status_code == 200
 
 
-def test_production_hashes_are_what_owasp_asks_for(make_app, secrets):
+def test_the_default_hash_has_the_parameters_of_owasp(make_app, secrets):
     # None of the settings that make the other tests fast.
     app = make_app(PASSWORD_HASH={})
     Api(app.test_client(), secrets).register()
@@ -132,7 +132,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("make_hash", FOREIGN.values(), ids=FOREIGN.keys())
-def test_a_foreign_hash_is_rewritten_once_at_login(app, api, make_hash):
+def test_an_imported_hash_is_rewritten_once_at_login(app, api, make_hash):
     api.register()
     store_hash(app, make_hash())
 
@@ -146,7 +146,7 @@ def test_a_foreign_hash_is_rewritten_once_at_login(app, api, make_hash):
 
 
 @pytest.mark.parametrize("make_hash", FOREIGN.values(), ids=FOREIGN.keys())
-def test_a_foreign_hash_refuses_other_passwords_and_stays(app, api, make_hash):
+def test_a_failed_login_does_not_rewrite_an_imported_hash(app, api, make_hash):
     api.register()
     foreign = make_hash()
     store_hash(app, foreign)
@@ -155,7 +155,7 @@ def test_a_foreign_hash_refuses_other_passwords_and_stays(app, api, make_hash):
     assert stored_hash(app) == foreign
 
 
-def test_bcrypt_does_not_cut_a_long_password(app, api):
+def test_bcrypt_rejects_a_password_beyond_72_bytes(app, api):
     api.register()
     store_hash(app, bcrypt.hashpw(b"x" * 72, bcrypt.gensalt(4)).decode())
 
@@ -167,7 +167,7 @@ def test_bcrypt_does_not_cut_a_long_password(app, api):
     "broken",
     ["", "!", "plain text", "$argon2id$broken", "$2b$broken", "scrypt:1:2$x$y", "oops$a$b"],
 )
-def test_a_broken_hash_fits_no_password(app, api, broken):
+def test_login_with_a_malformed_hash_fails(app, api, broken):
     api.register()
     store_hash(app, broken)
 
@@ -214,7 +214,7 @@ def test_every_failed_login_verifies_once_for_each_stored_scheme(app, api, monke
         assert {length for _, length in work} == {len(attempt)}
 
 
-def test_bcrypt_works_as_hard_for_a_password_that_it_cannot_hold(app, api, monkeypatch):
+def test_bcrypt_also_verifies_for_passwords_beyond_72_bytes(app, api, monkeypatch):
     api.register()
     store_hash(app, imported_hashes()["bcrypt"])
     lengths = []
@@ -227,7 +227,7 @@ def test_bcrypt_works_as_hard_for_a_password_that_it_cannot_hold(app, api, monke
     assert lengths == [72]
 
 
-def test_the_stored_schemes_are_looked_up_once_a_minute(app, api, monkeypatch):
+def test_the_stored_schemes_are_cached_for_a_minute(app, api, monkeypatch):
     api.register()
     found = []
     find = schemes._find

@@ -25,7 +25,7 @@ def login(api, **credentials):
     return response
 
 
-def test_one_email_may_live_in_several_realms(api):
+def test_one_email_may_be_registered_in_several_realms(api):
     for realm in (None, "acme", "initech"):
         api.register("ada@example.com", realm=realm)
 
@@ -34,7 +34,7 @@ def test_one_email_may_live_in_several_realms(api):
     assert [answer.json["userId"] for answer in answers] == [1, 2, 3]
 
 
-def test_a_name_is_taken_within_its_realm_only(api):
+def test_names_are_unique_only_within_a_realm(api):
     api.register("ada@example.com", username="ada", realm="acme")
     again = {"email": "ada@example.com", "username": "ada", "password": PASSWORD}
 
@@ -45,7 +45,7 @@ def test_a_name_is_taken_within_its_realm_only(api):
     assert other.status_code == 200
 
 
-def test_a_user_of_a_realm_does_not_log_in_without_it(api):
+def test_login_without_the_realm_of_the_user_fails(api):
     api.register("ada@example.com", realm="acme")
 
     assert refusal(login(api, email="ada@example.com")) == (401, "LOGIN_FAILED")
@@ -56,34 +56,34 @@ def test_a_user_of_a_realm_does_not_log_in_without_it(api):
     [{}, {"email": "ada@example.com"}, {"email": 7}, {"email": "a@b.org", "realm": ""}],
     ids=["nothing", "email", "bad email", "empty realm"],
 )
-def test_a_required_realm_is_asked_for_first(strict, credentials):
+def test_a_missing_required_realm_is_reported_first(strict, credentials):
     response = login(strict, **credentials)
 
     assert refusal(response) == (400, "REALM_REQUIRED")
     assert response.json["message"] == "realm is required"
 
 
-def test_a_required_realm_that_is_given_logs_in(strict):
+def test_login_with_the_required_realm_succeeds(strict):
     strict.register("ada@example.com", realm="acme")
 
     assert login(strict, email="ada@example.com", realm="acme").status_code == 200
 
 
-def test_a_required_realm_is_required_at_registration_too(strict):
+def test_registration_without_a_required_realm_is_rejected(strict):
     response = strict("POST", "/users", {"email": "ada@example.com", "password": PASSWORD})
 
     assert field_codes(response) == {"realm": ["presence"]}
 
 
 @pytest.mark.parametrize("name", ["email", "username"])
-def test_the_name_may_carry_the_realm(delimited, name):
+def test_the_realm_may_precede_the_name(delimited, name):
     delimited.register("ada@example.com", username="ada", realm="acme")
     value = {"email": "acme:ada@example.com", "username": "acme:ada"}[name]
 
     assert login(delimited, **{name: value}).json["userId"] == 1
 
 
-def test_the_realm_in_the_name_beats_the_other(delimited):
+def test_the_realm_in_the_name_overrides_the_realm_property(delimited):
     delimited.register("ada@example.com", realm="acme")
 
     response = login(delimited, email="acme:ada@example.com", realm="initech")
@@ -91,7 +91,7 @@ def test_the_realm_in_the_name_beats_the_other(delimited):
     assert response.status_code == 200
 
 
-def test_with_a_delimiter_the_realm_may_stand_beside_the_name(delimited):
+def test_with_a_delimiter_the_realm_property_is_accepted(delimited):
     delimited.register("ada@example.com", realm="acme")
 
     assert login(delimited, email="ada@example.com", realm="acme").status_code == 200
@@ -102,5 +102,5 @@ def test_with_a_delimiter_the_realm_is_required(delimited, email):
     assert refusal(login(delimited, email=email)) == (400, "REALM_REQUIRED")
 
 
-def test_a_realm_without_a_name_is_no_name(delimited):
+def test_a_realm_without_a_name_is_rejected(delimited):
     assert refusal(login(delimited, email="acme:")) == (400, "USERNAME_EMAIL_REQUIRED")

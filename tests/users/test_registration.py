@@ -10,7 +10,7 @@ from tests.conftest import PASSWORD
 from tests.rows import count
 
 
-def test_registration_answers_the_user_without_the_password(api):
+def test_registration_returns_the_user_without_the_password(api):
     user = api.register("ada@example.com", username="ada", realm="acme")
 
     assert list(user) == ["id", "email", "username", "realm", "emailVerified", "created"]
@@ -32,7 +32,7 @@ def test_times_are_utc_with_milliseconds(api):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", user["created"])
 
 
-def test_registration_takes_a_form_as_well(api):
+def test_registration_accepts_a_form(api):
     response = api("POST", "/users", data={"email": "ada@example.com", "password": PASSWORD})
 
     assert response.status_code == 200
@@ -59,7 +59,7 @@ def test_registration_takes_a_form_as_well(api):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_cannot_be_registered_is_422_naming_the_field(app, api, fields, codes):
+def test_an_invalid_registration_is_422_and_names_the_field(app, api, fields, codes):
     body = {"email": "ada@example.com", "password": PASSWORD, **fields}
 
     response = api("POST", "/users", body)
@@ -68,7 +68,7 @@ def test_what_cannot_be_registered_is_422_naming_the_field(app, api, fields, cod
     assert count(app, User) == 0
 
 
-def test_nothing_at_all_names_every_missing_field(api):
+def test_an_empty_registration_names_every_missing_field(api):
     response = api("POST", "/users", {})
 
     assert field_codes(response) == {"email": ["presence"], "password": ["presence"]}
@@ -99,11 +99,11 @@ def test_users_without_username_do_not_collide(app, api):
     assert count(app, User) == 2
 
 
-def test_email_is_kept_in_lower_case(api):
+def test_email_is_stored_in_lower_case(api):
     assert api.register("Ada@Example.COM")["email"] == "ada@example.com"
 
 
-def test_email_case_counts_when_so_configured(make_app, secrets):
+def test_email_case_matters_if_configured(make_app, secrets):
     client = make_app(EMAIL_CASE_SENSITIVE=True).test_client()
     emails = ["Ada@example.com", "ada@example.com"]
 
@@ -121,14 +121,14 @@ def test_unusual_addresses_can_register_and_log_in(api, email):
     assert api.login(email)["userId"] == 1
 
 
-def test_the_id_of_a_deleted_user_is_not_given_again(api):
+def test_the_id_of_a_deleted_user_is_not_reused(api):
     token = api.newcomer()
     api("DELETE", "/users/1", token=token)
 
     assert api.register()["id"] == 2
 
 
-def test_closed_registration_needs_a_token_first(make_app):
+def test_closed_registration_without_a_token_is_401(make_app):
     client = make_app(REGISTRATION_OPEN=False).test_client()
 
     response = client.post("/api/users", json={"email": "a@example.com", "password": PASSWORD})
@@ -136,7 +136,7 @@ def test_closed_registration_needs_a_token_first(make_app):
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
 
 
-def test_closed_registration_refuses_users(app, api, token, make_app):
+def test_closed_registration_is_403_for_users(app, api, token, make_app):
     client = make_app(REGISTRATION_OPEN=False).test_client()
     body = {"email": "bob@example.com", "password": PASSWORD}
 

@@ -19,7 +19,7 @@ def _new_password_is_secret(secrets):
     secrets.append(NEW)
 
 
-def test_a_forgotten_password_is_replaced(api, reset_token):
+def test_a_reset_replaces_the_password(api, reset_token):
     response = api("POST", "/users/reset-password", BODY, token=reset_token)
 
     assert (response.status_code, response.data) == (204, b"")
@@ -28,7 +28,7 @@ def test_a_forgotten_password_is_replaced(api, reset_token):
 
 
 @pytest.mark.parametrize("email", ["ada@example.com", "ADA@example.com", "eve@example.com"])
-def test_the_answer_does_not_tell_who_is_known(api, token, email):
+def test_the_response_is_the_same_for_known_and_unknown_emails(api, token, email):
     known = api("POST", "/users/reset", {"email": "ada@example.com"})
 
     for _ in range(3):
@@ -39,7 +39,7 @@ def test_the_answer_does_not_tell_who_is_known(api, token, email):
         assert list(response.headers.keys()) == list(known.headers.keys())
 
 
-def test_an_unknown_email_makes_no_token_and_no_event(app, api, reset_events):
+def test_an_unknown_email_creates_no_token_and_emits_no_event(app, api, reset_events):
     api("POST", "/users/reset", {"email": "eve@example.com"})
 
     assert reset_events == []
@@ -61,7 +61,7 @@ def test_an_unknown_email_makes_no_token_and_no_event(app, api, reset_events):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_is_no_address_is_400(api, token, reset_events, body, code):
+def test_an_invalid_address_is_400(api, token, reset_events, body, code):
     response = api("POST", "/users/reset", body)
 
     assert refusal(response) == (400, code)
@@ -79,7 +79,7 @@ def test_the_event_carries_the_token_the_email_and_the_user(api, token, reset_ev
     assert info["accessToken"].ttl == 900
 
 
-def test_the_reset_goes_to_the_realm_that_was_named(api, reset_events):
+def test_the_reset_is_for_the_user_of_the_given_realm(api, reset_events):
     api.register("ada@example.com")
     api.register("ada@example.com", realm="acme")
 
@@ -88,7 +88,7 @@ def test_the_reset_goes_to_the_realm_that_was_named(api, reset_events):
     assert [info["user"].id for info in reset_events] == [2]
 
 
-def test_a_reset_token_is_used_up(api, reset_token):
+def test_a_reset_token_works_once(api, reset_token):
     api("POST", "/users/reset-password", BODY, token=reset_token)
 
     response = api("POST", "/users/reset-password", BODY, token=reset_token)
@@ -97,7 +97,7 @@ def test_a_reset_token_is_used_up(api, reset_token):
     assert login_status(api, NEW) == 200
 
 
-def test_a_reset_ends_every_other_token(app, api, token, reset_token, reset_events):
+def test_a_reset_revokes_every_other_token(app, api, token, reset_token, reset_events):
     api("POST", "/users/reset", {"email": "ada@example.com"})
     second = reset_events[-1]["accessToken"].id
 
@@ -108,7 +108,7 @@ def test_a_reset_ends_every_other_token(app, api, token, reset_token, reset_even
     assert api("POST", "/users/reset-password", BODY, token=reset_token).status_code == 401
 
 
-def test_a_reset_leaves_other_users_alone(api, reset_token):
+def test_a_reset_keeps_the_tokens_of_other_users(api, reset_token):
     other = api.newcomer("bob@example.com")
 
     api("POST", "/users/reset-password", BODY, token=reset_token)
@@ -117,7 +117,7 @@ def test_a_reset_leaves_other_users_alone(api, reset_token):
     api.login("bob@example.com")
 
 
-def test_requesting_a_reset_changes_nothing_yet(api, token, reset_token):
+def test_requesting_a_reset_keeps_password_and_tokens(api, token, reset_token):
     assert api("GET", "/users/1", token=token).status_code == 200
     assert login_status(api, PASSWORD) == 200
 
@@ -141,7 +141,7 @@ def test_requesting_a_reset_changes_nothing_yet(api, token, reset_token):
         ("DELETE", "/todos/1", None),
     ],
 )
-def test_a_reset_token_opens_nothing_else(api, token, reset_token, method, path, body):
+def test_a_reset_token_is_401_on_other_endpoints(api, token, reset_token, method, path, body):
     api("POST", "/todos", {"title": "x"}, token=token)
 
     response = api(method, path, body, token=reset_token)
@@ -150,7 +150,7 @@ def test_a_reset_token_opens_nothing_else(api, token, reset_token, method, path,
 
 
 @pytest.mark.parametrize("way", ["header", "bearer", "query"])
-def test_a_reset_token_is_presented_like_any_other(api, reset_token, way):
+def test_a_reset_token_is_accepted_by_every_transport(api, reset_token, way):
     headers = {"header": reset_token, "bearer": f"Bearer {reset_token}"}.get(way)
     query = f"?access_token={reset_token}" if way == "query" else ""
 
@@ -166,7 +166,7 @@ def test_a_login_token_cannot_reset(api, token):
     assert login_status(api, PASSWORD) == 200
 
 
-def test_no_token_cannot_reset(api):
+def test_a_reset_without_a_token_is_401(api):
     response = api("POST", "/users/reset-password", BODY)
 
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
@@ -194,14 +194,14 @@ def test_an_expired_reset_token_is_401(app, api, reset_token):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_refused_password_leaves_the_token_usable(api, reset_token, body, codes):
+def test_a_rejected_password_keeps_the_reset_token_valid(api, reset_token, body, codes):
     response = api("POST", "/users/reset-password", body, token=reset_token)
 
     assert field_codes(response) == codes
     assert api("POST", "/users/reset-password", BODY, token=reset_token).status_code == 204
 
 
-def test_the_token_of_a_deleted_user_resets_nobody(api, token, reset_token):
+def test_the_reset_token_of_a_deleted_user_is_401(api, token, reset_token):
     api("DELETE", "/users/1", token=token)
 
     response = api("POST", "/users/reset-password", BODY, token=reset_token)
@@ -209,7 +209,7 @@ def test_the_token_of_a_deleted_user_resets_nobody(api, token, reset_token):
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
 
 
-def test_known_and_unknown_addresses_make_the_same_work(app, api, token):
+def test_known_and_unknown_addresses_execute_the_same_statements(app, api, token):
     work = {}
     for email in ("ada@example.com", "eve@example.com"):
         work[email] = []
@@ -223,7 +223,7 @@ def test_known_and_unknown_addresses_make_the_same_work(app, api, token):
     assert count(app, AccessToken) == 2
 
 
-def test_an_address_is_unknown_when_there_is_no_user_at_all(app, api):
+def test_a_reset_without_any_user_in_the_database_succeeds(app, api):
     response = api("POST", "/users/reset", {"email": "eve@example.com"})
 
     assert (response.status_code, response.json) == (200, {})

@@ -21,7 +21,7 @@ def test_the_link_shows_a_form_with_the_token(client, reset_token):
     assert 'name="newPassword"' in response.text
 
 
-def test_looking_uses_nothing_up(client, api, reset_token):
+def test_showing_the_form_does_not_use_up_the_token(client, api, reset_token):
     for _ in range(3):
         client.get(f"/reset-password?access_token={reset_token}")
 
@@ -48,7 +48,7 @@ def test_the_form_works_once(client, reset_token):
 
 
 @pytest.mark.parametrize("query", ["", "?access_token=", "?access_token=" + "x" * 64])
-def test_a_link_without_a_good_token_says_so(client, reset_token, query):
+def test_a_link_with_an_invalid_token_shows_an_error(client, reset_token, query):
     response = client.get(f"/reset-password{query}")
 
     assert response.status_code == 401
@@ -56,7 +56,7 @@ def test_a_link_without_a_good_token_says_so(client, reset_token, query):
     assert "<form" not in response.text
 
 
-def test_an_expired_link_says_so(app, client, reset_token):
+def test_an_expired_link_shows_an_error(app, client, reset_token):
     expire(app, reset_token)
 
     shown = client.get(f"/reset-password?access_token={reset_token}")
@@ -65,7 +65,7 @@ def test_an_expired_link_says_so(app, client, reset_token):
     assert "does not work any more" in shown.text
 
 
-def test_a_login_token_opens_no_form(client, api, token):
+def test_a_login_token_does_not_show_the_form(client, api, token):
     assert client.get(f"/reset-password?access_token={token}").status_code == 401
     assert submit(client, token).status_code == 401
     assert login_status(api, PASSWORD) == 200
@@ -82,7 +82,7 @@ def test_a_login_token_opens_no_form(client, api, token):
     ],
     ids=["empty", "short", "common", "long", "own email"],
 )
-def test_a_refused_password_shows_the_form_again(client, reset_token, password, problem):
+def test_a_rejected_password_shows_the_form_again(client, reset_token, password, problem):
     response = submit(client, reset_token, password)
 
     assert response.status_code == 422
@@ -91,21 +91,21 @@ def test_a_refused_password_shows_the_form_again(client, reset_token, password, 
     assert submit(client, reset_token).status_code == 200
 
 
-def test_a_password_that_login_could_not_take_is_refused(client, api, reset_token):
+def test_a_password_that_login_would_not_accept_is_rejected(client, api, reset_token):
     response = submit(client, reset_token, "correct\0horse battery")
 
     assert 400 <= response.status_code < 500
     assert login_status(api, PASSWORD) == 200
 
 
-def test_markup_in_the_token_stays_text(client):
+def test_markup_in_the_token_is_escaped(client):
     response = client.get("/reset-password?access_token=%22%3E%3Cscript%3E")
 
     assert "<script" not in response.text
 
 
 @pytest.mark.parametrize("good", [True, False])
-def test_the_page_may_load_and_run_nothing(client, reset_token, good):
+def test_the_page_forbids_scripts_and_external_resources(client, reset_token, good):
     token = reset_token if good else "x"
 
     headers = client.get(f"/reset-password?access_token={token}").headers
@@ -118,7 +118,7 @@ def test_the_page_may_load_and_run_nothing(client, reset_token, good):
     assert headers["Cache-Control"] == "no-store"
 
 
-def test_the_style_has_a_nonce_of_its_own(client, reset_token):
+def test_the_style_nonce_is_new_for_every_response(client, reset_token):
     pages = [client.get(f"/reset-password?access_token={reset_token}") for _ in range(2)]
 
     nonces = {re.search(r'<style nonce="([^"]+)"', page.text)[1] for page in pages}

@@ -36,19 +36,19 @@ def user():
     return service.create_user("ada@example.com", PASSWORD, username="ada")
 
 
-def test_create_user_answers_the_user(user):
+def test_create_user_returns_the_user(user):
     assert (user.id, user.email, user.username) == (1, "ada@example.com", "ada")
     assert user.created.tzinfo is not None
 
 
-def test_create_user_refuses_a_taken_name(user):
+def test_create_user_rejects_a_taken_name(user):
     with pytest.raises(errors.ValidationError) as caught:
         service.create_user("ada@example.com", PASSWORD)
 
     assert caught.value.details["codes"] == {"email": ["uniqueness"]}
 
 
-def test_login_answers_the_token(user, login):
+def test_login_returns_the_token(user, login):
     token = login({**CREDENTIALS, "ttl": 600})
 
     assert len(token.id) == 64
@@ -68,20 +68,20 @@ def test_login_answers_the_token(user, login):
         ([], False),
     ],
 )
-def test_login_includes_the_user_when_asked(user, login, include, included):
+def test_login_includes_the_user_on_request(user, login, include, included):
     token = login(CREDENTIALS, include)
 
     assert (token.user is not None) is included
 
 
-def test_login_raises_what_the_endpoint_answers(user):
+def test_login_raises_the_errors_of_the_endpoint(user):
     with pytest.raises(errors.LoginFailed, match="login failed"):
         service.login({**CREDENTIALS, "password": "wrong"})
     with pytest.raises(errors.UsernameOrEmailRequired, match="username or email is required"):
         service.login({})
 
 
-def test_a_token_does_not_show_its_value_by_accident(user, login):
+def test_the_repr_of_a_token_hides_its_value(user, login):
     token = login(CREDENTIALS)
 
     assert token.id not in repr(token)
@@ -118,14 +118,14 @@ def test_request_password_reset_emits_the_event(user, reset_events):
     assert reset_events[0]["user"].id == user.id
 
 
-def test_request_password_reset_of_nobody_is_silent(user, reset_events):
+def test_request_password_reset_for_an_unknown_user_emits_nothing(user, reset_events):
     service.request_password_reset("eve@example.com")
     service.request_password_reset("ada@example.com", "acme")
 
     assert reset_events == []
 
 
-def test_change_password_needs_the_old_one(user, login, secrets):
+def test_change_password_requires_the_old_password(user, login, secrets):
     secrets.append(NEW)
     with pytest.raises(errors.InvalidPassword):
         service.change_password(user.id, "wrong", NEW)
@@ -135,7 +135,7 @@ def test_change_password_needs_the_old_one(user, login, secrets):
     assert login({**CREDENTIALS, "password": NEW}).user_id == user.id
 
 
-def test_a_foreign_hash_logs_in_again_and_again(app, user, login):
+def test_a_user_with_an_imported_hash_logs_in_repeatedly(app, user, login):
     store_hash(app, generate_password_hash(PASSWORD, "pbkdf2:sha256:1000"))
     db.session.expire_all()
 
@@ -150,7 +150,7 @@ def test_change_password_ends_every_token(app, user, login):
     assert count(app, AccessToken) == 0
 
 
-def test_change_password_of_nobody_is_not_found():
+def test_change_password_for_an_unknown_user_is_not_found():
     with pytest.raises(errors.ModelNotFound):
         service.change_password(7, PASSWORD, NEW)
 

@@ -92,7 +92,7 @@ def test_an_unknown_handle_is_404(api, token, handle):
     assert refusal(response) == (404, "MODEL_NOT_FOUND")
 
 
-def test_somebody_elses_handle_is_404(api, token):
+def test_the_handle_of_another_user_is_404(api, token):
     stranger = api.newcomer("bob@example.com")
     handle = api("GET", "/users/2/accessTokens", token=stranger).json[0]["handle"]
 
@@ -102,7 +102,7 @@ def test_somebody_elses_handle_is_404(api, token):
     assert api("GET", "/users/2", token=stranger).status_code == 200
 
 
-def test_rules_for_everyone_make_nobody_a_session(make_app):
+def test_anonymous_callers_get_401_whatever_the_rules(make_app):
     rules = [{"principalId": "$everyone", "permission": "ALLOW"}]
     api = Api(make_app(ACLS={"users": rules}).test_client(), [])
     api.register()

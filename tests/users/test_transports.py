@@ -42,7 +42,7 @@ def show(api, headers=None, query=""):
         "Basic user and password",
     ],
 )
-def test_the_authorization_header_is_understood(api, token, value):
+def test_the_authorization_header_is_accepted(api, token, value):
     assert show(api, {"Authorization": value(token)}) == 200
 
 
@@ -62,21 +62,21 @@ def test_the_authorization_header_is_understood(api, token, value):
     ],
     ids=lambda value: ascii(value)[:16],
 )
-def test_any_other_header_is_anonymous(api, token, value):
+def test_an_unknown_authorization_header_is_anonymous(api, token, value):
     response = api("GET", "/users/1", headers={"Authorization": value})
 
     assert refusal(response) == (401, "AUTHORIZATION_REQUIRED")
 
 
-def test_x_access_token_is_understood(api, token):
+def test_the_x_access_token_header_is_accepted(api, token):
     assert show(api, {"X-Access-Token": token}) == 200
 
 
-def test_the_query_is_understood(api, token):
+def test_the_query_parameter_is_accepted(api, token):
     assert show(api, query=f"?access_token={token}") == 200
 
 
-def test_the_query_can_be_switched_off(make_app, api, token):
+def test_the_query_parameter_can_be_disabled(make_app, api, token):
     client = make_app(TOKEN_IN_QUERY=False).test_client()
 
     response = client.get(f"/api/users/1?access_token={token}")
@@ -84,7 +84,7 @@ def test_the_query_can_be_switched_off(make_app, api, token):
     assert refusal(response) == (401, "INVALID_TOKEN")
 
 
-def test_a_cookie_is_no_token_by_default(client, api, token):
+def test_a_cookie_is_ignored_by_default(client, api, token):
     client.set_cookie("access_token", token)
 
     assert show(api) == 401
@@ -99,7 +99,7 @@ def test_a_cookie_is_no_token_by_default(client, api, token):
         ("X-Access-Token", "access_token"),
     ],
 )
-def test_the_first_that_is_present_decides(api, token, earlier, later, first):
+def test_the_first_present_transport_is_used(api, token, earlier, later, first):
     values = {earlier: token if first else UNKNOWN, later: UNKNOWN if first else token}
     query = f"?access_token={values.pop('access_token')}" if "access_token" in values else ""
 
@@ -129,7 +129,7 @@ def test_an_empty_or_repeated_parameter_counts_as_absent(api, token, query):
     assert show(api, query=query.replace("TOKEN", token)) == 401
 
 
-def test_an_expired_token_is_anonymous_where_everyone_may_go(app, api, token):
+def test_an_expired_token_is_anonymous_on_public_endpoints(app, api, token):
     expire(app, token)
     unknown = {"email": "eve@example.com", "password": "x"}
 
@@ -139,7 +139,7 @@ def test_an_expired_token_is_anonymous_where_everyone_may_go(app, api, token):
     assert api("POST", "/users/reset", {"email": "e@example.com"}, token=token).status_code == 200
 
 
-def test_an_expired_token_is_401_elsewhere(app, api, token):
+def test_an_expired_token_is_401_on_other_endpoints(app, api, token):
     expire(app, token)
 
     response = api("GET", "/users/1", token=token)
@@ -148,11 +148,11 @@ def test_an_expired_token_is_401_elsewhere(app, api, token):
     assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_token_lives_until_its_last_second(app, api, token):
+def test_a_token_is_valid_until_its_expiry_time(app, api, token):
     expire(app, token, ago=-60)
 
     assert show(api, {"Authorization": token}) == 200
 
 
-def test_the_digest_of_a_token_opens_nothing(api, token):
+def test_the_digest_of_a_token_is_not_a_token(api, token):
     assert show(api, {"Authorization": sha256(token.encode()).hexdigest()}) == 401

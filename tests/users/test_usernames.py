@@ -50,7 +50,7 @@ def test_names_that_differ_only_in_case_or_spelling_are_the_same(api):
         api("DELETE", f"/users/{login.json['userId']}", token=login.json["id"])
 
 
-def test_another_spelling_of_the_own_name_is_no_conflict(api):
+def test_changing_the_spelling_of_the_own_username_is_no_conflict(api):
     api.register(username="ada")
     token = api.login()["id"]
 
@@ -59,7 +59,7 @@ def test_another_spelling_of_the_own_name_is_no_conflict(api):
     assert response.json["username"] == "ADA"
 
 
-def test_the_name_of_another_in_other_case_is_taken(api, token):
+def test_the_username_of_another_user_in_another_case_is_taken(api, token):
     api.register("bob@example.com", username="bob")
 
     response = api("PATCH", "/users/1", {"username": "Bob"}, token=token)
@@ -67,7 +67,7 @@ def test_the_name_of_another_in_other_case_is_taken(api, token):
     assert field_codes(response) == {"username": ["uniqueness"]}
 
 
-def test_a_name_that_was_given_up_is_free(api):
+def test_a_released_username_can_be_registered(api):
     api.register(username="ada")
     token = api.login()["id"]
     api("PATCH", "/users/1", {"username": None}, token=token)
@@ -75,13 +75,13 @@ def test_a_name_that_was_given_up_is_free(api):
     assert register(api, "Ada").status_code == 200
 
 
-def test_nothing_invisible_is_in_a_name(api):
+def test_invisible_characters_in_a_username_are_rejected(api):
     answers = [register(api, name) for name in INVISIBLE]
 
     assert [field_codes(answer) for answer in answers] == [{"username": ["invalid"]}] * len(answers)
 
 
-def test_names_are_bounded_before_and_after_they_are_normalized(api, monkeypatch):
+def test_usernames_are_limited_before_and_after_normalization(api, monkeypatch):
     lengths = []
     normalize = unicodedata.normalize
     monkeypatch.setattr(
