@@ -1,4 +1,4 @@
-"""What every error looks like."""
+"""Assertions on error responses."""
 
 from werkzeug.test import TestResponse
 

@@ -1,4 +1,4 @@
-"""Apps to test: of a test's own, or shared, because building one takes longer than most tests."""
+"""Apps under test: a test's own, or shared, because creating one takes longer than most tests."""
 
 from pathlib import Path
 from typing import Any

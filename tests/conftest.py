@@ -1,4 +1,4 @@
-"""The app on both databases, a client that speaks as its users do, and a watch over secrets."""
+"""Fixtures: the app on both databases, an API client, and a check that no secret is logged."""
 
 import json
 import logging

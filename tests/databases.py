@@ -1,4 +1,4 @@
-"""The databases of a test process: migrated once, looked at and emptied after every test."""
+"""The databases of a test process: migrated once, and emptied after every test."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The service as a process, with an instance folder of its own."""
+"""The service as a process with its own instance folder."""
 
 import os
 import shutil

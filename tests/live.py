@@ -1,4 +1,4 @@
-"""Ostiary as it runs: gunicorn with two workers on a port of its own."""
+"""The service under gunicorn, with two workers on a port of its own."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: one that is named, or one of our own for the session."""
+"""A real PostgreSQL server: a given one, or one that is started for the test session."""
 
 import os
 import pwd

@@ -1,4 +1,4 @@
-"""A proxy in front of PostgreSQL that counts the messages which clients send."""
+"""A proxy for PostgreSQL that counts the messages of clients."""
 
 import shutil
 import socket

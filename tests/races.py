@@ -1,4 +1,4 @@
-"""Let several callers do something at the same moment."""
+"""Run several calls at the same time."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

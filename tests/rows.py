@@ -1,4 +1,4 @@
-"""Look into the tables, and put the past into them."""
+"""Read and change rows in the tables directly."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Mail servers to test against: a real one, one that hangs, one that is not there."""
+"""SMTP servers: a working one, one that hangs, and an unused port."""
 
 import gc
 import logging

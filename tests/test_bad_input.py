@@ -1,4 +1,4 @@
-"""Whatever comes in, the answer is a 4xx in the one shape: never a 5xx, never a surprise."""
+"""Bad input is answered with a 4xx in the error format, never with a 5xx."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The settings: their layers, and that what cannot work is said at start-up in one sentence."""
+"""The layers of the settings, and the errors for invalid ones at start-up."""
 
 import re
 

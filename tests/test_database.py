@@ -1,4 +1,4 @@
-"""What the database stores, and what it takes care of by itself."""
+"""Column types, constraints, time-outs and connections of the database."""
 
 import os
 import re

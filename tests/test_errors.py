@@ -1,4 +1,4 @@
-"""Every error has one shape, and every response the same protective headers."""
+"""The error format, and the headers of every response."""
 
 import re
 

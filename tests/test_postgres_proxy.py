@@ -1,4 +1,4 @@
-"""The proxy counts what PostgreSQL is sent."""
+"""The proxy that counts PostgreSQL's messages."""
 
 from sqlalchemy import create_engine, text
 

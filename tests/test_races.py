@@ -1,4 +1,4 @@
-"""What several requests want at the same time, only one gets."""
+"""Concurrent requests of which only one may succeed."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What comes over a socket instead of from a client library: malformed, half, slow, too large."""
+"""Requests sent through a socket: malformed, incomplete, slow or too large."""
 
 import json
 import shutil
@@ -127,7 +127,7 @@ def test_a_malformed_chunk_is_400_and_closes_the_connection(server, body):
     assert json.loads(answer.partition("\r\n\r\n")[2])["error"]["code"] == "BAD_REQUEST"
 
 
-def test_malformed_requests_are_not_logged(server):
+def test_the_content_of_malformed_requests_is_not_logged(server):
     quoting = [
         f"GET /api/todos?access_token={SECRET} HTTP/1.1\r\nHost: x\r\n",
         f"GET /api/todos%3Faccess_token={SECRET} HTTP/1.1\r\nHost: x\r\n",

@@ -1,4 +1,4 @@
-"""The service as it runs under gunicorn: several processes, logs, the end."""
+"""The service under gunicorn: several processes, the access log, and the stop."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""Every route of every declared endpoint, called by everybody: who gets what."""
+"""Every route of every declared endpoint with every kind of caller, and the expected status."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Roles in the database, by the command line, at once; and rules in the settings."""
+"""Roles in the database, the commands that manage them, and ACLS in the settings."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How rules are scored: the reference's precedence, and default deny."""
+"""The scoring of access rules: LoopBack 3's precedence, and deny by default."""
 
 import pytest
 from marshmallow import ValidationError

@@ -1,4 +1,4 @@
-"""A geocoder on the connector tests' real server, described as operators describe it."""
+"""Fixtures: a geocoder data source whose remote is the connector tests' HTTP server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`flask datasources`."""
+"""The commands `flask datasources`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Functions of public data sources, called through the service."""
+"""The endpoints of public data sources."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Calls of slow remote services leave threads for everything else."""
+"""The limit of concurrent data source calls."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event

@@ -1,4 +1,4 @@
-"""The explorer in a headless Chromium that notes whatever goes wrong."""
+"""The explorer in a headless Chromium that records every error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

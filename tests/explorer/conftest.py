@@ -1,4 +1,4 @@
-"""One database is enough for what the browser sees; the endpoints have tests on both."""
+"""Fixtures: the explorer on one database, as the endpoints are tested on both."""
 
 import pytest
 

@@ -64,7 +64,7 @@ def test_the_document_has_every_route_under_the_base_path_and_no_other(app, docu
     assert set(operations(document)) == routes
 
 
-def test_operation_ids_are_unique_and_well_formed(document):
+def test_operation_ids_are_unique_and_named_after_model_and_method(document):
     names = [each["operationId"] for each in operations(document).values()]
 
     assert len(names) == len(set(names))

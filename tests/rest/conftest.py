@@ -1,4 +1,4 @@
-"""Rows to filter, and a way to ask for them."""
+"""Fixtures: rows to filter, and a function that sends a filter."""
 
 import json
 from datetime import UTC, datetime, timedelta

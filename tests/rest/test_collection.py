@@ -1,4 +1,4 @@
-"""The endpoints that every collection has, on to-dos."""
+"""The endpoints of every collection, tested with to-dos."""
 
 import json
 
@@ -173,7 +173,7 @@ def test_rows_of_other_users_are_inaccessible_on_every_route(api, token):
     assert titles(api, token) == ["mine"]
 
 
-def test_creating_with_an_id_does_not_reveal_whether_the_row_exists(api, token):
+def test_creating_with_an_id_is_422(api, token):
     response = api("POST", "/todos", {"id": 7, "title": "a"}, token=token)
 
     assert response.status_code == 422

@@ -1,4 +1,4 @@
-"""The rest of a filter: what is refused, pages, fields, includes."""
+"""Filters: validation, pages, fields and includes."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What one request may cost: filters, includes, answers and errors are bounded."""
+"""The limits of filters, includes, responses and errors."""
 
 import pytest
 from marshmallow import fields

@@ -1,4 +1,4 @@
-"""The to-dos of a user, and the rules of both."""
+"""The endpoints of relations: the to-dos of a user."""
 
 import pytest
 

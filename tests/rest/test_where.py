@@ -1,4 +1,4 @@
-"""`where`: the same rows as plain Python chooses, on both databases."""
+"""`where` selects the same rows as plain Python, on both databases."""
 
 import re
 from datetime import UTC, datetime, timedelta

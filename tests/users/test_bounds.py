@@ -1,4 +1,4 @@
-"""Text from outside is measured before anything normalizes it."""
+"""The length of email addresses is limited before they are normalized."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""`flask users` and `flask tokens`."""
+"""The commands `flask users` and `flask tokens`."""
 
 import re
 

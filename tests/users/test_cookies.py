@@ -1,4 +1,4 @@
-"""TOKEN_MIDDLEWARE: cookies, who may send them, and the literal for the current user."""
+"""TOKEN_MIDDLEWARE: cookies, cross-site requests and the current-user literal."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Logging out: any method on /users/logout."""
+"""/users/logout with every method."""
 
 import pytest
 

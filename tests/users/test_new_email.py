@@ -1,4 +1,4 @@
-"""A new email takes the caller's password or a fresh login, by whatever endpoint it comes."""
+"""Changing the email requires the password or a recent login, on every endpoint."""
 
 import argon2
 import pytest

@@ -1,4 +1,4 @@
-"""Which passwords are good enough, and how they are hashed."""
+"""The password policy and password hashes."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""The page behind the link of a reset mail."""
+"""The page for setting a new password, to which the reset mail links."""
 
 import re
 

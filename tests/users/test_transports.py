@@ -1,4 +1,4 @@
-"""The ways by which an access token may come with a request."""
+"""The token transports: headers, the query parameter and the cookie."""
 
 import base64
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Usernames: what they may consist of, and which of them are the same."""
+"""Usernames: validation and normalization."""
 
 import unicodedata
 

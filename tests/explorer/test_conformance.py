@@ -1,4 +1,4 @@
-"""The service does what its document says: examples work, and nothing else ever comes back."""
+"""The service conforms to its OpenAPI document: examples work, every response is documented."""
 
 import json
 
