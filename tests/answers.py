@@ -4,7 +4,7 @@ from werkzeug.test import TestResponse
 
 
 def refusal(response: TestResponse) -> tuple[int, str]:
-    """Check that an answer has the one shape of errors; return its status and code."""
+    """Check that a response has the error format; return its status and code."""
     body = response.json
     assert list(body) == ["status", "message", "error"]
     inner = body["error"]

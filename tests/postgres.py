@@ -57,7 +57,7 @@ def _programs() -> Path | None:
 
 
 def _unprivileged(folder: str) -> str | None:
-    """Give the folder to somebody who is not root, as whom PostgreSQL refuses to run."""
+    """Change the owner of the folder to an unprivileged user: PostgreSQL does not run as root."""
     if os.geteuid() != 0:
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}

@@ -33,7 +33,7 @@ def make_old(app: Flask, token: str, seconds: float = 301) -> None:
 
 
 def populate(app: Flask, rows: Callable[[], Iterable[Model]]) -> None:
-    """Put rows, made inside the app and stored in their order, in the place of all there are."""
+    """Replace all rows by these, created inside the app and stored in their order."""
     with app.app_context():
         # Everything else is deleted with these.
         for model in (User, Role):

@@ -72,7 +72,7 @@ def smtp_server(
     try:
         yield postbox
     finally:
-        # Connections that are open when the server stops are nobody's to close.
+        # Connections that are still open when the server stops are not closed.
         with warnings.catch_warnings(action="ignore", category=ResourceWarning):
             controller.stop(no_assert=True)
             del controller
@@ -92,7 +92,7 @@ def hanging_server() -> Iterator[int]:
 
 
 def eventually(condition: Callable[[], Any]) -> Any:
-    """Return what a condition says once it is true."""
+    """Wait until a condition is true; return its value."""
     end = time.monotonic() + PATIENCE
     while not (result := condition()):
         assert time.monotonic() < end, "it did not happen"

@@ -134,7 +134,7 @@ def send(api, reset_events):
 
 
 def unsuitable(answers):
-    """Return the answers that are not a refusal in the one shape, by what was sent."""
+    """Return the responses that are not a 4xx in the error format, by what was sent."""
     found = {}
     for name, response in answers.items():
         try:

@@ -49,7 +49,7 @@ def receive(connection):
 
 
 def refused(answer):
-    """Check that an answer has the one shape and ends the connection; return status and code."""
+    """Check that a response has the error format and closes the connection; return status, code."""
     head, _, body = answer.partition("\r\n\r\n")
     status = int(head.split()[1])
     fields = dict(line.split(": ", 1) for line in head.splitlines()[1:])

@@ -21,7 +21,7 @@ def server(database_url, tmp_path):
 
 
 def newcomer(server) -> dict[str, str]:
-    """Register, log in, and return the header that says so."""
+    """Register, log in, and return the Authorization header."""
     credentials = {"email": "ada@example.com", "password": PASSWORD}
     requests.post(f"{server.url}/api/users", json=credentials, timeout=10).raise_for_status()
     token = requests.post(f"{server.url}/api/users/login", json=credentials, timeout=10).json()

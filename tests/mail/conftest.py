@@ -1,4 +1,4 @@
-"""An app whose mail goes where the settings say, and a certificate authority to trust."""
+"""Fixtures: an app with a given mail server, and a trusted certificate authority."""
 
 import pytest
 import trustme
@@ -16,14 +16,14 @@ def database_url(sqlite_url):
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    """Try again soon; a server that says nothing still takes its time."""
+    """Shorten the delays between attempts, but not the time-out of a silent server."""
     monkeypatch.setattr(queue, "FIRST_BACKOFF", 0.05)
     monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 5.0)
 
 
 @pytest.fixture
 def mailing(make_app, secrets):
-    """Build an API with a user in it, whose mail goes where the settings say."""
+    """Return a function that creates an API with a user and the given mail settings."""
 
     def mailing(**settings):
         api = Api(make_app(**settings).test_client(), secrets)
@@ -35,7 +35,7 @@ def mailing(make_app, secrets):
 
 @pytest.fixture
 def authority(monkeypatch, tmp_path):
-    """A certificate authority that this process trusts, and nobody else."""
+    """A certificate authority that only this process trusts."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))

@@ -154,7 +154,7 @@ def test_a_bulk_update_without_a_where_is_rejected(api, token, path):
 
 
 def test_rows_of_other_users_are_inaccessible_on_every_route(api, token):
-    """The reference lets `?id=` and a where reach everything; here the scope is in the query."""
+    """In LoopBack 3 `?id=` and a `where` select any row; here the query has the owner's scope."""
     mine = api("POST", "/todos", {"title": "mine"}, token=token).json["id"]
     other = api.newcomer("bob@example.com")
     api("POST", "/todos", {"title": "his"}, token=other)

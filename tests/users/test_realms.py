@@ -14,7 +14,7 @@ def strict(shared_app, secrets):
 
 @pytest.fixture
 def delimited(shared_app, secrets):
-    """The API where `realm:name` says both."""
+    """Return the API with REALM_DELIMITER, which accepts `realm:name`."""
     return Api(shared_app(REALM_DELIMITER=":").test_client(), secrets)
 
 

@@ -1,4 +1,4 @@
-// Fit the document's examples to who is logged in, so that they work as they stand.
+// Adapt the document's examples to the logged-in user, so that they work unchanged.
 
 const EXAMPLE_EMAIL = "newcomer@example.com";
 

@@ -1,11 +1,11 @@
-// The explorer: Swagger UI on the service's own document, with the session's token on every call.
+// The explorer: Swagger UI for the service's document, which sends the session's token.
 
 import { fit, readId } from "./examples.js";
 import { session, watchSession, noticeAnswer } from "./session.js";
 
 const page = document.body.dataset;
 const original = await (await fetch(page.document)).json();
-// The newest row of each collection, by its path: what examples speak of.
+// The id of the newest row of each collection by path, for the examples.
 const newest = {};
 
 const ui = SwaggerUIBundle({
@@ -18,7 +18,7 @@ const ui = SwaggerUIBundle({
   displayRequestDuration: true,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
-  // The badge would ask another host.
+  // The validator badge would send a request to another host.
   validatorUrl: null,
   requestInterceptor: present,
   responseInterceptor: notice,
@@ -34,7 +34,7 @@ function present(request) {
   return request;
 }
 
-/** Let the examples speak of what has just been made. */
+/** Use the id of a row that was just created in the examples. */
 function notice(response) {
   noticeAnswer(response);
   const created = readId(original, response);
@@ -45,7 +45,7 @@ function notice(response) {
   return response;
 }
 
-/** Let the page follow the session: the examples, and the locks that show what is open. */
+/** Update the examples and the locks after a login or logout. */
 function follow() {
   refit();
   const current = session();

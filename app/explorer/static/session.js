@@ -1,4 +1,4 @@
-// The login box. The token is held by this page's memory alone, and is gone with the page.
+// The login form. The token is kept in this page's memory only.
 
 const page = document.body.dataset;
 const element = (id) => document.getElementById(id);
@@ -13,12 +13,12 @@ export function session() {
   return current;
 }
 
-/** Call back whenever somebody has logged in or out. */
+/** Register a callback for every login and logout. */
 export function watchSession(callback) {
   changed = callback;
 }
 
-/** Take note when a call that was tried out has ended the session, or has made a user. */
+/** Update the form after a response that ended the session or created a user. */
 export function noticeAnswer(response) {
   const path = new URL(response.url, location.href).pathname;
   if (path === page.logout && response.status === 204) {
