@@ -198,7 +198,7 @@ def test_the_copy_of_a_postgresql_database_can_be_restored(postgres_url, tmp_pat
     engine.dispose()
 
 
-def test_nginx_takes_its_configuration(tmp_path):
+def test_nginx_accepts_the_documented_configuration(tmp_path):
     require("nginx")
     certificate = trustme.CA().issue_cert("ostiary.example.com")
     certificate.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
@@ -221,7 +221,7 @@ def nginx_block():
     return blocks("docs/deployment.md", "nginx")[0]
 
 
-def test_systemd_takes_the_unit(tmp_path):
+def test_systemd_accepts_the_documented_unit(tmp_path):
     require("systemd-analyze")
     unit = blocks("docs/deployment.md", "ini", "systemd")[0]
     unit = unit.replace("/srv/ostiary/.venv/bin/gunicorn", "/bin/true")

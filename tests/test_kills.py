@@ -1,4 +1,4 @@
-"""Processes that are killed while they write: what was acknowledged is there, nothing is half."""
+"""Processes that are killed while they write: acknowledged writes persist, others have no effect."""
 
 import os
 import signal
@@ -71,7 +71,7 @@ def newcomer(server):
     return {"Authorization": token["id"]}
 
 
-def test_a_change_of_password_that_is_killed_has_not_begun(app, api, token, database_url, tmp_path):
+def test_a_password_change_that_is_killed_has_no_effect(app, api, token, database_url, tmp_path):
     other = api.login()["id"]
     process = get_context("spawn").Process(target=change_and_die, args=(database_url, tmp_path))
     process.start()

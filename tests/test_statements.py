@@ -1,4 +1,4 @@
-"""Prepared statements do what the session would: conversions, errors, transactions, time-outs."""
+"""Prepared statements: conversions, errors, transactions and time-outs as with a session."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -45,14 +45,14 @@ def test_values_and_columns_are_converted_both_ways(context):
     assert found.desc is None
 
 
-def test_values_of_the_statement_itself_are_converted_too(context):
+def test_literal_values_in_the_statement_are_converted(context):
     INSERT.first(ROW)
     fixed = PreparedStatement(select(TODOS.title).where(TODOS.created == TIME).limit(1))
 
     assert fixed.first({}).title == "a"
 
 
-def test_without_a_row_the_answer_is_none(context):
+def test_a_statement_without_a_result_returns_none(context):
     assert SELECT.first({"created": TIME}) is None
 
 
@@ -66,7 +66,7 @@ def in_transaction(*steps):
 
 
 @pytest.mark.parametrize("run", [lambda step: step(), in_transaction], ids=["alone", "within"])
-def test_what_the_database_refuses_is_an_integrity_error_without_values(context, run):
+def test_a_constraint_violation_is_an_integrity_error_without_values(context, run):
     with pytest.raises(IntegrityError) as caught:
         run(lambda: INSERT.first({**ROW, "owner_id": 4711}))
 
@@ -74,7 +74,7 @@ def test_what_the_database_refuses_is_an_integrity_error_without_values(context,
     assert INSERT.first(ROW).owner_id == 1
 
 
-def test_it_commits_by_itself(app, context, database_url):
+def test_a_statement_outside_a_transaction_commits_by_itself(app, context, database_url):
     INSERT.first(ROW)
 
     with connected(database_url) as connection:
@@ -82,7 +82,7 @@ def test_it_commits_by_itself(app, context, database_url):
     assert db.engine.pool.checkedout() == 0
 
 
-def test_it_is_part_of_the_transaction_that_is_open(context):
+def test_a_statement_takes_part_in_an_open_transaction(context):
     seen = []
     with pytest.raises(IntegrityError):
         in_transaction(
@@ -107,7 +107,7 @@ def end_connections(url):
 
 
 @only_postgres
-def test_a_connection_that_the_server_ended_in_the_pool_is_replaced(context, database_url):
+def test_a_pooled_connection_closed_by_the_server_is_replaced(context, database_url):
     INSERT.first(ROW)
     end_connections(database_url)
 
@@ -123,7 +123,7 @@ def test_a_connection_that_the_server_ended_in_the_pool_is_replaced(context, dat
         pytest.param(lambda *steps: [step() for step in steps], db.session.remove, id="alone"),
     ],
 )
-def test_a_connection_that_the_server_ended_in_use_fails_once(
+def test_a_connection_closed_by_the_server_in_use_fails_once(
     context, database_url, run, afterwards
 ):
     steps = [
@@ -140,7 +140,7 @@ def test_a_connection_that_the_server_ended_in_use_fails_once(
     assert COUNT.first({}).number == 1
 
 
-def test_it_takes_no_longer_than_the_statement_time_out(shared_app):
+def test_a_statement_is_limited_by_the_statement_time_out(shared_app):
     app = shared_app(STATEMENT_TIMEOUT=0.1)
     numbers = select(literal(1).label("number")).cte(recursive=True)
     endless = numbers.union_all(select(numbers.c.number + 1))

@@ -1,4 +1,4 @@
-"""Statements that must take effect together do, and all others commit by themselves."""
+"""`transaction()` is atomic, and statements outside of it commit by themselves."""
 
 import ast
 import sqlite3
@@ -53,7 +53,7 @@ def test_a_statement_alone_is_committed_at_once(context, database_url):
     assert seen_by_others(database_url) == {"a"}
 
 
-def test_a_block_is_committed_as_one_at_its_end(context, database_url):
+def test_a_transaction_commits_at_the_end_of_its_block(context, database_url):
     with transaction():
         add("a")
         before = names(), seen_by_others(database_url)
@@ -64,7 +64,7 @@ def test_a_block_is_committed_as_one_at_its_end(context, database_url):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_exception_undoes_the_block_and_the_session_goes_on(context, database_url, error):
+def test_an_exception_rolls_back_and_the_session_stays_usable(context, database_url, error):
     with pytest.raises(error):
         run(adding("a"), error())
 
@@ -74,7 +74,7 @@ def test_an_exception_undoes_the_block_and_the_session_goes_on(context, database
     assert names() == seen_by_others(database_url) == {"b", "c"}
 
 
-def test_an_error_of_the_database_undoes_the_block_and_the_session_goes_on(context, database_url):
+def test_a_database_error_rolls_back_and_the_session_stays_usable(context, database_url):
     with pytest.raises(IntegrityError):
         run(adding("a"), adding("a"))
 
@@ -83,7 +83,7 @@ def test_an_error_of_the_database_undoes_the_block_and_the_session_goes_on(conte
     assert names() == seen_by_others(database_url) == {"b"}
 
 
-def test_an_entity_that_could_not_be_stored_is_not_tried_again(context):
+def test_an_entity_that_failed_to_insert_is_not_inserted_again(context):
     add("a")
     with pytest.raises(IntegrityError), transaction():
         db.session.add(Role(name="a"))
@@ -93,7 +93,7 @@ def test_an_entity_that_could_not_be_stored_is_not_tried_again(context):
     assert names() == {"a", "b"}
 
 
-def test_a_block_inside_another_is_part_of_it(context, database_url):
+def test_a_nested_transaction_joins_the_outer_one(context, database_url):
     between = []
     inner = [lambda: run(adding("a")), lambda: between.append(seen_by_others(database_url))]
     with pytest.raises(ValueError, match="outer"):
@@ -105,7 +105,7 @@ def test_a_block_inside_another_is_part_of_it(context, database_url):
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_block_has_sqlites_write_lock_from_its_start(app, context, database_url):
+def test_a_transaction_locks_sqlite_for_writing_from_its_start(app, context, database_url):
     path = make_url(database_url).database
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
 
@@ -118,7 +118,7 @@ def test_a_block_has_sqlites_write_lock_from_its_start(app, context, database_ur
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_block_that_does_not_get_the_lock_leaves_a_usable_session(context, database_url):
+def test_a_transaction_that_fails_to_lock_leaves_a_usable_session(context, database_url):
     other = sqlite3.connect(make_url(database_url).database, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     db.session.execute(text("PRAGMA busy_timeout=1"))
@@ -133,7 +133,7 @@ def test_a_block_that_does_not_get_the_lock_leaves_a_usable_session(context, dat
     assert seen_by_others(database_url) == {"b"}
 
 
-def test_no_block_outlives_its_context(app, database_url):
+def test_the_state_of_a_transaction_does_not_outlive_its_app_context(app, database_url):
     with app.app_context(), transaction():
         add("a")
     with app.app_context():
@@ -142,7 +142,7 @@ def test_no_block_outlives_its_context(app, database_url):
     assert count(app, Role) == 0
 
 
-def test_nobody_else_commits_or_rolls_back():
+def test_only_transaction_commits_and_rolls_back():
     folder = Path(package.__file__).parent
     found = {
         (path.relative_to(folder).as_posix(), ast.unparse(node))

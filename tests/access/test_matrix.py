@@ -110,7 +110,7 @@ def test_every_caller_gets_the_expected_status(app, api, name):
     ("verb", "path", "expected"),
     [("GET", "/openapi.json", OPEN), ("HEAD", f"/todos/{TODO}", OWN_ROW)],
 )
-def test_everybody_gets_it_at_the_routes_that_nobody_declares(app, api, verb, path, expected):
+def test_every_caller_gets_the_expected_status_on_undeclared_routes(app, api, verb, path, expected):
     lay_out(app)
     compare(app, api, verb, path, None, {}, expected)
 

@@ -19,7 +19,7 @@ def test_granting_and_revoking_a_role_takes_effect_at_once(api, runner, token):
     assert revoked.output == "Revoked admin from user 1.\n"
 
 
-def test_granting_twice_says_so_and_revoking_what_is_not_held_fails(runner, token):
+def test_granting_twice_is_reported_and_revoking_a_missing_role_fails(runner, token):
     runner.invoke(args=["roles", "grant", "ada@example.com", "clerk"])
     again = runner.invoke(args=["roles", "grant", "ada@example.com", "clerk"])
     missing = runner.invoke(args=["roles", "revoke", "ada@example.com", "admin"])

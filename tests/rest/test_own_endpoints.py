@@ -1,4 +1,4 @@
-"""A model with rows that others may read, and an endpoint of its own: who may change what."""
+"""An own endpoint of a model, and changes of rows that other users may or may not read."""
 
 import pytest
 from sqlalchemy import String
@@ -101,7 +101,7 @@ def call(serve, api, runner, token):
     return call
 
 
-def test_an_own_endpoint_by_id_is_for_the_owner_of_that_row(call):
+def test_an_own_endpoint_by_id_is_404_for_other_users(call):
     send = call(EVERYTHING_OWN)
 
     answers = {each: send(each, "POST", "/1/archive") for each in ("ada", "root", "bob")}
@@ -123,7 +123,7 @@ CHANGES = [
 ]
 
 
-def test_who_may_read_a_row_is_refused_to_change_it(call):
+def test_a_caller_who_may_only_read_a_row_gets_403_for_a_change(call):
     send = call(READABLE)
 
     for verb, path, body in CHANGES:
@@ -135,7 +135,7 @@ def test_who_may_read_a_row_is_refused_to_change_it(call):
         assert send("ada", verb, path, body).status_code == 200
 
 
-def test_who_may_not_read_a_row_does_not_learn_of_it(call):
+def test_a_caller_who_may_not_read_a_row_gets_404_for_a_change(call):
     send = call(EVERYTHING_OWN)
 
     for verb, path, body in CHANGES:
@@ -143,14 +143,14 @@ def test_who_may_not_read_a_row_does_not_learn_of_it(call):
 
 
 @pytest.mark.parametrize("status", [401, 404])
-def test_the_refusal_of_a_row_has_the_status_of_the_settings(call, status):
+def test_a_denied_change_has_the_configured_status(call, status):
     send = call(READABLE, ACL_ERROR_STATUS=status)
 
     for verb, path, body in CHANGES:
         assert send("bob", verb, path, body).status_code == status
 
 
-def test_an_owner_rule_for_everything_opens_nothing_that_has_no_row(call):
+def test_an_owner_rule_does_not_allow_endpoints_without_a_row(call):
     send = call([allow(OWNER), allow("admin")])
 
     for verb, path in [("POST", "/archive"), ("GET", "/1/show")]:
@@ -169,11 +169,11 @@ def test_an_owner_rule_for_everything_opens_nothing_that_has_no_row(call):
         ([allow(OWNER, "findById")], None, r"\$owner .*: the rows have no owners"),
     ],
 )
-def test_a_rule_that_cannot_be_kept_stops_the_start(serve, rules, owner, problem):
+def test_a_rule_that_cannot_be_enforced_stops_the_start(serve, rules, owner, problem):
     with pytest.raises(ConfigurationError, match=f"^the rules of projects cannot .*{problem}"):
         serve(rules, owner)
 
 
-def test_routes_by_id_and_without_are_two_endpoints(database_url):
+def test_an_endpoint_with_and_without_an_id_in_its_routes_is_rejected(database_url):
     with pytest.raises(ValueError, match="all routes of archive have <id>, or none"):
         make_resource([]).endpoint("archive", WRITE, "POST /<id>/archive", "POST /archive")

@@ -1,4 +1,4 @@
-"""What a request costs on PostgreSQL, counted where it passes: statements and round trips."""
+"""The statements and round trips of requests on PostgreSQL, counted by a proxy."""
 
 from datetime import UTC, datetime
 
@@ -49,7 +49,7 @@ def client(traffic, tmp_path):
     close(app)
 
 
-def test_a_request_costs_its_token_and_its_rows_and_no_transaction(client, traffic, secrets):
+def test_a_request_takes_two_round_trips_and_no_transaction(client, traffic, secrets):
     api = Api(client, secrets)
     headers = {"Authorization": api.newcomer()}
     todo = {"title": "a", "desc": None, "is_complete": False, "owner_id": 1}
@@ -68,7 +68,7 @@ def test_a_request_costs_its_token_and_its_rows_and_no_transaction(client, traff
     assert found == CALLS
 
 
-def test_a_request_without_a_token_costs_nothing(client, traffic):
+def test_a_request_without_a_token_takes_no_round_trip(client, traffic):
     for path in ("/todos/1001", "/openapi.json", "/users"):
         client.get(f"/api{path}")
         traffic.messages.clear()
