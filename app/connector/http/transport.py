@@ -34,7 +34,14 @@ _OVERHEAD = 1024 * 1024
 _HOSTS = 20
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
-_LIBRARY_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+# http.client raises the last two for a chunk whose size is negative or too large.
+_LIBRARY_ERRORS = (
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    OSError,
+    ValueError,
+    OverflowError,
+)
 
 
 class Transport:
