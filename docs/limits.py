@@ -92,6 +92,7 @@ LIMITS = {
     "connector.redaction": {
         "MAX_SECRETS": "Secrets that are looked for in a text; with more, all of it is masked",
         "MAX_CHARACTERS": "Characters of these secrets; with more, all of it is masked",
+        "MAX_NAME_LENGTH": "Characters of a name; a value with a longer one is masked",
     },
     "connector.http.failures": {
         "_MAX_MESSAGE_LENGTH": "Characters of a remote's message that an error repeats"

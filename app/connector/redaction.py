@@ -21,6 +21,8 @@ _SECRET_NAME = re.compile(
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 _WORD = re.compile(r"\w")
 _SHORT_SECRET = 4
+# Checked before Mapping, whose check takes five times as long.
+_SCALARS = (str, int, float)
 _MAX_DEPTH = 50
 # Characters of a log line of urllib3 that are kept.
 _MAX_LOG_LENGTH = 2000
@@ -28,11 +30,13 @@ _MAX_LOG_LENGTH = 2000
 # search would take more than 100 ms.
 MAX_SECRETS = 200
 MAX_CHARACTERS = 20_000
+# A longer name counts as that of a secret: callers can send names of any length.
+MAX_NAME_LENGTH = 256
 
 
 def is_secret_name(name: str) -> bool:
     """Tell whether a header, query entry or field of this name is a secret."""
-    return _SECRET_NAME.search(name) is not None
+    return len(name) > MAX_NAME_LENGTH or _SECRET_NAME.search(name) is not None
 
 
 class Redactor:
@@ -72,9 +76,13 @@ class Redactor:
             start = text.find(form, 0, length + len(form))
             while 0 <= start < length:
                 end = start + len(form)
-                if len(form) >= _SHORT_SECRET or _is_whole_word(text, start, end):
+                if len(form) >= _SHORT_SECRET:
+                    # Occurrences that overlap are masked as one, up to the end of the last.
+                    end = text.rfind(form, start, end + len(form) - 1) + len(form)
                     yield start, end
-                start = text.find(form, start + 1, length + len(form))
+                elif _is_whole_word(text, start, end):
+                    yield start, end
+                start = text.find(form, end - len(form) + 1, length + len(form))
 
     def url(self, url: str, length: int | None = None) -> str:
         """Mask the secrets in a url or its first characters, and query entries by name."""
@@ -137,18 +145,27 @@ def _encodings(secret: str) -> Iterator[str]:
     yield repr(secret)[1:-1]
 
 
-def secrets_by_name(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
+def secrets_by_name(value: Any) -> Iterator[str]:
     """Yield the values in a structure that have the name of a secret."""
-    if depth > _MAX_DEPTH:
-        return
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from secrets_by_name(item, str(key), depth + 1)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from secrets_by_name(item, name, depth + 1)
-    elif name and is_secret_name(name):
-        yield from credential_parts(scalar_text(value))
+    for text in _scalars_by_name(value):
+        yield from credential_parts(text)
+
+
+def _scalars_by_name(value: Any) -> set[str]:
+    """Return the values as text; each name is matched once, and equal values are one."""
+    found: set[str] = set()
+    level = [(value, False)]
+    for _ in range(_MAX_DEPTH + 1):
+        below: list[tuple[Any, bool]] = []
+        for item, is_secret in level:
+            if isinstance(item, list | tuple):
+                below += [(each, is_secret) for each in item]
+            elif not isinstance(item, _SCALARS) and isinstance(item, Mapping):
+                below += [(each, is_secret_name(str(name))) for name, each in item.items()]
+            elif is_secret:
+                found.add(scalar_text(item))
+        level = below
+    return found
 
 
 def scalar_texts(value: Any, depth: int = 0) -> Iterator[str]:

@@ -16,6 +16,7 @@ from app.connector import (
     BlockedHostError,
     CallTimeoutError,
     ConfigError,
+    ConnectError,
     ConnectorError,
     DataSource,
     HTTPStatusError,
@@ -28,6 +29,7 @@ from app.connector import (
     UnauthorizedError,
     VariableError,
     VariableTypeError,
+    redaction,
 )
 from app.connector.http.auth import ClientCredentials
 from app.connector.http.retry import read_retry_after
@@ -163,6 +165,54 @@ def test_waiting_for_a_token_ends_with_the_deadline():
 
     may_end.set()
     holder.join()
+
+
+def test_secrets_that_overlap_in_a_text_are_found_at_once():
+    redactor = Redactor(["a" * 1000])
+
+    assert redactor.text("b" + "a" * 99_999 + "b") == "b***b"
+    assert len(list(redactor._spans("a" * 100_000, 100_000))) == 100
+    assert Redactor(["abab"]).text("xababab") == "x***"
+
+
+def test_names_are_matched_once_and_long_ones_count_as_secret(monkeypatch):
+    matched = []
+    monkeypatch.setattr(redaction, "is_secret_name", lambda name: matched.append(name) or True)
+    body = {"a" * 50_000: ["value"] * 20_000, "b": [["value"]]}
+
+    assert set(redaction.secrets_by_name(body)) == {"value"}
+    assert len(matched) == 2
+    monkeypatch.undo()
+    assert redaction.is_secret_name("a" * (redaction.MAX_NAME_LENGTH + 1))
+    assert not redaction.is_secret_name("a" * redaction.MAX_NAME_LENGTH)
+
+
+def test_body_is_searched_for_secrets_once_however_often_it_is_sent(call, monkeypatch):
+    matched = []
+    known = redaction.is_secret_name
+    monkeypatch.setattr(
+        redaction, "is_secret_name", lambda name: matched.append(name) or known(name)
+    )
+    template = {"method": "PUT", "url": "/status/503", "body": {"a": "{token}"}}
+
+    with pytest.raises(HTTPStatusError):
+        call(template, {"token": {"note": 1}}, retry={"maxAttempts": 3, "maxDelay": 1})
+
+    assert matched.count("note") == 1
+
+
+def test_chunk_of_negative_size_is_the_remotes_fault(call, server):
+    def reply(handler):
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(b"-5\r\nxxxxx\r\n0\r\n\r\n")
+        handler.close_connection = True
+
+    server.routes["negative"] = reply
+
+    with pytest.raises(ConnectError):
+        call({"url": "/negative"})
 
 
 def test_redaction_is_bounded_and_cuts_no_secret():

@@ -150,7 +150,8 @@ class Client:
         )
 
     def _fail(self, call: Call, error: ConnectorError) -> None:
-        secrets = [secret for sent in call.sent for secret in sent.all_secrets()]
+        # Sending adds credentials; the body, which may be large, is that of the call's request.
+        secrets = [secret for sent in call.sent for secret in sent.credentials()]
         describe_error(error, call.operation, call.request, secrets)
         self._send_signal(self.execute_failed, call)
         if call.error is not None:

@@ -102,10 +102,16 @@ class Request:
 
     def all_secrets(self) -> Iterator[str]:
         """Yield the secrets of this request: variables, credentials, entries by their names."""
+        yield from self.credentials()
+        for part in (self.body, self.form):
+            yield from secrets_by_name(part)
+
+    def credentials(self) -> Iterator[str]:
+        """Yield the secrets of this request without those of its body."""
         yield from self.secrets
         if self.auth is not None:
             yield from self.auth.secrets()
-        for part in (dict(self.headers), self.query, self.body, self.form):
+        for part in (dict(self.headers), self.query):
             yield from secrets_by_name(part)
 
     def copy(self) -> Request:
