@@ -1,4 +1,4 @@
-"""Processes that are killed while they write: acknowledged writes persist, no other takes effect."""
+"""Processes killed while they write: acknowledged writes persist, others have no effect."""
 
 import os
 import signal
