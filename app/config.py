@@ -301,7 +301,7 @@ class SettingsSchema(Schema):
         ),
     )
     THREADS = fields.Integer(
-        load_default=8,
+        load_default=4,
         validate=positive,
         metadata=described(
             "Requests that one process answers at once, each with a database connection. Set it"

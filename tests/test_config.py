@@ -57,7 +57,7 @@ def one_sentence(result):
         ("MAX_BODY_BYTES", 102400),
         ("STATEMENT_TIMEOUT", 5.0),
         ("REQUEST_TIMEOUT", 10.0),
-        ("THREADS", 8),
+        ("THREADS", 4),
         ("DATA_SOURCE_CALLS", None),
     ],
 )
