@@ -292,7 +292,7 @@ def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
 def test_gunicorn_and_the_app_read_the_same_number_of_threads(installation):
     assert installation.settings("THREADS", THREADS="3") == ["3"]
     assert "threads = 3" in gunicorn_settings(installation, THREADS="3")
-    assert "threads = 8" in gunicorn_settings(installation)
+    assert "threads = 4" in gunicorn_settings(installation)
 
 
 def gunicorn_settings(installation, **variables):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
@@ -38,13 +39,14 @@ def read_page(result: Result[Any], filter_: Filter, text_columns: Sequence[int])
     size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
     names = names_size(result, filter_)
     with result:
-        for part in result.partitions(PARTITION):
-            for row in part:
-                size += names + text_size([row[column] for column in text_columns])
-                if len(rows) == filter_.limit or (rows and size > most):
-                    _check_whole(rows, filter_, most)
-                    return Page(rows, more=True)
-                rows.append(row)
+        for row in chain.from_iterable(result.partitions(PARTITION)):
+            size += names
+            for column in text_columns:
+                size += len(encode_basestring_ascii(row[column] or ""))
+            if len(rows) == filter_.limit or (rows and size > most):
+                _check_whole(rows, filter_, most)
+                return Page(rows, more=True)
+            rows.append(row)
     return Page(rows, more=False)
 
 
