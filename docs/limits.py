@@ -82,7 +82,7 @@ LIMITS = {
     },
     "connector.http.guard": {"_MAX_HOST_LENGTH": "Characters of a host name (RFC 1035, 2.3.4)"},
     "connector.request.encoding": {
-        "_MAX_NAME_CHARACTERS": "Characters of all names of a query or form"
+        "_MAX_NAME_CHARACTERS": "Characters of all names of a query or form, each with `=` and `&`"
     },
     "connector.operation.response_path": {
         "MAX_VALUES": "Values of a body that a response path with `*` or `..` searches",

@@ -34,6 +34,7 @@ from app.connector import (
 from app.connector.http.auth import ClientCredentials
 from app.connector.http.retry import read_retry_after
 from app.connector.redaction import MAX_SECRETS, Redactor
+from app.connector.request import encoding, model, url
 
 SECRET = "s3cret-Value"
 
@@ -280,6 +281,41 @@ def test_query_that_multiplies_its_names_is_refused(call):
 
     with pytest.raises(VariableError, match="too large"):
         call({"url": "/echo", "query": {"q": "{q}"}}, {"q": value})
+
+
+@pytest.mark.parametrize("repeat", [True, False])
+def test_query_longer_than_a_url_is_refused_before_it_is_encoded(call, monkeypatch, repeat):
+    written = []
+    known = encoding.to_text
+    monkeypatch.setattr(encoding, "to_text", lambda *value: written.append(value) or known(*value))
+    monkeypatch.setattr(encoding, "percent_encode", None)
+    template = {"url": "/echo", "query": {"q": "{q}"}, "options": {"useQuerystring": repeat}}
+
+    with pytest.raises(VariableError, match="url is longer than 32768"):
+        call(template, {"q": ["x"] * 20_000})
+
+    # Once to be sent, and once to be described in the error.
+    assert len(written) <= 2 * (32_768 / len("q=x&") + 1)
+
+
+def test_url_is_built_once_to_be_sent(call, server, monkeypatch):
+    built = []
+    known = model.add_query
+    monkeypatch.setattr(
+        model, "add_query", lambda *args, **named: built.append(args[1]) or known(*args, **named)
+    )
+    server.routes["hop"] = lambda h: h.reply(None, 302, headers={"Location": "/echo"})
+
+    call({"url": "/hop", "query": {"q": "{q}"}}, {"q": list(range(1000))})
+
+    assert [len(query) for query in built] == [1, 0]
+
+
+def test_value_longer_than_a_url_is_refused_before_it_is_encoded(call, monkeypatch):
+    monkeypatch.setattr(url, "percent_encode", None)
+
+    with pytest.raises(VariableError, match="url is longer than 32768"):
+        call({"url": "/echo?q={q}"}, {"q": list(range(20_000))})
 
 
 def test_long_host_is_refused_before_it_is_normalized(call):

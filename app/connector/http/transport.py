@@ -15,12 +15,11 @@ from app.connector.errors import (
     ResponseTooLargeError,
     TLSError,
     TooManyRedirectsError,
-    VariableError,
     translate_errors,
 )
 from app.connector.redaction import current_redactor
 from app.connector.request.model import Request
-from app.connector.request.url import MAX_URL_LENGTH, resolve_location
+from app.connector.request.url import MAX_URL_LENGTH, resolve_location, url_length_error
 from app.connector.response import RawResponse
 from app.connector.settings.call_options import Options
 from app.connector.values import MISSING
@@ -65,8 +64,9 @@ class Transport:
         redaction = current_redactor.set(request.full_redactor)
         try:
             for _ in range(options.max_redirects + 1):
-                raw = self._send_once(request, options, limits)
-                following = _redirected(request, raw, options)
+                url = request.full_url
+                raw = self._send_once(request, url, options, limits)
+                following = _redirected(request, url, raw, options)
                 if following is None:
                     return raw
                 request = following
@@ -75,9 +75,11 @@ class Transport:
             current_limits.reset(scope)
         raise TooManyRedirectsError(f"more than {options.max_redirects} redirects")
 
-    def _send_once(self, request: Request, options: Options, limits: Limits) -> RawResponse:
+    def _send_once(
+        self, request: Request, url: str, options: Options, limits: Limits
+    ) -> RawResponse:
         with translate_errors(_LIBRARY_ERRORS, _translate):
-            prepared = _prepare(request)
+            prepared = _prepare(request, url)
             self.policy.check(prepared.url or "")
             response = self._adapter.send(
                 prepared,
@@ -90,13 +92,12 @@ class Transport:
             return _read(response, options.max_bytes)
 
 
-def _prepare(request: Request) -> requests.PreparedRequest:
+def _prepare(request: Request, url: str) -> requests.PreparedRequest:
     data = request.encode_body()
     prepared = requests.PreparedRequest()
     prepared.prepare_method(request.method)
-    url = request.full_url
     if len(url) > MAX_URL_LENGTH:
-        raise VariableError(f"The url is longer than {MAX_URL_LENGTH} characters")
+        raise url_length_error()
     prepared.prepare_url(url, None)
     prepared.headers = CaseInsensitiveDict(request.headers)
     prepared.prepare_body(data, None)
@@ -116,13 +117,13 @@ def _read(response: requests.Response, max_bytes: int) -> RawResponse:
     return RawResponse(response.status_code, response.headers, b"".join(chunks), reason)
 
 
-def _redirected(request: Request, raw: RawResponse, options: Options) -> Request | None:
+def _redirected(request: Request, url: str, raw: RawResponse, options: Options) -> Request | None:
     location = raw.headers.get("Location")
     if raw.status_code not in _REDIRECTS or location is None:
         return None
     if not (options.follow_redirects and (request.method in _SAFE or options.follow_all_redirects)):
         return None
-    redirected = request.redirected_to(resolve_location(request.full_url, location))
+    redirected = request.redirected_to(resolve_location(url, location))
     if raw.status_code not in (307, 308) and request.method not in _SAFE:
         redirected.method = "GET"
         redirected.body = redirected.form = MISSING

@@ -211,9 +211,10 @@ def _redirected(request: Request, url: str) -> Request | None:
 
 
 def _refuse_repeated(request: Request, seen: set[str]) -> None:
-    if request.full_url in seen:
+    url = request.full_url
+    if url in seen:
         raise PaginationError("the next page was already read")
-    seen.add(request.full_url)
+    seen.add(url)
 
 
 def _is_same(page: Any, previous: Any) -> bool:

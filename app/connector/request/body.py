@@ -13,7 +13,7 @@ from app.connector.errors import VariableError, translate_errors
 from app.connector.problems import join_path, type_name
 from app.connector.values import MISSING, number, to_json_scalar, to_text
 
-from .encoding import encode_query
+from .encoding import encode_form
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -39,7 +39,7 @@ def encode_body(
 
 def _form_bytes(form: Any, repeat: bool) -> bytes:
     if isinstance(form, Mapping):
-        return encode_query(form, repeat=repeat).encode()
+        return encode_form(form, repeat=repeat).encode()
     return encode_text(to_text(form, "The form"))
 
 

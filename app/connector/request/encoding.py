@@ -8,15 +8,24 @@ from typing import Any
 from app.connector.errors import VariableError, translate_errors
 from app.connector.values import to_json_scalar, to_text
 
-from .url import percent_encode
+from .url import MAX_URL_LENGTH, percent_encode, url_length_error
 
-# Characters of all names together; a nested value has the names of all its parents.
+# Characters of all names together, each with `=` and `&`; a nested value has the names of all
+# its parents.
 _MAX_NAME_CHARACTERS = 100_000
 
 
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
-    """Encode entries as a query string; `repeat` writes lists as `a=1&a=2`."""
-    pairs = _Pairs(repeat=repeat)
+    """Encode entries as the query of a url; `repeat` writes lists as `a=1&a=2`."""
+    return _encode(entries, _QueryPairs(repeat=repeat))
+
+
+def encode_form(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+    """Encode entries as a form, which may be longer than a url."""
+    return _encode(entries, _Pairs(repeat=repeat))
+
+
+def _encode(entries: Mapping[str, Any], pairs: _Pairs) -> str:
     with translate_errors(RecursionError, _nesting_error):
         for key, value in entries.items():
             pairs.add(str(key), value)
@@ -37,7 +46,7 @@ class _Pairs(list[tuple[str, str]]):
 
     def add(self, key: str, value: Any) -> None:
         """Add an entry and what is nested in it; VariableError beyond the limit."""
-        self._room -= len(key)
+        self._room -= len(key) + 2
         if self._room < 0:
             raise VariableError("A query or form is too large or contains itself")
         if not isinstance(value, str | int):
@@ -50,6 +59,22 @@ class _Pairs(list[tuple[str, str]]):
                 self.add(key if self._repeat else f"{key}[{index}]", item)
         else:
             self.append((key, to_text(value, f"Entry {key}")))
+
+
+class _QueryPairs(_Pairs):
+    """The flat entries of a query, which are no longer than a url even before their encoding."""
+
+    def __init__(self, *, repeat: bool) -> None:
+        super().__init__(repeat=repeat)
+        self._length = 0
+
+    def append(self, pair: tuple[str, str]) -> None:
+        """Add a pair; VariableError once the url is too long."""
+        key, text = pair
+        self._length += len(key) + len(text) + 2
+        if self._length > MAX_URL_LENGTH:
+            raise url_length_error()
+        super().append(pair)
 
 
 def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:

@@ -106,6 +106,8 @@ class UrlTemplate:
 
     def _text(self, name: str, position: str, value: Any, require_values: bool) -> str:
         text = to_text(value, f"Variable {name}")
+        if len(text) > MAX_URL_LENGTH:
+            raise url_length_error()
         if text.isalnum() and text.isascii():
             return text
         if require_values and not text and position in _IN_PATH:
@@ -139,6 +141,11 @@ def has_short_authority(url: str) -> bool:
     )
 
 
+def url_length_error() -> VariableError:
+    """Return the error for a url that is too long to be called."""
+    return VariableError(f"The url is longer than {MAX_URL_LENGTH} characters")
+
+
 def _require_safe(name: str, text: str, is_safe: bool) -> str:
     if not is_safe:
         raise VariableError(f"Variable {name} cannot be used in the host of a url")
@@ -147,6 +154,9 @@ def _require_safe(name: str, text: str, is_safe: bool) -> str:
 
 def percent_encode(text: str, safe: str = "") -> str:
     """Percent-encode a text for a url."""
+    # `quote` takes several times as long.
+    if text.isascii() and text.isalnum():
+        return text
     with translate_errors(UnicodeEncodeError, _surrogates_error):
         return quote(text, safe=safe)
 
