@@ -85,7 +85,9 @@ LIMITS = {
         "_MAX_NAME_CHARACTERS": "Characters of all names of a query or form, each with `=` and `&`"
     },
     "connector.operation.response_path": {
-        "MAX_VALUES": "Values of a body that a response path with `*` or `..` searches",
+        "MAX_VALUES": "Values of a body that a response path with `*` searches",
+        "MAX_SEARCHED_VALUES": "Values of a body that a response path with `..` or a filter"
+        " searches",
         "MAX_DEPTH": "Levels of such a body",
         "_LARGEST_MATCHES": "Values and characters that a response path with `..` matches",
     },

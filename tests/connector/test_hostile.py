@@ -330,13 +330,21 @@ def test_path_that_multiplies_is_refused(call, path):
 
 
 @pytest.mark.parametrize(
-    "body", [[1] * 20_001, json.loads("[" * 200 + "]" * 200), [[[[["x" * 3_000_000]]]]]]
+    "body", [[1] * 5_000, json.loads("[" * 200 + "]" * 200), [[[[["x" * 3_000_000]]]]]]
 )
 def test_path_searches_and_matches_a_bounded_body(call, server, body):
     server.routes["say"] = lambda h: h.reply(body)
 
     with pytest.raises(ResponsePathError):
         call({"url": "/say", "responsePath": "$..*"})
+
+
+def test_path_that_filters_searches_fewer_values_than_a_wildcard(call, server):
+    server.routes["say"] = lambda h: h.reply([1] * 5_000)
+
+    assert len(call({"url": "/say", "responsePath": "$[*]"})) == 5_000
+    with pytest.raises(ResponsePathError, match="more than 5000 values"):
+        call({"url": "/say", "responsePath": "$[?(@.a == 1)]"})
 
 
 @pytest.mark.parametrize("following", ["http://[::1", "//h:99999999", {"a": 1}, "\ud800://["])
