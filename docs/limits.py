@@ -79,6 +79,7 @@ LIMITS = {
     "connector.http.transport": {
         "_OVERHEAD": "Bytes of headers and framing that a response may have beyond twice"
         " `maxResponseBytes`",
+        "_MAX_REDIRECT_HEADERS": "Bytes of the header fields of all redirects of a call",
     },
     "connector.http.guard": {"_MAX_HOST_LENGTH": "Characters of a host name (RFC 1035, 2.3.4)"},
     "connector.request.encoding": {

@@ -30,6 +30,8 @@ from .guard import HostPolicy
 _CHUNK = 65536
 # Bytes of a response allowed for headers and chunk framing, beside twice the body limit.
 _OVERHEAD = 1024 * 1024
+# Bytes of the header fields of all redirects of a call.
+_MAX_REDIRECT_HEADERS = 65_536
 _HOSTS = 20
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
@@ -62,6 +64,7 @@ class Transport:
         limits = Limits(self.policy, deadline, options.timeouts.read, received)
         scope = current_limits.set(limits)
         redaction = current_redactor.set(request.full_redactor)
+        headers = 0
         try:
             for _ in range(options.max_redirects + 1):
                 url = request.full_url
@@ -69,6 +72,9 @@ class Transport:
                 following = _redirected(request, url, raw, options)
                 if following is None:
                     return raw
+                headers += sum(len(name) + len(text) for name, text in raw.headers.items())
+                if headers > _MAX_REDIRECT_HEADERS:
+                    raise ResponseTooLargeError("the headers of the redirects are too large")
                 request = following
         finally:
             current_redactor.reset(redaction)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.connector import BlockedHostError, HTTPStatusError, TooManyRedirectsError
+from app.connector import (
+    BlockedHostError,
+    HTTPStatusError,
+    ResponseTooLargeError,
+    TooManyRedirectsError,
+)
 
 REDIRECTS = [
     ("GET", {}, 302, "GET"),
@@ -74,3 +79,13 @@ def test_redirect_to_another_origin_carries_no_secret(call, other_server):
 
     assert not {"x-api-key", "authorization", "x-other"} & set(headers)
     assert headers["accept"] == "application/json"
+
+
+def test_redirects_with_large_headers_are_not_followed_to_their_limit(call, server):
+    large = {"Location": "/large", **{f"X-{n}": "x" * 30_000 for n in range(2)}}
+    server.routes["large"] = lambda h: h.reply(None, 302, headers=large)
+
+    with pytest.raises(ResponseTooLargeError, match="headers of the redirects"):
+        call({"url": "/large"})
+
+    assert server.hits["/large"] == 2
