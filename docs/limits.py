@@ -85,6 +85,9 @@ LIMITS = {
     "connector.request.encoding": {
         "_MAX_NAME_CHARACTERS": "Characters of all names of a query or form, each with `=` and `&`"
     },
+    "connector.request.body": {
+        "_MAX_STEP_LENGTH": "Characters of a name in the path of a body's value that is not JSON",
+    },
     "connector.operation.response_path": {
         "MAX_VALUES": "Values of a body that a response path with `*` searches",
         "MAX_SEARCHED_VALUES": "Values of a body that a response path with `..` or a filter"

@@ -34,7 +34,7 @@ from app.connector import (
 from app.connector.http.auth import ClientCredentials
 from app.connector.http.retry import read_retry_after
 from app.connector.redaction import MAX_SECRETS, Redactor
-from app.connector.request import encoding, model, url
+from app.connector.request import body, encoding, model, url
 
 SECRET = "s3cret-Value"
 
@@ -406,6 +406,18 @@ def test_headers_that_a_remote_breaks_are_not_logged(call, server, caplog):
 def test_what_cannot_be_written_is_refused(call, template, value):
     with pytest.raises(VariableError):
         call({"method": "POST", "url": "/echo", **template}, {"v": value})
+
+
+def test_path_of_what_cannot_be_written_is_joined_for_it_alone(call, monkeypatch):
+    joined = []
+    known = body.join_path
+    monkeypatch.setattr(body, "join_path", lambda *step: joined.append(step) or known(*step))
+    template = {"method": "POST", "url": "/echo", "body": "{x:json}"}
+
+    with pytest.raises(VariableError, match=r"body\.k{100}\[1000\] \(a number\)"):
+        call(template, {"x": {"k" * 50_000: [1] * 1000 + [float("inf")]}})
+
+    assert len(joined) == 2
 
 
 def test_credentials_may_be_numbers(call):

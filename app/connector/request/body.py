@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 from urllib3.filepost import encode_multipart_formdata
@@ -16,6 +17,8 @@ from app.connector.values import MISSING, number, to_json_scalar, to_text
 from .encoding import encode_form
 
 _FORM = "application/x-www-form-urlencoded"
+# Characters of each name in the path of a value that is not JSON.
+_MAX_STEP_LENGTH = 100
 
 
 def encode_body(
@@ -55,12 +58,12 @@ def _surrogates_error(_error: Exception) -> VariableError:
 
 def _json_bytes(body: Any) -> bytes:
     def error(_error: Exception) -> VariableError:
-        path = next(_unserializable(body, "body", 0), "body")
-        return VariableError(f"{path} cannot be written as JSON")
+        steps, kind = next(_unserializable(body, 0), ([], ""))
+        path = reduce(join_path, steps, "body")
+        return VariableError(f"{path}{kind} cannot be written as JSON")
 
     with translate_errors((TypeError, ValueError, RecursionError), error):
-        text = json.dumps(body, default=_json_default, allow_nan=False, separators=(",", ":"))
-    return text.encode()
+        return _ENCODER.encode(body).encode()
 
 
 def _json_default(value: Any) -> Any:
@@ -72,22 +75,30 @@ def _json_default(value: Any) -> Any:
     return plain
 
 
-def _unserializable(value: Any, path: str, depth: int) -> Iterator[str]:
+_ENCODER = json.JSONEncoder(default=_json_default, allow_nan=False, separators=(",", ":"))
+
+
+def _unserializable(value: Any, depth: int) -> Iterator[tuple[list[str | int], str]]:
+    """Yield the path to each value that is not JSON, as steps, and its type in parentheses."""
     if depth > 100:
-        yield path
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _unserializable(item, join_path(path, str(key)), depth + 1)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _unserializable(item, join_path(path, index), depth + 1)
+        yield [], ""
+    elif isinstance(value, Mapping | list | tuple):
+        for step, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            for steps, kind in _unserializable(item, depth + 1):
+                yield [_shortened(step), *steps], kind
     elif not _is_serializable(value):
-        yield f"{path} ({type_name(value)})"
+        yield [], f" ({type_name(value)})"
+
+
+def _shortened(step: Any) -> str | int:
+    return step if isinstance(step, int) else str(step)[:_MAX_STEP_LENGTH]
 
 
 def _is_serializable(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
     try:
-        json.dumps(value, default=_json_default, allow_nan=False)
+        _ENCODER.encode(value)
     except (TypeError, ValueError):
         return False
     return True
