@@ -10,6 +10,7 @@ from typing import Any
 from app.connector.values import COERCERS
 
 _HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
+_BRACE = re.compile("[{}]")
 _TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
 
 
@@ -26,10 +27,11 @@ class Token:
 def scan(text: str) -> list[str | Token]:
     """Split a text into literal pieces and variables."""
     pieces: list[str | Token] = []
+    closing = _closing_braces(text)
     start = 0
     brace = text.find("{")
     while brace >= 0:
-        found = _token(text, brace)
+        found = _token(text, brace, closing.get(brace))
         if found is None:
             brace = text.find("{", brace + 1)
             continue
@@ -56,7 +58,7 @@ def variable_names(value: Any) -> Iterator[str]:
         yield from (piece.name for piece in scan(value) if isinstance(piece, Token))
 
 
-def _token(text: str, brace: int) -> tuple[Token, int] | None:
+def _token(text: str, brace: int, closing: int | None) -> tuple[Token, int] | None:
     head = _HEAD.match(text, brace)
     if head is None:
         return None
@@ -64,29 +66,27 @@ def _token(text: str, brace: int) -> tuple[Token, int] | None:
     if text.startswith("}", at):
         return Token(name, required=required), at + 1
     if text.startswith("=", at):
-        return _token_with_default(text, at + 1, name, required)
+        if closing is None:
+            return None
+        return _token_with_default(text[at + 1 : closing], name, required), closing + 1
     word = _TYPE.match(text, at)
     return (Token(name, word[1], required=required), word.end()) if word else None
 
 
-def _token_with_default(text: str, at: int, name: str, required: bool) -> tuple[Token, int] | None:
-    end = _closing_brace(text, at)
-    if end < 0:
-        return None
-    default, colon, word = text[at:end].rpartition(":")
+def _token_with_default(text: str, name: str, required: bool) -> Token:
+    default, colon, word = text.rpartition(":")
     if not (colon and word in COERCERS):
-        default, word = text[at:end], ""
-    return Token(name, word or None, default, required), end + 1
+        default, word = text, ""
+    return Token(name, word or None, default, required)
 
 
-def _closing_brace(text: str, at: int) -> int:
-    depth = 1
-    for position in range(at, len(text)):
-        character = text[position]
-        if character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-            if not depth:
-                return position
-    return -1
+def _closing_braces(text: str) -> dict[int, int]:
+    """Return the position of the closing brace for each opening one that has one."""
+    closing: dict[int, int] = {}
+    opened: list[int] = []
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            closing[opened.pop()] = brace.start()
+    return closing

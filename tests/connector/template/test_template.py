@@ -19,6 +19,7 @@ from app.connector import (
     VariableError,
     VariableTypeError,
 )
+from app.connector.template.scanner import scan
 
 INTERFACE = [
     ("{x=100:number}", {}, 100),
@@ -351,3 +352,22 @@ def test_value_is_put_in_once_and_never_scanned(before, value, after):
     assert (
         Template(before + "{x}" + after + "|").build({"x": value}) == before + value + after + "|"
     )
+
+
+class CountedText(str):
+    """A text that counts how often characters or parts of it are read."""
+
+    reads = 0
+
+    def __getitem__(self, key):
+        self.reads += 1
+        return super().__getitem__(key)
+
+
+def test_braces_that_are_never_closed_are_searched_once():
+    text = CountedText("{a=" * 1000 + "{b=1}")
+
+    pieces = scan(text)
+
+    assert (pieces[0], pieces[1].name, len(pieces)) == ("{a=" * 1000, "b", 2)
+    assert text.reads == 2
