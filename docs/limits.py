@@ -93,8 +93,10 @@ LIMITS = {
         "MAX_SEARCHED_VALUES": "Values of a body that a response path with `..` or a filter"
         " searches",
         "MAX_DEPTH": "Levels of such a body",
+        "_MAX_STEPS": "Steps of a response path",
         "_LARGEST_MATCHES": "Values and characters that a response path with `..` matches",
     },
+    "connector.problems": {"MAX_LEVELS": "Levels of a data source's settings, or of a template"},
     "connector.redaction": {
         "MAX_SECRETS": "Secrets that are looked for in a text; with more, all of it is masked",
         "MAX_CHARACTERS": "Characters of these secrets; with more, all of it is masked",

@@ -18,7 +18,7 @@ from .http.guard import HostPolicy
 from .http.transport import Transport
 from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
-from .problems import ErrorCollector, suggest
+from .problems import ErrorCollector, check_levels, suggest
 from .redaction import Redactor
 from .request.builder import SourceContext
 from .resource.resource import Resource
@@ -42,6 +42,7 @@ class DataSource:
     execute_failed: Signal
 
     def __init__(self, settings: Mapping[str, Any], name: str = "rest") -> None:
+        check_levels(settings, "", name)
         errors = ErrorCollector()
         filled = substitute_environment(settings, errors)
         loaded = check_settings(filled, errors)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from .errors import ConfigError
+
+# Levels of settings or of a template.
+MAX_LEVELS = 50
 
 
 class ErrorCollector:
@@ -51,6 +55,25 @@ class ErrorCollector:
         messages = messages_by_path.setdefault(path, [])
         if message not in messages:
             messages.append(message)
+
+
+def check_levels(value: Any, path: str, name: str = "") -> None:
+    """Raise ConfigError for a structure that is nested too deeply, or contains itself."""
+    level = [value]
+    for _ in range(MAX_LEVELS + 1):
+        # What occurs in several places is looked at once.
+        level = list({id(item): item for item in _below(level)}.values())
+        if not level:
+            return
+    raise ConfigError({path: [f"must not have more than {MAX_LEVELS} levels"]}, name)
+
+
+def _below(level: list[Any]) -> Iterable[Any]:
+    for value in level:
+        if isinstance(value, Mapping):
+            yield from value.values()
+        elif isinstance(value, list | tuple):
+            yield from value
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from jsonpath_ng import Child, Descendants, Fields, Index, JSONPath, Root, This
-from jsonpath_ng.exceptions import JSONPathError
 from jsonpath_ng.ext.arithmetic import Operation
 from jsonpath_ng.ext.filter import Filter
 from jsonpath_ng.ext.parser import parse
@@ -18,6 +17,8 @@ from app.connector.errors import ResponsePathError, translate_errors
 MAX_VALUES = 20_000
 MAX_SEARCHED_VALUES = 5_000
 MAX_DEPTH = 100
+# Names, indices and filters of a path, all together.
+_MAX_STEPS = 100
 # Values and characters that a path with `..` may match in total; a value counts again for
 # each match that contains it.
 _LARGEST_MATCHES = 10_000_000
@@ -70,7 +71,8 @@ class ResponsePath:
 
 def parse_path(text: str) -> JSONPath:
     """Compile a JSONPath, or raise ValueError with the reason."""
-    with translate_errors((JSONPathError, TypeError, DeprecationWarning), _syntax_error):
+    # The expressions of jsonpath-ng raise errors of any class, here as in `find`.
+    with translate_errors(Exception, _syntax_error):
         path = parse(text)
     refusal = _refusal(path)
     if refusal:
@@ -84,6 +86,8 @@ def _syntax_error(error: Exception) -> ValueError:
 
 def _refusal(path: JSONPath) -> str:
     parts = list(_parts(path))
+    if sum(isinstance(part, Child) for part in parts) > _MAX_STEPS:
+        return f"a path must not have more than {_MAX_STEPS} steps"
     if sum(isinstance(part, Descendants) for part in parts) > 1:
         return "'..' can be used only once; the matches of two multiply"
     for part in parts:
@@ -97,12 +101,15 @@ def _has_two_paths(operation: Operation) -> bool:
 
 
 def _parts(path: Any) -> Iterator[JSONPath]:
-    if isinstance(path, list | tuple):
-        for item in path:
-            yield from _parts(item)
-    elif isinstance(path, JSONPath):
-        yield path
-        yield from _parts(list(vars(path).values()))
+    # Without recursion: a path may be of more steps than Python's stack has frames.
+    waiting = [path]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, JSONPath):
+            yield part
+            waiting += vars(part).values()
 
 
 def _below(level: list[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ def read_settings(path: str | os.PathLike[str], name: str) -> Any:
     def unreadable(error: Exception) -> ConfigError:
         return ConfigError({str(path): [f"cannot be read: {error}"]}, name)
 
-    with translate_errors((OSError, ValueError), unreadable):
+    with translate_errors((OSError, ValueError, RecursionError), unreadable):
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     if not isinstance(document, dict) or name not in document:
         known = document if isinstance(document, dict) else {}
@@ -48,8 +48,11 @@ def _from_environment(value: dict[str, Any], errors: ErrorCollector, path: str) 
     name = value["$env"]
     if len(value) > 1 or not isinstance(name, str):
         errors.add(path, 'must be {"$env": "NAME"} without other keys')
-    elif name not in os.environ:
-        errors.add(path, f"environment variable {name} is not set")
+        return EnvText()
+    # Lone surrogates are in no name that can be set.
+    printable = name.encode(errors="backslashreplace").decode()
+    if printable != name or name not in os.environ:
+        errors.add(path, f"environment variable {printable} is not set")
     else:
         return EnvText(os.environ[name])
     return EnvText()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.connector.problems import ErrorCollector, join_path
+from app.connector.problems import ErrorCollector, check_levels, join_path
 
 from .nodes import ArrayNode, ConstantNode, Node, ObjectNode, TextNode, VariableNode
 from .scanner import Token, scan
@@ -61,6 +61,8 @@ class Template:
     """Any structure with variables, compiled: `Template({"a": "{x=1:number}"}).build({"x": 5})`."""
 
     def __init__(self, source: Any, variables: Mapping[str, Any] | None = None) -> None:
+        check_levels(source, "template")
+        check_levels(variables, "variables")
         errors = ErrorCollector()
         collector = VariableCollector(errors)
         self._node = Compiler(collector).compile(source, "body", "template")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from app.connector import ConfigError, DataSource
+from app.connector import ConfigError, DataSource, Template
 from app.connector.settings.options import OPTIONS, default_values
 from app.connector.settings.schema import DATA_SOURCE_KEYS, OptionsSettings, TemplateSettings
 
@@ -476,3 +476,50 @@ def test_each_option_has_a_stated_default():
     assert set(default_values(OPTIONS)) == set(known) - always_on - other_names
     for group in ("retry", "pool"):
         assert set(default_values(OPTIONS, f"{group}.")) == set(known[group].schema.fields)
+
+
+def nested(levels):
+    value = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_settings_that_are_nested_too_deeply_are_refused():
+    widening = ["x"]
+    for _ in range(60):
+        widening = [widening, widening]
+    itself = []
+    itself.append(itself)
+
+    for value in (nested(51), nested(100_000), widening, itself):
+        with pytest.raises(ConfigError, match="more than 50 levels"):
+            DataSource.from_config({"operations": value})
+        with pytest.raises(ConfigError, match="more than 50 levels"):
+            Template(value)
+        with pytest.raises(ConfigError, match="more than 50 levels"):
+            Template("{x}", {"x": {"default": value}})
+    assert Template(nested(50)).build() == nested(50)
+
+
+def test_file_that_is_nested_too_deeply_is_refused(tmp_path):
+    path = tmp_path / "datasources.json"
+    path.write_text("[" * 100_000)
+
+    with pytest.raises(ConfigError, match="cannot be read"):
+        DataSource.load(path, "remote")
+
+
+def test_environment_variable_that_no_name_can_be_is_not_set():
+    with pytest.raises(ConfigError, match=r"environment variable \\ud800 is not set"):
+        DataSource.from_config({"baseURL": {"$env": "\ud800"}})
+
+
+@pytest.mark.parametrize("path", ["$.`sub()`", "$.`split()`", "$" + ".a" * 1200, "$" + ".a" * 101])
+def test_response_path_that_cannot_be_compiled_is_a_problem(path):
+    template = {"url": "http://h.example/", "responsePath": path}
+
+    with pytest.raises(ConfigError) as caught:
+        DataSource.from_config({"operations": [{"template": template}]})
+
+    assert list(caught.value.errors) == ["operations[0].template.responsePath"]
