@@ -83,7 +83,8 @@ LIMITS = {
     },
     "connector.http.guard": {"_MAX_HOST_LENGTH": "Characters of a host name (RFC 1035, 2.3.4)"},
     "connector.request.encoding": {
-        "_MAX_NAME_CHARACTERS": "Characters of all names of a query or form, each with `=` and `&`"
+        "_MAX_NAME_CHARACTERS": "Characters of all names of a form, each with `=` and `&`;"
+        " of a query as many as of a URL"
     },
     "connector.request.body": {
         "_MAX_STEP_LENGTH": "Characters of a name in the path of a body's value that is not JSON",

@@ -10,9 +10,11 @@ from app.connector.values import to_json_scalar, to_text
 
 from .url import MAX_URL_LENGTH, percent_encode, url_length_error
 
-# Characters of all names together, each with `=` and `&`; a nested value has the names of all
-# its parents.
+# Characters of all names of a form together, each with `=` and `&`; a nested value has the names
+# of all its parents. Those of a query have as many as a url.
 _MAX_NAME_CHARACTERS = 100_000
+# What needs no look at its JSON form.
+_PLAIN = (str, int)
 
 
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
@@ -49,14 +51,15 @@ class _Pairs(list[tuple[str, str]]):
         self._room -= len(key) + 2
         if self._room < 0:
             raise VariableError("A query or form is too large or contains itself")
-        if not isinstance(value, str | int):
+        if not isinstance(value, _PLAIN):
             value = to_json_scalar(value)
-        if isinstance(value, Mapping):
-            for name, item in value.items():
-                self.add(f"{key}[{name}]", item)
-        elif isinstance(value, list | tuple):
+        # Lists first: the check for Mapping takes several times as long.
+        if isinstance(value, list | tuple):
             for index, item in enumerate(value):
                 self.add(key if self._repeat else f"{key}[{index}]", item)
+        elif not isinstance(value, _PLAIN) and isinstance(value, Mapping):
+            for name, item in value.items():
+                self.add(f"{key}[{name}]", item)
         else:
             self.append((key, to_text(value, f"Entry {key}")))
 
@@ -66,6 +69,7 @@ class _QueryPairs(_Pairs):
 
     def __init__(self, *, repeat: bool) -> None:
         super().__init__(repeat=repeat)
+        self._room = MAX_URL_LENGTH
         self._length = 0
 
     def append(self, pair: tuple[str, str]) -> None:
