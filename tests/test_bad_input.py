@@ -316,6 +316,8 @@ OBJECTS = st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=8), VALUES, 
 FUZZED = [*WRITING, ("GET", "/users/logout"), ("DELETE", "/todos/7"), ("POST", "/nowhere")]
 
 
+# The thread that writes mails draws random numbers of its own meanwhile.
+@pytest.mark.filterwarnings("ignore:Do not use the .random. module")
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import InvalidPassword, LoginFailed, ValidationError
+from app.errors import InvalidPassword, InvalidToken, LoginFailed, ValidationError
 from app.extensions import db, now, transaction
 
 from .accounts import replace_hash
@@ -59,15 +59,17 @@ def reauthenticate(digest: str, password: str | None) -> None:
     """Require the password, unless the session with this digest was opened recently.
 
     A stolen token must not suffice to take over an account. Raises ValidationError for a missing
-    password, InvalidPassword for a wrong one.
+    password, InvalidPassword for a wrong one, InvalidToken for a session that has ended meanwhile.
     """
     session = select(AccessToken.created, User.password_hash).join(User)
     row = db.session.execute(session.where(AccessToken.digest == digest)).first()
-    if row is not None and row.created > now() - timedelta(seconds=RECENT_SESSION):
+    if row is None:
+        raise InvalidToken()
+    if row.created > now() - timedelta(seconds=RECENT_SESSION):
         return
     if password is None:
         raise ValidationError({"password": ["is needed for a new email"]})
-    if row is None or not verify_password(row.password_hash, password):
+    if not verify_password(row.password_hash, password):
         raise InvalidPassword()
 
 
