@@ -92,9 +92,7 @@ def update_users(
                 if not reauthenticated:
                     # Part of the statement: a concurrent request may have changed the email.
                     chosen.append(User.email == email)
-                lock(*chosen, User.email != email)
-                old_emails = _old_emails(chosen, email)
-                delete_tokens(list(old_emails), keep)
+                old_emails = _revoke_tokens_of_other_email(chosen, email, keep)
             changed = update(User).where(*chosen).values(values).returning(User)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
@@ -176,10 +174,16 @@ def _new_user(
     return User(email=email, realm=realm, password_hash=hash_password(password), **names)
 
 
-def _old_emails(chosen: Iterable[ColumnElement[bool]], email: str) -> dict[int, str]:
-    """Return the ids and emails of the chosen users that have another email."""
-    others = select(User.id, User.email).where(*chosen, User.email != email)
-    return {row.id: row.email for row in db.session.execute(others)}
+def _revoke_tokens_of_other_email(
+    chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
+) -> dict[int, str]:
+    """Lock the users that have another email and revoke their tokens; return their old emails."""
+    others = [*chosen, User.email != email]
+    lock(*others)
+    rows = db.session.execute(select(User.id, User.email).where(*others))
+    old_emails = {row.id: row.email for row in rows}
+    delete_tokens(list(old_emails), keep)
+    return old_emails
 
 
 def _check_unique(
