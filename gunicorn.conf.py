@@ -2,7 +2,7 @@
 
 import os
 
-from app.config import SettingsSchema
+from app.settings import SettingsSchema
 
 bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '3000')}"
 worker_class = "app.server.worker.Worker"

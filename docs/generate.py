@@ -17,8 +17,8 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app import errors
-from app.config import PasswordHashSchema, SettingsSchema, TokenMiddlewareSchema
 from app.connector.settings.options import OPTIONS
+from app.settings import PasswordHashSchema, SettingsSchema, TokenMiddlewareSchema
 
 from .limits import LIMITS
 

@@ -1,0 +1,315 @@
+"""The settings: every one with its type, default and description."""
+
+from email.utils import parseaddr
+from typing import Any
+from urllib.parse import urlsplit
+
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+positive = validate.Range(min=1)
+more_than_zero = validate.Range(min=0, min_inclusive=False)
+# Seconds; a hundred years is as long as anything lives.
+lifetime = validate.Range(min=1, max=100 * 31556926)
+
+
+def _is_address(value: str, *schemes: str) -> bool:
+    """Tell whether a URL has one of the schemes, a host, and a port that there is, if any."""
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _check_mail_url(value: str) -> None:
+    if not _is_address(value, "smtp", "smtps"):
+        raise ValidationError("must look like smtp://user:password@host:587?starttls=1")
+
+
+def _check_database_url(value: str) -> None:
+    """Refuse an address whose password would be taken for its host, and shown as such."""
+    if not value.startswith("sqlite") and value.count("@") > 1:
+        raise ValidationError("an @ in a user name, password or option must be written %40")
+
+
+def _check_sender(value: str) -> None:
+    if not value.isprintable() or "@" not in parseaddr(value)[1]:
+        raise ValidationError("must look like Ostiary <no-reply@example.com>")
+
+
+class PublicUrl(fields.String):
+    """An address as browsers write it: host in small letters, no default port (RFC 6454 4)."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+        url: str = super()._deserialize(value, *args, **kwargs)
+        if not _is_address(url, "http", "https") or url.endswith("/") or not url.isascii():
+            raise ValidationError(
+                "must be an http or https address without a trailing slash,"
+                " an international name in its ASCII form (xn--...)"
+            )
+        parts = urlsplit(url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+        return parts._replace(netloc=f"{host}{port}").geturl()
+
+
+def described(text: str) -> dict[str, str]:
+    """Return the metadata of a setting: what docs/configuration.md says about it, in Markdown."""
+    return {"description": text}
+
+
+class TokenMiddlewareSchema(Schema):
+    """Entries of TOKEN_MIDDLEWARE."""
+
+    cookies = fields.List(
+        fields.String(),
+        load_default=lambda: ["access_token"],
+        validate=validate.Length(min=1),
+        metadata=described("Cookies that may hold a token; login sets the first one."),
+    )
+    headers = fields.List(
+        fields.String(),
+        load_default=list,
+        metadata=described("Further headers that may hold a token."),
+    )
+    params = fields.List(
+        fields.String(),
+        load_default=list,
+        metadata=described("Further query parameters that may hold a token."),
+    )
+    currentUserLiteral = fields.String(  # noqa: N815 the interface's name
+        load_default=None,
+        metadata=described(
+            "A word, such as `me`, that stands for the caller's id where a path has a user's id."
+        ),
+    )
+
+
+class PasswordHashSchema(Schema):
+    """Entries of PASSWORD_HASH; the defaults are OWASP's second choice for Argon2id."""
+
+    time_cost = fields.Integer(
+        strict=True,
+        load_default=2,
+        validate=positive,
+        metadata=described("Passes over the memory."),
+    )
+    memory_cost = fields.Integer(
+        strict=True, load_default=19456, validate=positive, metadata=described("Memory in KiB.")
+    )
+    parallelism = fields.Integer(
+        strict=True, load_default=1, validate=positive, metadata=described("Parallel lanes.")
+    )
+
+
+class SettingsSchema(Schema):
+    """Every setting of Ostiary, with its type, default and meaning."""
+
+    REST_API_ROOT = fields.String(
+        load_default="/api",
+        validate=validate.Regexp(r"(/[\w.~-]+)+$"),
+        metadata=described("Base path of the REST API."),
+    )
+    PUBLIC_URL = PublicUrl(
+        load_default="http://127.0.0.1:3000",
+        metadata=described(
+            "The address of the service as its users see it, without a trailing slash. Links in"
+            " mails start with it; it is never taken from a request."
+        ),
+    )
+    TOKEN_TTL = fields.Integer(
+        strict=True,
+        load_default=1209600,
+        validate=lifetime,
+        metadata=described(
+            "Lifetime of an access token in seconds when the login asks for none. At most"
+            " `TOKEN_MAX_TTL`."
+        ),
+    )
+    TOKEN_MAX_TTL = fields.Integer(
+        strict=True,
+        load_default=31556926,
+        validate=lifetime,
+        metadata=described("Longest lifetime in seconds that a login may ask for."),
+    )
+    RESET_TOKEN_TTL = fields.Integer(
+        strict=True,
+        load_default=900,
+        validate=lifetime,
+        metadata=described("Lifetime of a password reset token in seconds."),
+    )
+    TOKEN_IN_QUERY = fields.Boolean(
+        load_default=True,
+        metadata=described("`false` refuses access tokens in the query string."),
+    )
+    TOKEN_MIDDLEWARE = fields.Nested(
+        TokenMiddlewareSchema,
+        load_default=None,
+        allow_none=True,
+        metadata=described(
+            "An object, `{}` included, switches cookies on: login sets one, and requests from"
+            " pages of `PUBLIC_URL` may present it. Its entries are below."
+        ),
+    )
+    REALM_REQUIRED = fields.Boolean(
+        load_default=False, metadata=described("`true`: login needs a realm.")
+    )
+    REALM_DELIMITER = fields.String(
+        load_default=None,
+        allow_none=True,
+        validate=validate.Length(min=1),
+        metadata=described(
+            "Text between realm and name, such as `:`. A login may then name both as"
+            " `realm:name`, and needs a realm."
+        ),
+    )
+    EMAIL_CASE_SENSITIVE = fields.Boolean(
+        load_default=False,
+        metadata=described("`false`: addresses are stored and compared in lower case."),
+    )
+    PASSWORD_MIN_LENGTH = fields.Integer(
+        strict=True,
+        load_default=8,
+        validate=positive,
+        metadata=described(
+            "Characters that a new password has at least. At most `PASSWORD_MAX_LENGTH`."
+        ),
+    )
+    PASSWORD_MAX_LENGTH = fields.Integer(
+        strict=True,
+        load_default=256,
+        validate=positive,
+        metadata=described("Characters that a new password has at most."),
+    )
+    PASSWORD_BLOCKLIST = fields.Boolean(
+        load_default=True,
+        metadata=described("`true`: the most common passwords are refused as new passwords."),
+    )
+    PASSWORD_HASH = fields.Nested(
+        PasswordHashSchema,
+        load_default=lambda: PasswordHashSchema().load({}),
+        metadata=described("Cost of Argon2id; its entries are below."),
+    )
+    REGISTRATION_OPEN = fields.Boolean(
+        load_default=True,
+        metadata=described("`false`: only admins and the command line create users."),
+    )
+    ACLS = fields.Dict(
+        keys=fields.String(),
+        load_default=None,
+        allow_none=True,
+        metadata=described(
+            "Rules in LoopBack 3's form by the name of a model; they replace the model's own."
+        ),
+    )
+    DATA_SOURCES = fields.Dict(
+        keys=fields.String(),
+        load_default=dict,
+        metadata=described(
+            "Settings of data sources by name. By default the content of"
+            " `instance/datasources.json`, where that file exists."
+        ),
+    )
+    ACL_ERROR_STATUS = fields.Integer(
+        strict=True,
+        load_default=403,
+        validate=validate.OneOf([401, 403, 404]),
+        metadata=described(
+            "Status that a logged-in caller gets when refused. 401 and 404 suit clients that"
+            " were written for LoopBack 3."
+        ),
+    )
+    MAIL_URL = fields.String(
+        load_default=None,
+        allow_none=True,
+        validate=_check_mail_url,
+        metadata=described(
+            "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`."
+            " Without it mails are files in `MAIL_FOLDER`."
+        ),
+    )
+    MAIL_FOLDER = fields.String(
+        load_default="mail",
+        metadata=described("Where mails are written; a relative path is in `instance/`."),
+    )
+    MAIL_FROM = fields.String(
+        load_default="Ostiary <no-reply@localhost>",
+        validate=_check_sender,
+        metadata=described("Sender of all mails."),
+    )
+    TRUSTED_PROXIES = fields.Integer(
+        strict=True,
+        load_default=0,
+        validate=validate.Range(min=0),
+        metadata=described("How many proxies in front of the service set `X-Forwarded-*`."),
+    )
+    MAX_BODY_BYTES = fields.Integer(
+        strict=True,
+        load_default=102400,
+        validate=positive,
+        metadata=described("Bytes of a request body; larger ones are refused with 413."),
+    )
+    EXPLORER_ENABLED = fields.Boolean(
+        load_default=True,
+        metadata=described("`false`: no page at `/explorer`. The OpenAPI document stays."),
+    )
+    SQLALCHEMY_DATABASE_URI = fields.String(
+        load_default="sqlite:///ostiary.sqlite",
+        validate=_check_database_url,
+        metadata=described(
+            "The database, which the environment calls `DATABASE_URL`. A relative path of"
+            " SQLite is in `instance/`."
+        ),
+    )
+    SQLALCHEMY_ENGINE_OPTIONS = fields.Dict(
+        keys=fields.String(),
+        load_default=dict,
+        metadata=described(
+            'Arguments of SQLAlchemy\'s `create_engine`, such as `{"pool_size": 10}`; they'
+            " override the service's own."
+        ),
+    )
+    STATEMENT_TIMEOUT = fields.Float(
+        load_default=5.0,
+        validate=more_than_zero,
+        metadata=described("Seconds that one database statement may take."),
+    )
+    # Requests are small; Apache's mod_reqtimeout gives a head and a body 20 seconds each.
+    REQUEST_TIMEOUT = fields.Float(
+        load_default=10.0,
+        validate=more_than_zero,
+        metadata=described(
+            "Seconds within which a request must have arrived completely, and within which each"
+            " write of its answer must succeed."
+        ),
+    )
+    THREADS = fields.Integer(
+        load_default=4,
+        validate=positive,
+        metadata=described(
+            "Requests that one process answers at once, each with a database connection. Set it"
+            " in the environment as `THREADS`, where gunicorn reads it too."
+        ),
+    )
+    DATA_SOURCE_CALLS = fields.Integer(
+        strict=True,
+        load_default=None,
+        allow_none=True,
+        validate=positive,
+        metadata=described(
+            "Calls of public data sources that one process makes at once. By default half of"
+            " `THREADS`."
+        ),
+    )
+
+    @validates_schema
+    def _compare_limits(self, settings: dict[str, Any], **_options: Any) -> None:
+        for name, limit in (
+            ("TOKEN_TTL", "TOKEN_MAX_TTL"),
+            ("PASSWORD_MIN_LENGTH", "PASSWORD_MAX_LENGTH"),
+        ):
+            if settings[name] > settings[limit]:
+                message = f"{settings[name]} is more than {limit}, which is {settings[limit]}"
+                raise ValidationError(message, name)
