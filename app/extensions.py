@@ -49,6 +49,11 @@ def now() -> datetime:
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
+def iso_time(time: datetime) -> str:
+    """Return a time in UTC as ISO 8601 with milliseconds: `2026-01-02T03:04:05.678Z`."""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 @contextmanager
 def transaction() -> Iterator[None]:
     """Run the statements of a block in one transaction; roll back if it raises.

@@ -58,9 +58,3 @@ def revoke(user_id: int, name: str) -> bool:
         delete(RoleMapping).where(RoleMapping.user_id == user_id, RoleMapping.role_id == role)
     )
     return True
-
-
-def list_assignments() -> list[tuple[str, int]]:
-    """Return all assignments: the name of the role and the user id."""
-    pairs = select(Role.name, RoleMapping.user_id).join(RoleMapping)
-    return [(name, user_id) for name, user_id in db.session.execute(pairs.order_by(Role.name))]

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 from flask import Flask, current_app
-from flask.cli import AppGroup
 
+from app.commands import CommandGroup, json_option, print_rows
 from app.connector import ConnectorError, DataSource, Operation, Response
 
 from .sources import data_sources
 
-datasources = AppGroup("datasources", help="Check, list, show and call data sources.")
+datasources = CommandGroup("datasources", help="Check, list, show and call data sources.")
 
 
 def init_app(app: Flask) -> None:
@@ -28,11 +28,11 @@ def check() -> None:
 
 
 @datasources.command("list")
-def list_() -> None:
-    """List all data sources: name, public or not, functions."""
-    for name, source in _sources().items():
-        functions = ", ".join(source.operations) or "-"
-        click.echo(f"{name}\t{'public' if source.public else 'private'}\t{functions}")
+@json_option
+def list_(as_json: bool) -> None:
+    """List all data sources."""
+    rows = [(name, each.public, list(each.operations)) for name, each in _sources().items()]
+    print_rows(("name", "public", "functions"), rows, as_json)
 
 
 @datasources.command()

@@ -8,6 +8,8 @@ from typing import Any
 import marshmallow
 from marshmallow import ValidationError, fields, validate
 
+from app.extensions import iso_time
+
 # The C0 and C1 control characters and DEL; the second pattern allows tab and line breaks.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f]")
 CONTROL_EXCEPT_WHITESPACE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -93,9 +95,7 @@ class Timestamp(fields.Field[datetime]):
     """A point in time as ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`."""
 
     def _serialize(self, value: datetime | None, *args: Any, **kwargs: Any) -> str | None:
-        if value is None:
-            return None
-        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return None if value is None else iso_time(value)
 
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of a point in time."""

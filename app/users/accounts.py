@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import ColumnElement, and_, delete, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
+from app.access.roles import Role, RoleMapping
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, db, transaction
 from app.signals import email_changed, emit
@@ -60,6 +61,13 @@ def find_user(email: str, realm: str | None = None) -> User | None:
 def list_users() -> list[User]:
     """Return all users in the order in which they were created."""
     return list(db.session.scalars(select(User).order_by(User.id)))
+
+
+def list_role_holders() -> list[tuple[str, int, str, str | None]]:
+    """Return who has which role: its name, and the user's id, email and realm."""
+    holders = select(Role.name, User.id, User.email, func.nullif(User.realm, ""))
+    holders = holders.join_from(Role, RoleMapping).join(User, User.id == RoleMapping.user_id)
+    return [tuple(row) for row in db.session.execute(holders.order_by(Role.name, User.id))]
 
 
 def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:

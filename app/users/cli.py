@@ -1,42 +1,25 @@
 """The commands `flask users`, `flask tokens` and `flask roles`."""
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
-import marshmallow
 from flask import Flask
-from flask.cli import AppGroup
-from sqlalchemy.exc import SQLAlchemyError
-from werkzeug.exceptions import HTTPException
 
 from app.access import roles as access_roles
-from app.errors import to_validation_error
+from app.commands import CommandGroup, json_option, print_rows
 
 from . import accounts
 from . import tokens as access_tokens
 from .models import User
 from .schemas import RegistrationSchema
 
+users = CommandGroup("users", help="Create, list and delete users.")
+tokens = CommandGroup("tokens", help="Purge and revoke access tokens.")
 
-class DatabaseCommands(AppGroup):
-    """A group of commands that reports a database error as one sentence."""
+roles = CommandGroup("roles", help="Grant, revoke and list roles.")
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            hint = "`flask db upgrade` makes the tables"
-            raise click.ClickException(f"The database failed: {reason} ({hint}).") from None
-
-
-users = DatabaseCommands("users", help="Create, list and delete users.")
-tokens = DatabaseCommands("tokens", help="Purge and revoke access tokens.")
-
-roles = DatabaseCommands("roles", help="Grant, revoke and list roles.")
+USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created")
 
 realm_option = click.option("--realm", help="The realm of the user.")
 password_option = click.option(
@@ -62,18 +45,17 @@ def create(
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
     given = {"email": email, "username": username, "realm": realm}
-    user = _call_service(_register, {**given, "password": _read_password(password_stdin)})
+    user = _register({**given, "password": _read_password(password_stdin)})
     if role:
         access_roles.grant(user.id, role)
     click.echo(f"Created user {user.id}, {user.email}" + (f", with role {role}." if role else "."))
 
 
 @users.command("list")
-def list_() -> None:
-    """List all users: id, email, username, realm, created."""
-    for user in accounts.list_users():
-        columns = (user.id, user.email, user.username, user.realm, user.created.isoformat())
-        click.echo("\t".join(str(column or "-") for column in columns))
+@json_option
+def list_(as_json: bool) -> None:
+    """List all users."""
+    print_rows(USER_COLUMNS, map(_user_row, accounts.list_users()), as_json)
 
 
 @users.command()
@@ -83,7 +65,7 @@ def list_() -> None:
 def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
     """Give the user EMAIL a new password and end all its sessions."""
     user = _find_user(email, realm)
-    _call_service(accounts.set_password, user, _read_password(password_stdin))
+    accounts.set_password(user, _read_password(password_stdin))
     click.echo(f"Set the password of user {user.id} and ended all sessions.")
 
 
@@ -141,16 +123,23 @@ def revoke_role(email: str, role: str, realm: str | None) -> None:
 
 
 @roles.command("list")
-def list_roles() -> None:
-    """List who holds which role: role, user id."""
-    for role, user_id in access_roles.list_assignments():
-        click.echo(f"{role}\t{user_id}")
+@json_option
+def list_roles(as_json: bool) -> None:
+    """List who holds which role."""
+    names = ("role", "userId", "email", "realm")
+    print_rows(names, accounts.list_role_holders(), as_json)
 
 
 def _read_password(from_stdin: bool) -> str:
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+
+
+def _user_row(user: User) -> tuple[Any, ...]:
+    """Return the values of USER_COLUMNS."""
+    realm = user.realm or None
+    return (user.id, user.email, user.username, realm, user.email_verified, user.created)
 
 
 def _find_user(email: str, realm: str | None) -> User:
@@ -165,13 +154,3 @@ def _find_user(email: str, realm: str | None) -> User:
 def _register(given: dict[str, Any]) -> User:
     """Create a user from the fields of a registration."""
     return accounts.create_user(**RegistrationSchema().load(given))
-
-
-def _call_service(action: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a service; report an HTTP or validation error as one sentence."""
-    try:
-        return action(*arguments)
-    except marshmallow.ValidationError as error:
-        raise click.ClickException(str(to_validation_error(error).description)) from None
-    except HTTPException as error:
-        raise click.ClickException(str(error.description)) from None

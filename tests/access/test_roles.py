@@ -1,5 +1,7 @@
 """Roles in the database, the commands that manage them, and ACLS in the settings."""
 
+import json
+
 import pytest
 
 from app.config import ConfigurationError
@@ -10,12 +12,18 @@ def test_granting_and_revoking_a_role_takes_effect_at_once(api, runner, token):
     granted = runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
     during = api("GET", "/users", token=token).status_code
     listed = runner.invoke(args=["roles", "list"])
+    objects = runner.invoke(args=["roles", "list", "--json"])
     revoked = runner.invoke(args=["roles", "revoke", "ada@example.com", "admin"])
     after = api("GET", "/users", token=token).status_code
 
     assert [before, during, after] == [403, 200, 403]
     assert granted.output == "Granted admin to user 1.\n"
-    assert listed.output == "admin\t1\n"
+    assert listed.output.splitlines() == [
+        "role   userId  email            realm",
+        "admin  1       ada@example.com  -",
+    ]
+    holder = {"role": "admin", "userId": 1, "email": "ada@example.com", "realm": None}
+    assert json.loads(objects.output) == [holder]
     assert revoked.output == "Revoked admin from user 1.\n"
 
 
@@ -46,7 +54,7 @@ def test_deleting_a_user_deletes_the_role_assignments(api, runner, token):
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
     runner.invoke(args=["users", "delete", "ada@example.com", "--yes"])
 
-    assert runner.invoke(args=["roles", "list"]).output == ""
+    assert runner.invoke(args=["roles", "list", "--json"]).output == "[]\n"
 
 
 def test_acls_replace_the_rules_of_a_model(make_app, api, token):

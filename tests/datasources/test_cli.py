@@ -20,7 +20,11 @@ def run(runner, *words):
 
 def test_check_and_list_print_the_data_sources(runner):
     assert run(runner, "check") == (0, "Checked 1 data sources with 5 functions: all in order.\n")
-    assert run(runner, "list") == (0, "geo\tpublic\tgeocode, inFormat, note, status, slow\n")
+    functions = ["geocode", "inFormat", "note", "status", "slow"]
+    table = f"name  public  functions\ngeo   yes     {', '.join(functions)}\n"
+    assert run(runner, "list") == (0, table)
+    _, found = run(runner, "list", "--json")
+    assert json.loads(found) == [{"name": "geo", "public": True, "functions": functions}]
 
 
 def test_show_prints_the_arguments_of_each_function(runner):
@@ -79,7 +83,7 @@ def test_data_sources_come_from_the_instance_folder(tmp_path, server, geo):
     (tmp_path / "instance" / "datasources.json").write_text('{"geo": {"connector": "res"}}')
     wrong = installation.run("-m", "flask", "datasources", "check")
 
-    assert listed.stdout.startswith("geo\tpublic\t")
+    assert listed.stdout.splitlines()[1].startswith("geo   yes ")
     for result in (broken, wrong):
         assert result.returncode == 1
         assert "Traceback" not in result.stderr

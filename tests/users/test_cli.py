@@ -1,5 +1,6 @@
 """The commands `flask users` and `flask tokens`."""
 
+import json
 import re
 
 import pytest
@@ -101,18 +102,25 @@ def test_list_shows_every_user_on_a_line(api, run):
     api.register("ada@example.com", username="ada", realm="acme")
     api.register("bob@example.com")
 
-    lines = run("users", "list").output.splitlines()
+    table = run("users", "list").output.splitlines()
+    found = json.loads(run("users", "list", "--json").output)
 
-    assert [line.split("\t")[:4] for line in lines] == [
-        ["1", "ada@example.com", "ada", "acme"],
-        ["2", "bob@example.com", "-", "-"],
+    created = [each.pop("created") for each in found]
+    assert table == [
+        "id  email            username  realm  emailVerified  created",
+        f"1   ada@example.com  ada       acme   no             {created[0]}",
+        f"2   bob@example.com  -         -      no             {created[1]}",
     ]
+    ada = {"id": 1, "email": "ada@example.com", "username": "ada", "realm": "acme"}
+    bob = {"id": 2, "email": "bob@example.com", "username": None, "realm": None}
+    assert found == [{**each, "emailVerified": False} for each in (ada, bob)]
 
 
-def test_list_without_users_is_empty(run):
-    result = run("users", "list")
+def test_list_without_users_prints_the_header_line(run):
+    table, found = run("users", "list"), run("users", "list", "--json")
 
-    assert (result.exit_code, result.output) == (0, "")
+    assert table.output == "id  email  username  realm  emailVerified  created\n"
+    assert (table.exit_code, found.output) == (0, "[]\n")
 
 
 def test_set_password_ends_all_sessions(api, token, run):
@@ -199,7 +207,7 @@ def test_the_realm_option_finds_the_user(api, run):
     assert (result.exit_code, result.output) == (0, "Revoked 0 tokens of user 1.\n")
 
 
-@pytest.mark.parametrize("group", ["users", "tokens"])
+@pytest.mark.parametrize("group", ["users", "tokens", "roles"])
 def test_help_describes_every_command(run, group):
     result = run(group, "--help")
 

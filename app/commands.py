@@ -1,0 +1,74 @@
+"""What all commands share: errors as one sentence, and lists as a table or JSON."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+import marshmallow
+from flask.cli import AppGroup
+from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.exceptions import HTTPException
+
+from app.errors import to_validation_error
+from app.extensions import iso_time
+
+# The code of PostgreSQL, and the words of SQLite, for a table or a column that does not exist.
+MISSING = ("42P01", "42703", "no such table", "no such column")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
+
+
+class CommandGroup(AppGroup):
+    """A group of commands that reports an error of a service or the database as one sentence."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except marshmallow.ValidationError as error:
+            raise click.ClickException(str(to_validation_error(error).description)) from None
+        except HTTPException as error:
+            raise click.ClickException(str(error.description)) from None
+        except SQLAlchemyError as error:
+            raise click.ClickException(_database_sentence(error)) from None
+
+
+def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:
+    """Print rows as aligned columns with these names in a header line, or as a JSON array."""
+    if as_json:
+        objects = [dict(zip(names, row, strict=True)) for row in rows]
+        # ASCII, so that no value controls the terminal.
+        click.echo(json.dumps(objects, indent=2, default=_to_json))
+        return
+    lines = [names, *([_to_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
+
+
+def _to_json(value: Any) -> Any:
+    return iso_time(value) if isinstance(value, datetime) else str(value)
+
+
+def _to_cell(value: Any) -> str:
+    """Return a value as the text of a cell; a control character is escaped."""
+    if value is None or value in ("", [], ()):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_to_cell, value))
+    text = iso_time(value) if isinstance(value, datetime) else str(value)
+    escaped = (each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return "".join(escaped)
+
+
+def _database_sentence(error: SQLAlchemyError) -> str:
+    cause = getattr(error, "orig", None)
+    reason = str(cause or error).strip().splitlines()[0]
+    known = f"{getattr(cause, 'sqlstate', '')} {reason}"
+    is_missing = any(each in known for each in MISSING)
+    hint = " (`flask db upgrade` makes the tables)" if is_missing else ""
+    return f"The database failed: {reason}{hint}."
