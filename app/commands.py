@@ -11,7 +11,7 @@ from flask.cli import AppGroup
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
-from app.errors import to_validation_error
+from app.errors import ValidationError, to_validation_error
 from app.extensions import iso_time
 
 # The code of PostgreSQL, and the words of SQLite, for a table or a column that does not exist.
@@ -28,7 +28,9 @@ class CommandGroup(AppGroup):
         try:
             return super().invoke(ctx)
         except marshmallow.ValidationError as error:
-            raise click.ClickException(str(to_validation_error(error).description)) from None
+            raise click.ClickException(_field_sentence(to_validation_error(error))) from None
+        except ValidationError as error:
+            raise click.ClickException(_field_sentence(error)) from None
         except HTTPException as error:
             raise click.ClickException(str(error.description)) from None
         except SQLAlchemyError as error:
@@ -63,6 +65,11 @@ def _to_cell(value: Any) -> str:
     text = iso_time(value) if isinstance(value, datetime) else str(value)
     escaped = (each if each.isprintable() else ascii(each)[1:-1] for each in text)
     return "".join(escaped)
+
+
+def _field_sentence(error: ValidationError) -> str:
+    """Return the message without its first words, which are about a request."""
+    return str(error.description).partition(": ")[2]
 
 
 def _database_sentence(error: SQLAlchemyError) -> str:

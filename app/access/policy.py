@@ -78,6 +78,11 @@ def check_acls(app: Flask) -> None:
             raise ConfigurationError(f"ACLS has rules for {model}; there are {', '.join(models)}")
 
 
+def roles_in_rules(app: Flask) -> set[str]:
+    """Return the roles that some rule mentions; any other role permits nothing."""
+    return {str(role) for rules in app.extensions["rules"].values() for role in rules.roles}
+
+
 def authorize(model: str, method: str, row_id: object = None) -> Grant:
     """Return the caller's grant for a method; raise the `denial` if there is none."""
     grant = find_grant(model, method)

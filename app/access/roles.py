@@ -3,10 +3,15 @@
 from sqlalchemy import ForeignKey, String, delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.errors import ValidationError, quote
 from app.extensions import Model, RowId, db, transaction
 
 # The role that may call every method of users and to-dos.
 ADMIN = "admin"
+# Characters of a role's name, the length of its column.
+MAX_ROLE_LENGTH = 255
+# What names of roles that are computed for each request start with, such as $owner.
+COMPUTED = "$"
 
 
 class Role(Model):
@@ -15,7 +20,7 @@ class Role(Model):
     __tablename__ = "roles"
 
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
-    name: Mapped[str] = mapped_column(String(255), unique=True)
+    name: Mapped[str] = mapped_column(String(MAX_ROLE_LENGTH), unique=True)
 
 
 class RoleMapping(Model):
@@ -37,8 +42,25 @@ def role_names(user_id: int) -> set[str]:
     return set(db.session.scalars(held))
 
 
+def check_role(name: str) -> None:
+    """Raise ValidationError for a name that no role can have."""
+    if name.startswith(COMPUTED):
+        problem = f"{quote(name)} cannot be granted: it is computed for each request"
+    elif not name.strip() or not name.isprintable():
+        problem = "must be printable and not blank"
+    elif len(name) > MAX_ROLE_LENGTH:
+        problem = f"is too long (maximum is {MAX_ROLE_LENGTH} characters)"
+    else:
+        return
+    raise ValidationError({"role": [problem]})
+
+
 def grant(user_id: int, name: str) -> bool:
-    """Assign a role, created if it does not exist; return False if the user already has it."""
+    """Assign a role, created if it does not exist; return False if the user already has it.
+
+    Raises ValidationError for a name that no role can have.
+    """
+    check_role(name)
     if name in role_names(user_id):
         return False
     with transaction():

@@ -7,7 +7,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
-from app.access.roles import Role, RoleMapping
+from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, db, transaction
 from app.signals import email_changed, emit
@@ -19,15 +19,22 @@ from .tokens import delete_tokens
 
 
 def create_user(
-    email: str, password: str, username: str | None = None, realm: str | None = None
+    email: str,
+    password: str,
+    username: str | None = None,
+    realm: str | None = None,
+    roles: Iterable[str] = (),
 ) -> User:
-    """Create a user; raise ValidationError for a weak password or a name that is taken."""
+    """Create a user with these roles.
+
+    Raises ValidationError for a weak password or a name that is taken.
+    """
     user = {"email": email, "password": password, "username": username, "realm": realm}
-    return create_users([user])[0]
+    return create_users([user], roles)[0]
 
 
-def create_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
-    """Create users in one transaction, from the arguments of `create_user`."""
+def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) -> list[User]:
+    """Create users in one transaction, from the arguments of `create_user`, each with the roles."""
     users = [_new_user(**each) for each in items]
     try:
         with transaction():
@@ -35,12 +42,20 @@ def create_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
                 _check_unique(user.realm, user.email, user.username_key)
                 db.session.add(user)
                 db.session.flush()
+                for role in roles:
+                    grant(user.id, role)
     except IntegrityError:
         # A concurrent request created the user first: now the check finds it.
         for user in users:
             _check_unique(user.realm, user.email, user.username_key)
         raise
     return users
+
+
+def check_new_user(email: str, username: str | None = None, realm: str | None = None) -> None:
+    """Raise ValidationError for a name that is invalid or taken, as `create_user` does."""
+    names = _names(email, username, realm)
+    _check_unique(names["realm"], names["email"], names["username_key"])
 
 
 def get_user(user_id: int) -> User:
@@ -56,6 +71,12 @@ def find_user(email: str, realm: str | None = None) -> User | None:
     return db.session.scalar(
         select(User).where(User.email == lookup_email(email), User.realm == (realm or ""))
     )
+
+
+def find_realms(email: str) -> list[str | None]:
+    """Return the realms that have a user with this email; None stands for no realm."""
+    realms = select(User.realm).where(User.email == lookup_email(email)).order_by(User.realm)
+    return [realm or None for realm in db.session.scalars(realms)]
 
 
 def list_users() -> list[User]:
@@ -174,12 +195,16 @@ def lock(*conditions: ColumnElement[bool]) -> None:
 def _new_user(
     email: str, password: str, username: str | None = None, realm: str | None = None
 ) -> User:
+    names = _names(email, username, realm)
+    validate_password(password, names["email"], username)
+    return User(**names, password_hash=hash_password(password))
+
+
+def _names(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
+    """Return the columns that identify a new user; raise ValidationError for an invalid one."""
     if current_app.config["REALM_REQUIRED"] and not realm:
         raise ValidationError({"realm": ["can't be blank"]})
-    email, realm = stored_email(email), realm or ""
-    names = username_columns(username)
-    validate_password(password, email, username)
-    return User(email=email, realm=realm, password_hash=hash_password(password), **names)
+    return {"email": stored_email(email), "realm": realm or "", **username_columns(username)}
 
 
 def _revoke_tokens_of_other_email(

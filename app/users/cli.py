@@ -1,12 +1,15 @@
 """The commands `flask users`, `flask tokens` and `flask roles`."""
 
 import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import click
-from flask import Flask
+from flask import Flask, current_app
 
 from app.access import roles as access_roles
+from app.access.policy import roles_in_rules
 from app.commands import CommandGroup, json_option, print_rows
 
 from . import accounts
@@ -20,6 +23,8 @@ tokens = CommandGroup("tokens", help="Purge and revoke access tokens.")
 roles = CommandGroup("roles", help="Grant, revoke and list roles.")
 
 USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created")
+# Realms that an error names.
+MAX_NAMED_REALMS = 5
 
 realm_option = click.option("--realm", help="The realm of the user.")
 password_option = click.option(
@@ -38,17 +43,24 @@ def init_app(app: Flask) -> None:
 @click.argument("email")
 @click.option("--username", help="A name to log in with, besides the email.")
 @realm_option
-@click.option("--role", help="A role to grant, such as admin.")
+@click.option("--role", "roles", multiple=True, help="A role to grant; may be repeated.")
 @password_option
 def create(
-    email: str, username: str | None, realm: str | None, role: str | None, password_stdin: bool
+    email: str,
+    username: str | None,
+    realm: str | None,
+    roles: tuple[str, ...],
+    password_stdin: bool,
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
     given = {"email": email, "username": username, "realm": realm}
-    user = _register({**given, "password": _read_password(password_stdin)})
-    if role:
-        access_roles.grant(user.id, role)
-    click.echo(f"Created user {user.id}, {user.email}" + (f", with role {role}." if role else "."))
+    names = RegistrationSchema(only=given.keys()).load(given)
+    # Before the password is asked.
+    accounts.check_new_user(**names)
+    _check_roles(roles)
+    user = accounts.create_user(**names, password=_read_password(password_stdin), roles=roles)
+    with_roles = f", with {', '.join(roles)}" if roles else ""
+    click.echo(f"Created user {user.id}, {user.email}{with_roles}.")
 
 
 @users.command("list")
@@ -104,6 +116,7 @@ def revoke(email: str, realm: str | None) -> None:
 def grant(email: str, role: str, realm: str | None) -> None:
     """Give the user EMAIL the role ROLE, from the next request on."""
     user = _find_user(email, realm)
+    _check_roles([role])
     done = access_roles.grant(user.id, role)
     click.echo(
         f"Granted {role} to user {user.id}." if done else f"User {user.id} has {role} already."
@@ -145,12 +158,26 @@ def _user_row(user: User) -> tuple[Any, ...]:
 def _find_user(email: str, realm: str | None) -> User:
     user = accounts.find_user(email, realm)
     if user is None:
-        raise click.ClickException(
-            f"There is no user {email}" + (f" in realm {realm}." if realm else ".")
-        )
+        raise click.ClickException(f"There is no user {email}{_where(email, realm)}.")
     return user
 
 
-def _register(given: dict[str, Any]) -> User:
-    """Create a user from the fields of a registration."""
-    return accounts.create_user(**RegistrationSchema().load(given))
+def _where(email: str, realm: str | None) -> str:
+    """Say where there is no user with this email, and where there is one."""
+    others = accounts.find_realms(email)[:MAX_NAMED_REALMS]
+    there = " or ".join(f"in realm {each}" if each else "without a realm" for each in others)
+    hint = f"; there is one {there}" if there else ""
+    if realm:
+        return f" in realm {realm}{hint}"
+    return f" without a realm{hint}" if hint else ""
+
+
+def _check_roles(names: Iterable[str]) -> None:
+    """Refuse names that no role can have; warn of roles that permit nothing."""
+    known = roles_in_rules(current_app)
+    for name in names:
+        access_roles.check_role(name)
+        if name not in known:
+            similar = get_close_matches(name, known, 1)
+            hint = f"; did you mean {similar[0]}?" if similar else "."
+            click.echo(f"Warning: no rule mentions the role {name}{hint}", err=True)

@@ -33,9 +33,29 @@ def test_granting_twice_is_reported_and_revoking_a_missing_role_fails(runner, to
     missing = runner.invoke(args=["roles", "revoke", "ada@example.com", "admin"])
     nobody = runner.invoke(args=["roles", "grant", "nobody@example.com", "admin"])
 
-    assert again.output == "User 1 has clerk already.\n"
+    assert again.stdout == "User 1 has clerk already.\n"
     assert (missing.exit_code, nobody.exit_code) == (1, 1)
     assert "There is no user nobody@example.com." in nobody.output
+
+
+@pytest.mark.parametrize("role", ["$owner", "$everyone", "$anything"])
+def test_a_role_that_is_computed_is_not_granted(runner, token, role):
+    result = runner.invoke(args=["roles", "grant", "ada@example.com", role])
+
+    assert (result.exit_code, result.output.count("\n")) == (1, 1)
+    assert f"{role} cannot be granted: it is computed for each request." in result.output
+
+
+def test_a_role_of_the_settings_is_granted_without_a_warning(make_app, token):
+    rules = [{"principalId": "clerk", "permission": "ALLOW"}]
+    runner = make_app(ACLS={"todos": rules}).test_cli_runner()
+
+    known = runner.invoke(args=["roles", "grant", "ada@example.com", "clerk"])
+    unknown = runner.invoke(args=["roles", "grant", "ada@example.com", "boss"])
+
+    assert (known.stderr, known.stdout) == ("", "Granted clerk to user 1.\n")
+    assert unknown.stderr == "Warning: no rule mentions the role boss.\n"
+    assert (unknown.exit_code, unknown.stdout) == (0, "Granted boss to user 1.\n")
 
 
 def test_a_user_can_be_created_with_a_role(api, runner, secrets):

@@ -189,14 +189,64 @@ def test_revoke_ends_all_sessions_of_one_user(api, token, run):
     ],
     ids=" ".join,
 )
-def test_an_unknown_user_is_reported_in_one_sentence(api, run, command):
-    api.register("ada@example.com", realm="acme")
+def test_an_unknown_user_is_reported_with_the_realms_that_have_the_email(api, run, command):
+    for realm in ("acme", "globex"):
+        api.register("ada@example.com", realm=realm)
+    api.register("bob@example.com")
 
-    nowhere = run(*command, "ada@example.com")
-    elsewhere = run(*command, "ada@example.com", "--realm", "initech")
+    said = [
+        refused(run(*command, *arguments))
+        for arguments in (
+            ["ada@example.com"],
+            ["ADA@example.com", "--realm", "initech"],
+            ["bob@example.com", "--realm", "acme"],
+            ["eve@example.com"],
+            ["eve@example.com", "--realm", "acme"],
+        )
+    ]
 
-    assert refused(nowhere) == "There is no user ada@example.com."
-    assert refused(elsewhere) == "There is no user ada@example.com in realm initech."
+    assert said == [
+        "There is no user ada@example.com without a realm; there is one in realm acme or in realm"
+        " globex.",
+        "There is no user ADA@example.com in realm initech; there is one in realm acme or in realm"
+        " globex.",
+        "There is no user bob@example.com in realm acme; there is one without a realm.",
+        "There is no user eve@example.com.",
+        "There is no user eve@example.com in realm acme.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ada"], "`email` is not an email address."),
+        (["bob@example.com"], "`email` already exists."),
+        (["ada@example.com", "--username", "BOB"], "`username` already exists."),
+        (["ada@example.com", "--role", "$owner"], "$owner cannot be granted"),
+        (["ada@example.com", "--role", "admin", "--role", " "], "`role` must be printable"),
+        (["ada@example.com", "--role", "x" * 256], "`role` is too long"),
+    ],
+    ids=["email", "email taken", "username taken", "computed role", "blank role", "long role"],
+)
+def test_create_checks_everything_else_before_the_password_is_asked(app, api, run, arguments, said):
+    api.register("bob@example.com", username="bob")
+
+    result = run("users", "create", *arguments)
+
+    assert said in refused(result)
+    assert count(app, User) == 1
+
+
+def test_create_grants_every_role_and_warns_of_those_that_no_rule_mentions(api, run):
+    roles = ["--role", "admin", "--role", "admn"]
+
+    created = run("users", "create", "ada@example.com", *roles, "--password-stdin")
+    held = run("roles", "list", "--json")
+
+    assert created.exit_code == 0
+    assert created.stderr == ("Warning: no rule mentions the role admn; did you mean admin?\n")
+    assert created.stdout == "Created user 1, ada@example.com, with admin, admn.\n"
+    assert [each["role"] for each in json.loads(held.output)] == ["admin", "admn"]
 
 
 def test_the_realm_option_finds_the_user(api, run):
