@@ -59,7 +59,8 @@ def create(
     accounts.check_new_user(**names)
     _check_roles(roles)
     user = accounts.create_user(**names, password=_read_password(password_stdin), roles=roles)
-    with_roles = f", with {', '.join(roles)}" if roles else ""
+    noun = "role" if len(roles) == 1 else "roles"
+    with_roles = f", with {noun} {', '.join(roles)}" if roles else ""
     click.echo(f"Created user {user.id}, {user.email}{with_roles}.")
 
 

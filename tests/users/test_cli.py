@@ -245,7 +245,7 @@ def test_create_grants_every_role_and_warns_of_those_that_no_rule_mentions(api, 
 
     assert created.exit_code == 0
     assert created.stderr == ("Warning: no rule mentions the role admn; did you mean admin?\n")
-    assert created.stdout == "Created user 1, ada@example.com, with admin, admn.\n"
+    assert created.stdout == "Created user 1, ada@example.com, with roles admin, admn.\n"
     assert [each["role"] for each in json.loads(held.output)] == ["admin", "admn"]
 
 
