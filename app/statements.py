@@ -1,10 +1,11 @@
 """Prepared statements: compiled once, and executed by the driver directly."""
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Dialect, Select
+from sqlalchemy import ColumnElement, Dialect, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -15,7 +16,8 @@ from app.extensions import db
 Convert = Callable[[Any], Any]
 
 
-class Compiled(NamedTuple):
+@dataclass(slots=True)
+class Compiled:
     """A statement compiled for one database, with the conversions of its values and columns."""
 
     sql: str
@@ -25,7 +27,9 @@ class Compiled(NamedTuple):
     # The values of literals in the statement, converted for the driver.
     fixed: Mapping[str, Any]
     row: type[Any]
-    read: Sequence[tuple[int, Convert]]
+    columns: Sequence[ColumnElement[Any]]
+    # Known from the first execution on: they may depend on the driver's type of a column.
+    read: Sequence[tuple[int, Convert]] | None = None
 
 
 class PreparedStatement:
@@ -71,17 +75,13 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
         for name, parameter in compiled.binds.items()
         if (value := parameter.effective_value) is not None
     }
-    readers = [
-        (place, column.type.dialect_impl(dialect).result_processor(dialect, None))
-        for place, column in enumerate(columns)
-    ]
     return Compiled(
         compiled.string,
         compiled.positiontup,
         {name: convert for name, convert in binders.items() if name not in fixed},
         fixed,
         namedtuple("Row", columns.keys()),
-        [(place, convert) for place, convert in readers if convert],
+        list(columns),
     )
 
 
@@ -98,7 +98,10 @@ def _fetch(
         bound = [bound[name] for name in compiled.positions]
     driver: Any = pooled.driver_connection
     try:
-        return driver.execute(compiled.sql, bound).fetchone()
+        cursor = driver.execute(compiled.sql, bound)
+        if compiled.read is None:
+            compiled.read = list(_readers(compiled.columns, cursor.description, dialect))
+        return cursor.fetchone()
     except dialect.loaded_dbapi.Error as error:
         if is_lost := dialect.is_disconnect(error, driver, None):
             pooled.invalidate(error)
@@ -113,8 +116,18 @@ def _fetch(
         ) from error
 
 
+def _readers(
+    columns: Sequence[ColumnElement[Any]], description: Sequence[Any], dialect: Dialect
+) -> Iterator[tuple[int, Convert]]:
+    """Yield the place and conversion of each column whose driver's value is not its type's."""
+    for place, (column, described) in enumerate(zip(columns, description, strict=True)):
+        kind = column.type.dialect_impl(dialect)
+        if convert := kind.result_processor(dialect, described[1]):
+            yield place, convert
+
+
 def _as_row(compiled: Compiled, record: Sequence[Any]) -> Any:
     values = list(record)
-    for place, convert in compiled.read:
+    for place, convert in compiled.read or ():
         values[place] = convert(values[place])
     return compiled.row._make(values)
