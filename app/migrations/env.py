@@ -7,6 +7,7 @@ from alembic import context
 from flask import current_app
 from sqlalchemy import Connection
 
+from app.columns import ExactDecimal, GeoPoint, Json
 from app.extensions import UtcDateTime, db
 
 
@@ -29,8 +30,15 @@ def run() -> None:
 
 
 def _render_type(_kind: str, item: Any, _context: Any) -> str | Literal[False]:
-    """Write our type as the one that it is stored as: migrations do not depend on the service."""
-    return "sa.DateTime(timezone=True)" if isinstance(item, UtcDateTime) else False
+    """Write our types as those that they are stored as: migrations do not depend on the service."""
+    if isinstance(item, UtcDateTime):
+        return "sa.DateTime(timezone=True)"
+    if isinstance(item, Json | GeoPoint):
+        return "sa.JSON()"
+    if isinstance(item, ExactDecimal):
+        exact = f"sa.Numeric({item.precision}, {item.scale})"
+        return f'{exact}.with_variant(sa.BigInteger(), "sqlite")'
+    return False
 
 
 def _lift_time_out(connection: Connection) -> None:

@@ -1,12 +1,23 @@
 """The JSON schemas of a resource's filters."""
 
+import re
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
+from sqlalchemy import Enum
+
+from app.columns import Position
 from app.rest.bounds import MAX_ITEMS
+from app.rest.distances import RADIUS
 from app.rest.filters import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
+from app.rest.json_paths import MAX_STEPS, STEP
+from app.rest.operators import operators_for
 from app.rest.patterns import LIKE, MAX_PATTERN
+from app.rest.regexps import REGEXP
 from app.rest.resource import Resource
-from app.rest.where import COERCIONS, OPERATORS, Column
+from app.rest.targets import Column
 
 Json = dict[str, Any]
 
@@ -15,9 +26,29 @@ TYPES: dict[type, Json] = {
     float: {"type": "number"},
     str: {"type": "string"},
     bool: {"type": "boolean"},
+    datetime: {"type": "string", "format": "date-time"},
+    date: {"type": "string", "format": "date"},
+    Decimal: {"type": "string"},
+    UUID: {"type": "string", "format": "uuid"},
+    # An array is compared with an item.
+    list: {"type": "string"},
 }
-TIME = {"type": "string", "format": "date-time"}
 TEXT = {"type": "string"}
+NEAR: Json = {
+    "near": {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"lat": TYPES[float], "lng": TYPES[float]},
+                "required": ["lat", "lng"],
+            },
+            TEXT,
+        ]
+    },
+    "maxDistance": TYPES[float],
+    "minDistance": TYPES[float],
+    "unit": {"enum": list(RADIUS), "default": "miles"},
+}
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
 
 
@@ -47,19 +78,25 @@ def where_schema(resource: Resource) -> Json:
     """Return the schema of a `where` of this resource."""
     own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
     several = {"type": "array", "items": own}
+    conditions = {name: _condition(column) for name, column in resource.properties.items()}
+    objects = [
+        name for name, column in resource.properties.items() if column.type.python_type is dict
+    ]
+    paths: Json = (
+        {"patternProperties": {_paths_in(name): {} for name in objects}} if objects else {}
+    )
     return {
         "type": "object",
-        "properties": {
-            **{
-                name: _condition(column)
-                for name, column in resource.properties.items()
-                if column.type.python_type in COERCIONS
-            },
-            "and": several,
-            "or": several,
-        },
+        "properties": {**conditions, "and": several, "or": several},
+        **paths,
         "additionalProperties": False,
     }
+
+
+def _paths_in(name: str) -> str:
+    """Return the pattern of paths in a property that holds an object."""
+    step = STEP.pattern.replace(r"\w", "A-Za-z0-9_")
+    return rf"^{re.escape(name)}(\.{step}){{1,{MAX_STEPS}}}$"
 
 
 def _inclusion(relations: list[str]) -> Json:
@@ -73,17 +110,25 @@ def _inclusion(relations: list[str]) -> Json:
 def _condition(column: Column) -> Json:
     """Return the schema of a condition on a property: a value, or operators with operands."""
     kind = column.type.python_type
-    value = TYPES.get(kind, TIME)
+    value = _value(column)
     operators = {
-        word: _operand(word, value) for word in OPERATORS if kind is str or word not in LIKE
+        word: _operand(word, value)
+        for word in operators_for(column)
+        if kind is str or word not in (*LIKE, *REGEXP)
     }
-    return {
-        "anyOf": [
-            value,
-            {"type": "null"},
-            {"type": "object", "properties": operators, "additionalProperties": False},
-        ]
-    }
+    if kind is str:
+        operators["options"] = {"const": "i"}
+    if kind is Position:
+        operators |= NEAR
+    conditions = {"type": "object", "properties": operators, "additionalProperties": False}
+    direct = [value] if kind in TYPES else []
+    return {"anyOf": [*direct, {"type": "null"}, conditions]}
+
+
+def _value(column: Column) -> Json:
+    if isinstance(column.type, Enum):
+        return {"enum": list(column.type.enums)}
+    return TYPES.get(column.type.python_type, {"type": "null"})
 
 
 def _operand(word: str, value: Json) -> Json:
@@ -91,4 +136,6 @@ def _operand(word: str, value: Json) -> Json:
         return {"type": "array", "items": value, "minItems": 2, "maxItems": 2}
     if word in ("inq", "nin"):
         return {"type": "array", "items": value, "maxItems": MAX_ITEMS}
-    return {**value, "maxLength": MAX_PATTERN} if word in LIKE else value
+    if word == "exists":
+        return TYPES[bool]
+    return {**value, "maxLength": MAX_PATTERN} if word in (*LIKE, *REGEXP) else value

@@ -6,6 +6,7 @@ from typing import Any
 from app.errors import InvalidFilter, quote
 
 from .patterns import BRACKETED_COST, LIKE, WIDE_COST, check_pattern, count_searched
+from .regexps import REGEXP, parse_regexp
 
 # Items of all lists of one filter together.
 MAX_ITEMS = 1000
@@ -49,13 +50,19 @@ def _check_patterns(conditions: list[Any]) -> None:
         if number > MAX_PATTERNS:
             raise InvalidFilter(f"{path}: a filter has at most {MAX_PATTERNS} patterns.")
         check_pattern(path, pattern)
-        searched += count_searched(pattern)
+        searched += _count_searched(path, pattern)
         if searched > MAX_SEARCHED:
             raise InvalidFilter(
                 f"{path}: patterns that are more than text with % before or after it may have "
                 f"{MAX_SEARCHED} characters after their first %, all together, where *, ? and [ "
                 f"count {BRACKETED_COST} times and characters beyond ASCII {WIDE_COST} times."
             )
+
+
+def _count_searched(path: str, pattern: str) -> int:
+    if not path.endswith(REGEXP):
+        return count_searched(pattern)
+    return sum(each.searched() for each in parse_regexp(path, pattern)[0])
 
 
 def _patterns(value: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -65,7 +72,7 @@ def _patterns(value: Any, name: str) -> Iterator[tuple[str, str]]:
             yield from _patterns(each, name)
     elif isinstance(value, dict):
         for operator, inner in value.items():
-            if operator in LIKE and isinstance(inner, str):
+            if operator in (*LIKE, *REGEXP) and isinstance(inner, str):
                 yield quote(f"{name}.{operator}"), inner
             else:
                 yield from _patterns(inner, operator)

@@ -1,24 +1,34 @@
 """The base class and the fields of the models' marshmallow schemas."""
 
+import decimal
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
+from math import isfinite
 from typing import Any
+from uuid import UUID
 
 import marshmallow
 from marshmallow import ValidationError, fields, validate
 
+from app.columns import ExactDecimal
 from app.extensions import iso_time
+
+from .times import parse_date, parse_time
 
 # The C0 and C1 control characters and DEL; the second pattern allows tab and line breaks.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f]")
 CONTROL_EXCEPT_WHITESPACE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# A decimal, by at most 40 characters; a number of JSON may have an exponent.
+DECIMAL = re.compile(r"(?=.{1,40}\Z)-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
+UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 Field = fields.Field[Any]
 # Serializers that return the column's value unchanged.
 PASSTHROUGH_SERIALIZERS = (
     fields.String._serialize,
     fields.Integer._serialize,
+    fields.Field._serialize,
     fields.Boolean._serialize,
 )
 
@@ -74,13 +84,42 @@ class Text(fields.String):
         return {"maxLength": self.max_length, **non_blank}
 
 
-class Int32(fields.Integer):
-    """A 32-bit signed integer, the range of an SQL INTEGER."""
+class Integer(fields.Integer):
+    """A whole number of 64 bits, the range of an SQL BIGINT."""
 
+    BITS = 64
     default_error_messages = {"null": "can't be blank", "invalid": "must be a whole number"}
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(strict=True, validate=validate.Range(-(2**31), 2**31 - 1), **kwargs)
+        most = 2 ** (self.BITS - 1)
+        super().__init__(strict=True, validate=validate.Range(-most, most - 1), **kwargs)
+
+
+class Int32(Integer):
+    """A whole number of 32 bits, the range of an SQL INTEGER."""
+
+    BITS = 32
+
+
+class Number(fields.Field[float]):
+    """A number, as JavaScript has them: 64 bits of floating point, not infinite."""
+
+    default_error_messages = {"null": "can't be blank", "invalid": "must be a number"}
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.make_error("invalid")
+        try:
+            number = float(value)
+        except OverflowError:
+            raise self.make_error("invalid") from None
+        if not isfinite(number):
+            raise self.make_error("invalid")
+        return number
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of a number."""
+        return {"type": "number"}
 
 
 class Boolean(fields.Boolean):
@@ -92,12 +131,147 @@ class Boolean(fields.Boolean):
 
 
 class Timestamp(fields.Field[datetime]):
-    """A point in time as ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`."""
+    """A point in time as ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
+
+    Clients may write the forms of `parse_time`.
+    """
+
+    default_error_messages = {
+        "null": "can't be blank",
+        "invalid": "must be a time like 2026-01-02T03:04:05.678Z",
+        "fine": "must not be finer than milliseconds",
+    }
 
     def _serialize(self, value: datetime | None, *args: Any, **kwargs: Any) -> str | None:
         return None if value is None else iso_time(value)
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> datetime:
+        try:
+            time = parse_time(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+        if time.microsecond % 1000:
+            raise self.make_error("fine")
+        return time
 
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of a point in time."""
         example = "2026-01-02T03:04:05.678Z"
         return {"type": "string", "format": "date-time", "examples": [example]}
+
+
+class Date(fields.Field[date]):
+    """A date: `2026-01-02`."""
+
+    default_error_messages = {
+        "null": "can't be blank",
+        "invalid": "must be a date like 2026-01-02",
+    }
+
+    def _serialize(self, value: date | None, *args: Any, **kwargs: Any) -> str | None:
+        return None if value is None else value.isoformat()
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> date:
+        try:
+            return parse_date(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of a date."""
+        return {"type": "string", "format": "date", "examples": ["2026-01-02"]}
+
+
+class Decimal(fields.Field[decimal.Decimal]):
+    """An exact decimal, a string in JSON: `"12.50"`. Clients may also write a number.
+
+    `precision` and `scale` are those of the column.
+    """
+
+    default_error_messages = {
+        "null": "can't be blank",
+        "invalid": 'must be a decimal like "12.50"',
+        "range": "{problem}",
+    }
+
+    def __init__(self, precision: int, scale: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.column_type = ExactDecimal(precision, scale)
+
+    def _serialize(self, value: decimal.Decimal | None, *args: Any, **kwargs: Any) -> str | None:
+        return None if value is None else f"{value:f}"
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> decimal.Decimal:
+        try:
+            number = parse_decimal(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+        try:
+            return self.column_type.exact(number)
+        except ValueError as error:
+            raise self.make_error("range", problem=error) from None
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of a decimal."""
+        whole, scale = self.column_type.whole_digits, self.column_type.scale
+        decimals = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
+        pattern = rf"^-?[0-9]{{1,{max(whole, 1)}}}{decimals}$"
+        example = f"{decimal.Decimal(0):.{scale}f}"
+        return {"type": "string", "pattern": pattern, "examples": [example]}
+
+
+class Uuid(fields.Field[UUID]):
+    """A UUID: 32 hexadecimal digits in five groups (RFC 9562 4)."""
+
+    default_error_messages = {
+        "null": "can't be blank",
+        "invalid": "must be a UUID like 018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b",
+    }
+
+    def _serialize(self, value: UUID | None, *args: Any, **kwargs: Any) -> str | None:
+        return None if value is None else str(value)
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> UUID:
+        try:
+            return parse_uuid(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of a UUID."""
+        example = "018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b"
+        return {"type": "string", "format": "uuid", "examples": [example]}
+
+
+class Enumeration(fields.String):
+    """One of several texts; the column is a String."""
+
+    default_error_messages = {"null": "can't be blank", "invalid": "must be a string"}
+
+    def __init__(self, *values: str, **kwargs: Any) -> None:
+        one_of = validate.OneOf(values, error="must be one of {choices}")
+        super().__init__(validate=one_of, **kwargs)
+        self.values = values
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of an enumeration."""
+        return {"enum": list(self.values), "examples": [self.values[0]]}
+
+
+def parse_decimal(value: object) -> decimal.Decimal:
+    """Read a finite decimal from text or a number; raise ValueError."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("not a decimal")
+    if isinstance(value, int) and abs(value) >= 10**40:
+        raise ValueError("not a decimal")
+    text = str(value)
+    if not DECIMAL.fullmatch(text):
+        raise ValueError("not a decimal")
+    return decimal.Decimal(text)
+
+
+def parse_uuid(value: object) -> UUID:
+    """Read a UUID in its usual form, in any case; raise ValueError."""
+    if not isinstance(value, str) or not UUID_FORM.fullmatch(value):
+        raise ValueError("not a UUID")
+    return UUID(value)

@@ -7,11 +7,14 @@ from typing import Any, Self
 
 from sqlalchemy import ColumnElement
 
+from app.columns import Position
 from app.errors import InvalidFilter, quote
 
 from .bounds import check_size
+from .json_paths import is_json
 from .parameters import as_list
-from .where import Column, Properties, find_property, is_text, text_order, translate
+from .targets import Column, Properties, find_place, find_property, is_text, text_order
+from .where import nearest_first, translate
 
 # Rows in one response: the default and the maximum.
 MAX_LIMIT = 1000
@@ -49,7 +52,7 @@ class Filter:
         where = raw.get("where")
         return cls(
             conditions=[translate(where, properties)] if where else [],
-            order=_order(raw.get("order"), properties),
+            order=_order(raw.get("order"), properties) or nearest_first(where, properties),
             limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
             skip=_integer("skip", raw.get("skip", raw.get("offset"))),
             fields=_fields(raw.get("fields"), properties),
@@ -58,8 +61,9 @@ class Filter:
         )
 
     def leaves_out(self, name: str, column: Column) -> bool:
-        """Tell whether `fields` leaves out a text property; others are kept, for includes."""
-        return self.fields is not None and name not in self.fields and is_text(column)
+        """Tell whether `fields` leaves out a long property; others are kept, for includes."""
+        is_long = is_text(column) or is_json(column)
+        return self.fields is not None and name not in self.fields and is_long
 
     @property
     def has_limit(self) -> bool:
@@ -79,30 +83,44 @@ def _order(given: Any, properties: Properties) -> list[ColumnElement[Any]]:
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
     # If a property is named twice, the first one counts.
-    ordered: dict[Column, ColumnElement[Any]] = {}
+    ordered: dict[str, list[ColumnElement[Any]]] = {}
     for term in terms:
-        column, directed = _order_term(term, properties)
-        ordered.setdefault(column, directed)
-    return list(ordered.values())
+        name, directed = _order_term(term, properties)
+        ordered.setdefault(name, directed)
+    return [each for directed in ordered.values() for each in directed]
 
 
-def _order_term(term: Any, properties: Properties) -> tuple[Column, ColumnElement[Any]]:
+def _order_term(term: Any, properties: Properties) -> tuple[str, list[ColumnElement[Any]]]:
+    """Return the name of the property or path, and what to order by."""
     words = term.split(maxsplit=2) if isinstance(term, str) else []
     if len(words) not in (1, 2):
         raise InvalidFilter(
             f"The order '{quote(term)}' must be a property, with ASC or DESC after it."
         )
-    column = find_property(words[0], properties)
+    values, nullable = _order_values(words[0], properties)
     direction = words[1].upper() if len(words) == 2 else "ASC"
     if direction not in ("ASC", "DESC"):
         raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
-    ordered = text_order(column)
-    directed = ordered.asc() if direction == "ASC" else ordered.desc()
-    if not column.nullable:
+    directed: list[ColumnElement[Any]]
+    directed = [each.asc() if direction == "ASC" else each.desc() for each in values]
+    if not nullable:
         # NULLS FIRST on a NOT NULL column would keep PostgreSQL from using an index.
-        return column, directed
+        return words[0], directed
     # NULLs sort first, on every database.
-    return column, directed.nulls_first() if direction == "ASC" else directed.nulls_last()
+    return words[0], [
+        each.nulls_first() if direction == "ASC" else each.nulls_last() for each in directed
+    ]
+
+
+def _order_values(name: str, properties: Properties) -> tuple[list[ColumnElement[Any]], bool]:
+    """Return what to compare for a property or path, and whether it may be NULL."""
+    column, path = find_place(name, properties)
+    if path is not None:
+        # Numbers sort before text: one of the two is NULL.
+        return [text_order(path.as_type(str)), path.as_type(float)], True
+    if column.type.python_type in (dict, list, Position):
+        raise InvalidFilter(f"order: {quote(name)} has no order; name a path in it, or use near.")
+    return [text_order(column.expression)], bool(column.nullable)
 
 
 def _integer(name: str, given: Any) -> int:

@@ -8,7 +8,7 @@ from app.errors import InvalidFilter, quote
 
 from .filters import Filter
 from .resource import Relation, Resource, resource_named
-from .where import Column
+from .targets import Column
 
 # Depth of nested includes.
 MAX_LEVELS = 3

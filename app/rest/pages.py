@@ -1,5 +1,6 @@
 """Read the rows of a response up to its maximum size."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -29,7 +30,12 @@ class Page(NamedTuple):
     more: bool
 
 
-def read_page(result: Result[Any], filter_: Filter, text_columns: Sequence[int]) -> Page:
+def read_page(
+    result: Result[Any],
+    filter_: Filter,
+    text_columns: Sequence[int],
+    json_columns: Sequence[int],
+) -> Page:
     """Read the rows of a page; the query must select one row more than its limit.
 
     If the client set no limit, the page ends where its bytes reach the maximum. If it set one, a
@@ -43,6 +49,8 @@ def read_page(result: Result[Any], filter_: Filter, text_columns: Sequence[int])
             size += names
             for column in text_columns:
                 size += len(encode_basestring_ascii(row[column] or ""))
+            for column in json_columns:
+                size += len(json.dumps(row[column]))
             if len(rows) == filter_.limit or (rows and size > most):
                 _check_whole(rows, filter_, most)
                 return Page(rows, more=True)
@@ -64,8 +72,8 @@ def names_size(result: Result[Any], filter_: Filter) -> int:
 
 
 def text_size(row: Sequence[Any]) -> int:
-    """Return the bytes of a row's text in JSON, where a character takes up to 12."""
-    return sum(len(encode_basestring_ascii(value)) for value in row if isinstance(value, str))
+    """Return the bytes of a row's text and JSON, where a character takes up to 12."""
+    return sum(len(json.dumps(value)) for value in row if isinstance(value, str | dict | list))
 
 
 @dataclass

@@ -34,10 +34,11 @@ def count_searched(pattern: str) -> int:
     """Return how many ASCII characters are compared at every character of a text, by their cost."""
     if LITERAL_PATTERN.fullmatch(complete_pattern(pattern)):
         return 0
-    return sum(map(_cost, pattern.partition("%")[2]))
+    return sum(map(cost, pattern.partition("%")[2]))
 
 
-def _cost(character: str) -> int:
+def cost(character: str) -> int:
+    """Return the cost of comparing a character, in ASCII characters."""
     if character in "*?[":
         return BRACKETED_COST
     return 1 if character.isascii() else WIDE_COST

@@ -24,8 +24,9 @@ from app.extensions import connection, db, transaction
 from app.statements import PreparedStatement
 
 from .filters import Filter
+from .json_paths import is_json
 from .pages import Page, read_page
-from .where import is_text
+from .targets import is_text
 
 Conditions = Iterable[ColumnElement[bool]]
 Values = dict[str, Any]
@@ -47,6 +48,7 @@ class Repository:
         self._table_columns: Mapping[str, Column[Any]] = inspect(model).columns
         self.key = self._table_columns["id"]
         self._text_columns = [place for place, each in enumerate(self.columns) if is_text(each)]
+        self._json_columns = [place for place, each in enumerate(self.columns) if is_json(each)]
         self._by_id = self.key.asc()
         self._all_rows: Select[Any] = select(*self.columns)
         # One statement for each combination of columns that have values.
@@ -61,14 +63,14 @@ class Repository:
             result = database.execute(
                 page.offset(filter_.skip) if filter_.skip else page, {"limit_": filter_.limit + 1}
             )
-            return read_page(result, filter_, self._text_columns)
+            return read_page(result, filter_, self._text_columns, self._json_columns)
 
     def order(self, filter_: Filter) -> list[ColumnElement[Any]]:
         """Return what a filter orders by, and then the id, so that pages do not overlap."""
         return [*filter_.order, self._by_id]
 
     def columns_for(self, filter_: Filter) -> list[ColumnElement[Any]]:
-        """Return the columns to select; text properties that the filter leaves out are NULL."""
+        """Return the columns to select; text and JSON that the filter leaves out are NULL."""
         return [
             null().label(column.key) if filter_.leaves_out(name, column) else column
             for name, column in self._properties.items()

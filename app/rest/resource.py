@@ -18,7 +18,7 @@ from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .ids import row_id
 from .repository import Conditions, Repository, Values
-from .where import Column
+from .targets import Column
 
 
 @dataclass(frozen=True)

@@ -86,18 +86,21 @@ def _add_one(include: Include, rows: Sequence[Any], objects: list[Object], budge
     related = _to_one(include, set(ids), budget)
     for id, times in Counter(ids).items():
         if id in related:
-            budget.spend(include.path, *_measure(related[id]), times=times - 1)
+            budget.spend(include.path, *_measure(related[id], include), times=times - 1)
     for id, each in zip(ids, objects, strict=True):
         if id in related:
             each[include.name] = related[id]
 
 
-def _measure(object_: Object) -> tuple[int, int]:
+def _measure(object_: Object, include: Include) -> tuple[int, int]:
     """Return the number of objects, counting included ones, and about their bytes in JSON."""
-    count, size = 1, PROPERTY_SIZE * len(object_) + text_size(list(object_.values()))
-    for value in object_.values():
-        inner = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-        for more, more_bytes in map(_measure, inner):
+    names = {each.name for each in include.inner}
+    own = [value for name, value in object_.items() if name not in names]
+    count, size = 1, PROPERTY_SIZE * len(object_) + text_size(own)
+    for each in include.inner:
+        value = object_.get(each.name, [])
+        for inner in value if isinstance(value, list) else [value]:
+            more, more_bytes = _measure(inner, each)
             count, size = count + more, size + more_bytes
     return count, size
 

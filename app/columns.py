@@ -1,0 +1,109 @@
+"""Column types for values that the databases would store differently: decimals, JSON, positions."""
+
+from decimal import Decimal
+from math import cos, radians, sin
+from typing import Any
+
+from sqlalchemy import JSON, Dialect, Integer, Numeric
+from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine
+
+# Digits that a 64-bit integer always holds: SQLite stores a decimal as the integer of its digits.
+MAX_PRECISION = 18
+
+
+class ExactDecimal(TypeDecorator[Decimal]):
+    """A decimal of at most `precision` digits, `scale` of them after the point; never rounded.
+
+    A NUMERIC on PostgreSQL, and on SQLite, whose NUMERIC is a float, an integer of the last digit's
+    unit.
+    """
+
+    impl = Numeric
+    cache_ok = True
+    python_type = Decimal
+
+    def __init__(self, precision: int = MAX_PRECISION, scale: int = 2) -> None:
+        if not 0 <= scale <= precision <= MAX_PRECISION:
+            raise ValueError(f"a decimal has at most {MAX_PRECISION} digits, and no fewer decimals")
+        super().__init__(precision, scale)
+        self.precision, self.scale = precision, scale
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that stores the value."""
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(BigInteger().with_variant(Integer, "sqlite"))
+        return dialect.type_descriptor(Numeric(self.precision, self.scale))
+
+    @property
+    def whole_digits(self) -> int:
+        """The most digits before the point."""
+        return self.precision - self.scale
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        """Return what the database stores; raise ValueError for a value that does not fit."""
+        if value is None:
+            return None
+        exact = self.exact(value)
+        return int(exact.scaleb(self.scale)) if dialect.name == "sqlite" else exact
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        """Return the decimal with all its decimals."""
+        if value is None:
+            return None
+        return Decimal(value).scaleb(-self.scale if dialect.name == "sqlite" else 0)
+
+    def exact(self, value: Decimal) -> Decimal:
+        """Return the value with `scale` decimals; raise ValueError if it would be rounded."""
+        if not value.is_finite():
+            raise ValueError("is not a number")
+        if value and value.adjusted() >= self.whole_digits:
+            raise ValueError(f"has more than {self.whole_digits} digits before the point")
+        exact = value.quantize(Decimal(1).scaleb(-self.scale))
+        if exact != value:
+            raise ValueError(f"has more than {self.scale} decimals")
+        return exact
+
+
+class Json(TypeDecorator[Any]):
+    """A JSON value: an object (`Json(dict)`) or an array (`Json(list)`)."""
+
+    impl = JSON
+    cache_ok = True
+
+    def __init__(self, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> None:
+        super().__init__(none_as_null=True)
+        self.kind = kind
+
+    @property
+    def python_type(self) -> type[Any]:
+        """The type of its values."""
+        return self.kind
+
+
+class Position(dict[str, float]):
+    """A position on earth: `lat` and `lng` in degrees."""
+
+
+class GeoPoint(TypeDecorator[Position]):
+    """A position, stored as JSON with its unit vector: distances then need no trigonometry."""
+
+    impl = JSON
+    cache_ok = True
+    python_type = Position
+
+    def __init__(self) -> None:
+        super().__init__(none_as_null=True)
+
+    def process_bind_param(self, value: Position | None, dialect: Dialect) -> Any:
+        """Return the position with its unit vector."""
+        return None if value is None else {**value, **unit_vector(value)}
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Position | None:
+        """Return the position without the vector."""
+        return None if value is None else Position(lat=value["lat"], lng=value["lng"])
+
+
+def unit_vector(position: Position) -> dict[str, float]:
+    """Return the coordinates of a position on a sphere of radius 1."""
+    lat, lng = radians(position["lat"]), radians(position["lng"])
+    return {"x": cos(lat) * cos(lng), "y": cos(lat) * sin(lng), "z": sin(lat)}

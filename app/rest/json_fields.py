@@ -1,0 +1,133 @@
+"""The fields of properties that hold JSON: objects, arrays and positions."""
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from marshmallow import fields
+
+from app.columns import Position
+
+# Characters of the JSON of one property.
+MAX_LENGTH = 20_000
+# The largest whole number that JavaScript and both databases hold exactly (RFC 8259 6).
+MAX_SAFE = 2**53 - 1
+
+
+class Object(fields.Field[dict[str, Any]]):
+    """A JSON object with any properties."""
+
+    default_error_messages = {
+        "null": "can't be blank",
+        "invalid": "must be an object",
+        "long": f"is too long (maximum is {MAX_LENGTH} characters of JSON)",
+        "number": "has a number that is not finite or, if it is whole, beyond 2^53",
+    }
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.make_error("invalid")
+        check_json(self, value)
+        return value
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of an object."""
+        return {"type": "object", "examples": [{}]}
+
+
+class Array(fields.Field[list[Any]]):
+    """A JSON array whose items are all text (`Array(str)`) or objects (`Array(dict)`)."""
+
+    default_error_messages = {
+        **Object.default_error_messages,
+        "invalid": "must be an array of {items}",
+    }
+    ITEMS = {str: "texts", dict: "objects"}
+    JSON_TYPES = {str: "string", dict: "object"}
+
+    def __init__(self, items: type[str] | type[dict[str, Any]], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.items = items
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        if not isinstance(value, list) or not all(isinstance(each, self.items) for each in value):
+            raise self.make_error("invalid", items=self.ITEMS[self.items])
+        check_json(self, value)
+        return value
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of an array."""
+        return {
+            "type": "array",
+            "items": {"type": self.JSON_TYPES[self.items]},
+            "examples": [[]],
+        }
+
+
+class GeoPoint(fields.Field[Position]):
+    """A position on earth: `{"lat": 52.5, "lng": 13.4}`. Clients may also write `"52.5,13.4"`."""
+
+    default_error_messages = {
+        "null": "can't be blank",
+        "invalid": 'must be a position like {{"lat": 52.5, "lng": 13.4}}',
+    }
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Position:
+        try:
+            return parse_position(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of a position."""
+        return {
+            "type": "object",
+            "properties": {
+                "lat": {"type": "number", "minimum": -90, "maximum": 90},
+                "lng": {"type": "number", "minimum": -180, "maximum": 180},
+            },
+            "required": ["lat", "lng"],
+            "additionalProperties": False,
+            "examples": [{"lat": 52.5, "lng": 13.4}],
+        }
+
+
+def parse_position(value: object) -> Position:
+    """Read a position from an object or from `"lat,lng"`; raise ValueError."""
+    if isinstance(value, str) and len(value) <= 100:
+        lat, _, lng = value.partition(",")
+        value = {"lat": lat, "lng": lng}
+    if not isinstance(value, dict) or value.keys() != {"lat", "lng"}:
+        raise ValueError("not a position")
+    return Position(lat=_degrees(value["lat"], 90), lng=_degrees(value["lng"], 180))
+
+
+def _degrees(value: object, most: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("not a number")
+    try:
+        degrees = float(value)
+    except OverflowError:
+        raise ValueError("not a number") from None
+    if not -most <= degrees <= most:
+        raise ValueError("out of range")
+    return degrees
+
+
+def check_json(field: fields.Field[Any], value: Any) -> None:
+    """Raise ValidationError for JSON that is too long, or has numbers that databases change."""
+    if not _has_safe_numbers(value):
+        raise field.make_error("number")
+    if len(json.dumps(value)) > MAX_LENGTH:
+        raise field.make_error("long")
+
+
+def _has_safe_numbers(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_has_safe_numbers, value.values()))
+    if isinstance(value, list):
+        return all(map(_has_safe_numbers, value))
+    if isinstance(value, float):
+        return isfinite(value)
+    return not isinstance(value, int) or abs(value) <= MAX_SAFE

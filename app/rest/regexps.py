@@ -1,0 +1,136 @@
+"""Regular expressions of filters: a subset whose cost is that of `like`.
+
+Expressions with groups or repeated parts can take exponential time. The subset has text, `.`,
+`.*`, `.+`, classes such as `[a-z]`, `\\d`, `\\w`, `\\s`, the anchors `^` and `$`, and `|` between
+alternatives. It is translated to GLOB on SQLite and to a regular expression on PostgreSQL.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from app.errors import InvalidFilter
+
+from .patterns import BRACKETED_COST, cost
+
+# `/text/i`, as JavaScript writes an expression with its flags.
+DELIMITED = re.compile(r"/(.*)/(i?)", re.DOTALL)
+RANGE = r"(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9])"
+TOKENS = re.compile(
+    rf"""
+    (?P<mark>[|^$])(?![*+?{{])
+  | (?P<wild>\.[*+]?(?![*+?{{]))
+  | \\(?P<named>[dws])(?![*+?{{])
+  | \[(?P<members>\^?(?:{RANGE}|[^\W_]|[_ .@,:])+-?)\](?![*+?{{])
+  | (?:\\(?P<escaped>[^\w])|(?P<literal>[^][.\\|()^$*+?{{}}]))(?![*+?{{])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+NAMED = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
+GLOB_SPECIAL = "*?["
+LIKE_SPECIAL = "%_\\"
+REGEXP = ("regexp", "iregexp")
+# Expressions of one filter's `regexp`, which `|` separates.
+MAX_ALTERNATIVES = 10
+SUPPORTED = (
+    "takes text, ., .*, .+, classes like [a-z], \\d, \\w, \\s, ^, $ and |, without groups and"
+    " other repetitions"
+)
+
+
+class Expression(NamedTuple):
+    """One alternative: whether it is anchored at either end, and its parts."""
+
+    at_start: bool
+    at_end: bool
+    # Each is a character, `.`-like wildcard or class, as (kind, text).
+    parts: Sequence[tuple[str, str]]
+
+    def as_glob(self) -> str:
+        """Return the pattern of SQLite's GLOB."""
+        start, end = "" if self.at_start else "*", "" if self.at_end else "*"
+        return start + "".join(_as_glob(*part) for part in self.parts) + end
+
+    def as_regexp(self) -> str:
+        """Return the regular expression for PostgreSQL."""
+        start, end = "^" if self.at_start else "", "$" if self.at_end else ""
+        return start + "".join(_as_regexp(*part) for part in self.parts) + end
+
+    def searched(self) -> int:
+        """Return how many ASCII characters are compared at every character of a text, by cost."""
+        if self.as_like() is not None:
+            return 0
+        return sum(BRACKETED_COST if kind == "class" else cost(text) for kind, text in self.parts)
+
+    def as_like(self) -> str | None:
+        """Return the equivalent pattern of `like`, if there are no wildcards and classes."""
+        if any(kind != "literal" for kind, _ in self.parts):
+            return None
+        text = "".join(rf"\{each}" if each in LIKE_SPECIAL else each for _, each in self.parts)
+        return ("" if self.at_start else "%") + text + ("" if self.at_end else "%")
+
+
+def parse_regexp(path: str, text: str) -> tuple[list[Expression], bool]:
+    """Return the alternatives, and whether they ignore the case; raise InvalidFilter."""
+    delimited = DELIMITED.fullmatch(text)
+    pattern, flags = (delimited[1], delimited[2]) if delimited else (text, "")
+    alternatives = [_parse(path, each) for each in _split(path, pattern)]
+    if len(alternatives) > MAX_ALTERNATIVES:
+        raise InvalidFilter(f"{path} must not have more than {MAX_ALTERNATIVES} alternatives.")
+    return alternatives, flags == "i"
+
+
+def folded(expression: Expression) -> Expression:
+    """Return the expression with A to Z as a to z."""
+    fold = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
+    parts = [(kind, text.translate(fold)) for kind, text in expression.parts]
+    return expression._replace(parts=parts)
+
+
+def _split(path: str, pattern: str) -> list[list[re.Match[str]]]:
+    """Return the tokens of each alternative; raise InvalidFilter."""
+    alternatives: list[list[re.Match[str]]] = [[]]
+    place = 0
+    while place < len(pattern):
+        match = TOKENS.match(pattern, place)
+        if match is None:
+            raise InvalidFilter(f"{path} {SUPPORTED}.")
+        if match["mark"] == "|":
+            alternatives.append([])
+        else:
+            alternatives[-1].append(match)
+        place = match.end()
+    return alternatives
+
+
+def _parse(path: str, tokens: list[re.Match[str]]) -> Expression:
+    at_start = bool(tokens) and tokens[0]["mark"] == "^"
+    at_end = len(tokens) > at_start and tokens[-1]["mark"] == "$"
+    inner = tokens[at_start : len(tokens) - at_end]
+    if any(token["mark"] for token in inner):
+        raise InvalidFilter(f"{path} has ^ or $ that is not at an end.")
+    return Expression(at_start, at_end, [_part(token) for token in inner])
+
+
+def _part(match: re.Match[str]) -> tuple[str, str]:
+    if match["wild"]:
+        return "wild", match["wild"]
+    if match["named"]:
+        return "class", NAMED[match["named"]]
+    if match["members"]:
+        return "class", match["members"]
+    return "literal", match["escaped"] or match["literal"]
+
+
+def _as_glob(kind: str, text: str) -> str:
+    if kind == "wild":
+        return {".": "?", ".*": "*", ".+": "?*"}[text]
+    if kind == "class":
+        return f"[{text}]"
+    return f"[{text}]" if text in GLOB_SPECIAL else text
+
+
+def _as_regexp(kind: str, text: str) -> str:
+    if kind == "class":
+        return f"[{text}]"
+    return text if kind == "wild" or text.isalnum() else f"\\{text}"

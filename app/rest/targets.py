@@ -1,0 +1,69 @@
+"""What conditions and orders are about: columns, and places in columns of JSON."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import sqlalchemy
+from sqlalchemy import ColumnElement, String, collate
+
+from app.errors import InvalidFilter, quote
+from app.extensions import db
+
+from .json_paths import JsonPath, is_json
+
+Column = sqlalchemy.Column[Any]
+Properties = Mapping[str, Column]
+
+
+class Target(NamedTuple):
+    """What a condition compares: a column, or a place in a column of JSON."""
+
+    value: ColumnElement[Any]
+    is_null: ColumnElement[bool]
+    # The value stored for null, if it is not NULL.
+    null: Any = None
+
+
+def is_text(column: Column) -> bool:
+    """Tell whether a column holds text."""
+    return isinstance(column.type, String)
+
+
+def text_order(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a value that sorts and compares by code point, as SQLite does by itself."""
+    if isinstance(value.type, String) and db.engine.dialect.name != "sqlite":
+        return collate(value, "C")
+    return value
+
+
+def find_property(name: str, properties: Properties) -> Column:
+    """Return the column of a property; raise InvalidFilter."""
+    if name not in properties:
+        raise InvalidFilter(
+            f"There is no property '{quote(name)}'; there are {', '.join(properties)}."
+        )
+    return properties[name]
+
+
+def find_place(name: str, properties: Properties) -> tuple[Column, JsonPath | None]:
+    """Return the column that a name such as `address.city` is about, and the path in it."""
+    if name in properties or "." not in name:
+        return find_property(name, properties), None
+    column = find_property(name.partition(".")[0], properties)
+    if not is_json(column) or column.type.python_type is not dict:
+        raise InvalidFilter(f"'{quote(name)}' is no path: the property holds no object.")
+    return column, JsonPath.parse(column, name)
+
+
+def column_target(column: Column) -> Target:
+    """Return the target that is a column."""
+    null = column.info.get("null")
+    return Target(column, column.is_(None) if null is None else column == null, null)
+
+
+def path_target(path: JsonPath, operand: Any) -> Target:
+    """Return the target at a path, of the type of the first operand."""
+    operands = operand if isinstance(operand, list) else [operand]
+    first = next((each for each in operands if each is not None), "")
+    kind = bool if isinstance(first, bool) else float if isinstance(first, int | float) else str
+    return Target(path.as_type(kind), path.is_missing())
