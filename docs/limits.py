@@ -27,6 +27,17 @@ LIMITS = {
         " characters beyond ASCII 3 times",
     },
     "rest.patterns": {"MAX_PATTERN": "Characters of a pattern"},
+    "rest.where": {
+        "MAX_IN_JSON": "Values that a filter compares with objects, arrays and positions",
+    },
+    "rest.regexps": {"MAX_ALTERNATIVES": "Alternatives of a `regexp`"},
+    "rest.json_paths": {"MAX_STEPS": "Names after the first one in a path such as `address.city`"},
+    "rest.json_fields": {
+        "MAX_LENGTH": "Characters of the JSON of one property",
+        "MAX_SAFE": "The largest whole number in it",
+    },
+    "rest.times": {"MAX_LENGTH": "Characters of a time"},
+    "columns": {"MAX_PRECISION": "Digits of a decimal"},
     "rest.includes": {
         "MAX_LEVELS": "Levels of includes",
         "MAX_INCLUDES": "Includes of a filter",

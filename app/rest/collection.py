@@ -19,6 +19,7 @@ from .relations import relation_endpoints
 from .repository import Conditions
 from .resource import Resource
 from .serialization import respond_page, respond_row, respond_rows
+from .targets import check_types
 
 
 class CollectionViews:
@@ -191,7 +192,11 @@ class CollectionViews:
 
 
 def register_resource(app: Flask, resource: Resource) -> None:
-    """Serve a resource: the endpoints of every collection, of its relations and its own."""
+    """Serve a resource: the endpoints of every collection, of its relations and its own.
+
+    Raises ConfigurationError for columns and rules that cannot be used.
+    """
+    check_types(resource.name, resource.properties)
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = [
         *resource.own_endpoints,

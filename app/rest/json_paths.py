@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Boolean, Column, ColumnElement, Float, String, case, cast, func, type_coerce
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.columns import Json
+from app.columns import GeoPoint, Json
 from app.errors import InvalidFilter, quote
 from app.extensions import db
 
@@ -92,8 +92,8 @@ def has_item(column: ColumnElement[Any], item: str | float | bool) -> ColumnElem
 
 
 def is_json(column: Column[Any]) -> bool:
-    """Tell whether a column holds JSON objects or arrays."""
-    return isinstance(column.type, Json)
+    """Tell whether a column holds JSON: objects, arrays or positions."""
+    return isinstance(column.type, Json | GeoPoint)
 
 
 def _is_sqlite() -> bool:

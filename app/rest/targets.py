@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy
-from sqlalchemy import ColumnElement, String, collate
+from sqlalchemy import ColumnElement, Enum, Numeric, String, collate
 
+from app.config import ConfigurationError
 from app.errors import InvalidFilter, quote
 from app.extensions import db
 
@@ -22,6 +23,19 @@ class Target(NamedTuple):
     is_null: ColumnElement[bool]
     # The value stored for null, if it is not NULL.
     null: Any = None
+
+
+def check_types(model: str, properties: Properties) -> None:
+    """Raise ConfigurationError for columns whose values the databases order or round differently.
+
+    PostgreSQL orders a native enumeration by its declaration; SQLite stores a Numeric as a float.
+    """
+    for name, column in properties.items():
+        type_ = column.type
+        if isinstance(type_, Enum) and type_.native_enum:
+            raise ConfigurationError(f"{model}.{name} must be an Enum with native_enum=False")
+        if isinstance(type_, Numeric) and type_.asdecimal:
+            raise ConfigurationError(f"{model}.{name} must be an ExactDecimal, not a Numeric")
 
 
 def is_text(column: Column) -> bool:

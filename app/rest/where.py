@@ -10,14 +10,24 @@ from app.errors import InvalidFilter, quote
 
 from .distances import KEYS as NEAR_KEYS
 from .distances import parse_near
+from .json_paths import is_json
 from .operators import IGNORING_CASE, OPERATORS, operators_for
 from .parameters import as_list
 from .targets import Properties, column_target, find_place, find_property, path_target
 
+# Operands of one filter that are compared with what JSON columns hold: each is a look into the JSON
+# of every row.
+MAX_IN_JSON = 20
+
 
 def translate(where: Any, properties: Properties) -> ColumnElement[bool]:
     """Return the condition of a `where`; raise InvalidFilter, which names the invalid part."""
-    return _where(where, properties)
+    condition = _where(where, properties)
+    if _count_in_json(where, properties) > MAX_IN_JSON:
+        raise InvalidFilter(
+            f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
+        )
+    return condition
 
 
 def nearest_first(where: Any, properties: Properties) -> list[ColumnElement[Any]]:
@@ -28,6 +38,18 @@ def nearest_first(where: Any, properties: Properties) -> list[ColumnElement[Any]
         for name, value in conditions
         if isinstance(value, dict) and "near" in value
     ]
+
+
+def _count_in_json(where: Any, properties: Properties) -> int:
+    """Return how many operands a valid `where` compares with what JSON columns hold."""
+    count = 0
+    for name, value in where.items():
+        if name in ("and", "or"):
+            count += sum(_count_in_json(each, properties) for each in as_list(value, name))
+        elif is_json(find_place(name, properties)[0]):
+            operands = value.values() if isinstance(value, dict) else [value]
+            count += sum(len(each) if isinstance(each, list) else 1 for each in operands)
+    return count
 
 
 def _where(where: Any, properties: Properties) -> ColumnElement[bool]:

@@ -294,6 +294,8 @@ REFUSED_CONDITIONS = [
     {"text": {"regexp": "[a-z]" * 10}},
     {"text": {"regexp": "x" * 101}},
     {"at": {"gt": 1e300}},
+    {"tags": {"inq": ["a"] * 21}},
+    {"or": [{"address.city": {"neq": "x", "exists": True}}] * 11},
     {"ratio": {"gt": HUGE}},
 ]
 
