@@ -21,6 +21,7 @@ from .operation.operation import Operation
 from .problems import ErrorCollector, check_levels, suggest
 from .redaction import Redactor
 from .request.builder import SourceContext
+from .resource.plural import pluralize
 from .resource.resource import Resource
 from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings
@@ -93,16 +94,26 @@ class DataSource:
         properties: Mapping[str, Any] | None = None,
         *,
         resource_name: str | None = None,
+        plural: bool | str = False,
         id_name: str = "id",
-        filter_style: str = "flat",
+        filter_style: str = "brackets",
     ) -> Resource:
-        """Bind a model to the REST resource `/<resource_name>`, by default `/<model_name>`."""
+        """Bind a model to the REST resource `/<resource_name>`, by default `/<model_name>`.
+
+        `plural` is used for the path instead of the name; True makes it from the name.
+        """
         if not self._context.base_url:
             raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
-        segment = model_name if resource_name is None else resource_name
+        segment = resource_name or (pluralize(model_name) if plural is True else plural)
         context, client = self._context, self._client
         return Resource(
-            model_name, segment, properties or {}, id_name, filter_style, context, client
+            model_name,
+            segment or model_name,
+            properties or {},
+            id_name,
+            filter_style,
+            context,
+            client,
         )
 
     def observe(self, event: str, hook: Callable[[Call], object]) -> None:

@@ -122,10 +122,8 @@ class OperationCompiler:
     def _builder(self, template: Mapping[str, Any], path: str) -> RequestBuilder:
         return RequestBuilder(template, self._context, self._errors, path)
 
-    def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator | None:
-        if "paginate" not in template:
-            return None
-        return make_paginator(template["paginate"], self._errors, join_path(path, "paginate"))
+    def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator:
+        return make_paginator(template.get("paginate"), self._errors, join_path(path, "paginate"))
 
     def _selector(self, template: Mapping[str, Any], path: str) -> ResultSelector:
         response_path = None

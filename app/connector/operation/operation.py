@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.connector.errors import ConnectorError, UnknownVariableError, VariableError
+from app.connector.callbacks import Callback, deliver, split_callback
+from app.connector.errors import UnknownVariableError, VariableError
 from app.connector.http.call import Call
 from app.connector.http.client import Client
 from app.connector.problems import suggest, type_name
@@ -14,15 +15,13 @@ from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
 from app.connector.values import EnvText
 
-from .pagination import Paginator
+from .pagination import Pages, Paginator
 from .parameters import (
-    Callback,
     Parameter,
     bind,
     make_accepts,
     make_http,
     make_signature,
-    split_callback,
 )
 from .result import ResultSelector
 
@@ -38,7 +37,7 @@ class Operation:
         builder: RequestBuilder,
         parameters: list[Parameter],
         selector: ResultSelector,
-        paginator: Paginator | None,
+        paginator: Paginator,
         client: Client,
     ) -> None:
         self.name = self.__name__ = name
@@ -74,10 +73,7 @@ class Operation:
         """Call with one object of named parameters and an optional callback."""
         if callback is None and callable(params):
             params, callback = None, params
-        if params is not None and not isinstance(params, Mapping):
-            found = type_name(params)
-            raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
-        return self._run(self._checked({**(params or {}), **named}), callback)
+        return self._run(self._values(params, named), callback)
 
     def prepare(self, *args: Any, **named: Any) -> Request:
         """Return the request of a call without sending it; no access token is fetched for it."""
@@ -86,14 +82,13 @@ class Operation:
             request.auth.apply(request)
         return request
 
-    def pages(self, *args: Any, **named: Any) -> Iterator[Any]:
-        """Yield the result of every page; each is one call."""
-        values = bind(self.name, self.parameters, args, named)
-        if self._paginator is None:
-            yield self._call(self._build(values)).result
-            return
-        for call in self._paginator.pages(self._build(values), self._call):
-            yield call.result
+    def pages(self, *args: Any, **named: Any) -> Pages:
+        """Return an iterator over the results of every page; each is one call."""
+        return self._pages(bind(self.name, self.parameters, args, named))
+
+    def invoke_pages(self, params: Any = None, /, **named: Any) -> Pages:
+        """Return the same for one object of named parameters, as `invoke` takes it."""
+        return self._pages(self._values(params, named))
 
     def items(self, *args: Any, **named: Any) -> Iterator[Any]:
         """Yield the items of every page."""
@@ -103,7 +98,11 @@ class Operation:
             elif page is not None:
                 yield page
 
-    def _checked(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _values(self, params: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+        if params is not None and not isinstance(params, Mapping):
+            found = type_name(params)
+            raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
+        values = {**(params or {}), **named}
         for key in values:
             if key not in self.variables:
                 hint = suggest(key, self.variables)
@@ -114,17 +113,14 @@ class Operation:
         request = self._build(values)
         if callback is None:
             return self._call(request).result
-        try:
-            call = self._call(request)
-        except ConnectorError as error:
-            if error.kind not in ("remote", "transport"):
-                raise
-            failure = error
-        else:
-            callback(None, call.result, call.response)
-            return None
-        callback(failure, getattr(failure, "body", None), getattr(failure, "response", None))
-        return None
+        return deliver(callback, lambda: self._outcome(request))
+
+    def _outcome(self, request: Request) -> tuple[Any, Any]:
+        call = self._call(request)
+        return call.result, call.response
+
+    def _pages(self, values: Mapping[str, Any]) -> Pages:
+        return Pages(self._paginator, self._build(values), self._call)
 
     def _build(self, values: Mapping[str, Any]) -> Request:
         try:

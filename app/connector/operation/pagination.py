@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -18,58 +17,82 @@ from app.connector.settings.options import PAGINATE, PAGINATE_STYLES, default_va
 from .response_path import ResponsePath, parse_path
 
 
-class Paginator(ABC):
-    """Sends the request of one page after the other until there is no next page."""
+class Paginator:
+    """Finds the request of the next page; this one knows of no next page."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.max_pages: int = settings["maxPages"]
         self._limit: int | None = settings.get("limit")
         self._limit_param: str = settings["limitParam"]
-        self._max_pages: int = settings["maxPages"]
 
-    def pages(self, request: Request, send: Callable[[Request], Call]) -> Iterator[Call]:
-        """Yield the call of every page.
-
-        A request that was sent before, and more than `maxPages` pages, raise PaginationError.
-        """
-        seen: set[str] = set()
-        previous: Call | None = None
-        following: Request | None = self._first(request)
-        for _ in range(self._max_pages):
-            if following is None:
-                return
-            _refuse_repeated(following, seen)
-            call = send(following.copy())
-            count = self._count(call)
-            if self._is_past_end(call, previous, count):
-                return
-            yield call
-            previous = call
-            following = self._next(following, call, count)
-        if following is not None:
-            raise PaginationError(f"there are more than {self._max_pages} pages")
-
-    def _first(self, request: Request) -> Request:
+    def first(self, request: Request) -> Request:
+        """Return the request for the first page."""
         if self._limit is None:
             return request.copy()
         return _with_query(request, self._limit_param, self._limit)
 
-    def _count(self, call: Call) -> int:
-        """Return the number of items, where the style needs it."""
-        return 0
+    def count(self, call: Call) -> int | None:
+        """Return the number of items of a page, where the style counts them."""
+        return None
 
-    def _is_past_end(self, call: Call, previous: Call | None, count: int) -> bool:
-        """Tell whether the page before this one was the last."""
-        return False
-
-    @abstractmethod
-    def _next(self, request: Request, call: Call, count: int) -> Request | None:
+    def next(self, request: Request, call: Call, count: int | None) -> Request | None:
         """Return the request for the page after this one, or None after the last."""
+        return None
 
 
-class LinkPaginator(Paginator):
+class Pages:
+    """The results of the pages of a call; iterating sends one request for each.
+
+    `count` is the number of pages that were read; `has_next` tells whether there may be another.
+    A request that was sent before, and more than `maxPages` pages, raise PaginationError.
+    """
+
+    def __init__(
+        self, paginator: Paginator, request: Request, send: Callable[[Request], Call]
+    ) -> None:
+        self.count = 0
+        self._paginator = paginator
+        self._send = send
+        self._following: Request | None = paginator.first(request)
+        self._previous: Call | None = None
+        self._seen: set[str] = set()
+
+    @property
+    def has_next(self) -> bool:
+        """Whether there may be another page."""
+        return self._following is not None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        request, self._following = self._following, None
+        if request is None:
+            raise StopIteration
+        self._check(request)
+        call = self._send(request.copy())
+        count = self._paginator.count(call)
+        if self._previous is not None and count is not None:
+            if not count:
+                raise StopIteration
+            _refuse_same(call, self._previous)
+        self._previous = call
+        self._following = self._paginator.next(request, call, count)
+        self.count += 1
+        return call.result
+
+    def _check(self, request: Request) -> None:
+        if self.count >= self._paginator.max_pages:
+            raise PaginationError(f"there are more than {self._paginator.max_pages} pages")
+        if request.full_url in self._seen:
+            raise PaginationError("the next page was already read")
+        self._seen.add(request.full_url)
+
+
+class _LinkPaginator(Paginator):
     """The header Link names the next page by its url; RFC 8288."""
 
-    def _next(self, request: Request, call: Call, count: int) -> Request | None:
+    def next(self, request: Request, call: Call, count: int | None) -> Request | None:
         if call.response is None:
             return None
         for link in parse_header_links(call.response.headers.get("Link", "")):
@@ -79,44 +102,23 @@ class LinkPaginator(Paginator):
 
 
 class _BodyPaginator(Paginator):
-    """A value in the body, at `path`, says which page is next."""
+    """The body has, at `path`, the url of the next page, or the value of its query entry."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)
         self._path = ResponsePath(settings["path"], "first")
+        self._param: str | None = settings["param"] if settings["type"] == "cursor" else None
 
-    def _next(self, request: Request, call: Call, count: int) -> Request | None:
-        if call.response is None:
-            return None
-        target = self._path.select(call.response.body)
+    def next(self, request: Request, call: Call, count: int | None) -> Request | None:
+        target = None if call.response is None else self._path.select(call.response.body)
         if target in (None, "", False):
             return None
         if not isinstance(target, str | int | float):
             raise PaginationError(
                 f"the next page must be named by a string or a number, got {type_name(target)}"
             )
-        return self._follow(request, target)
-
-    @abstractmethod
-    def _follow(self, request: Request, target: str | float) -> Request | None:
-        """Return the request for the page that the value names."""
-
-
-class NextUrlPaginator(_BodyPaginator):
-    """The body has the url of the next page."""
-
-    def _follow(self, request: Request, target: str | float) -> Request | None:
-        return _redirected(request, str(target))
-
-
-class CursorPaginator(_BodyPaginator):
-    """The body has a cursor, which the next request sends as a query entry."""
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        super().__init__(settings)
-        self._param: str = settings["param"]
-
-    def _follow(self, request: Request, target: str | float) -> Request:
+        if self._param is None:
+            return _redirected(request, str(target))
         return _with_query(request, self._param, target)
 
 
@@ -127,22 +129,19 @@ class _NumberPaginator(Paginator):
         super().__init__(settings)
         self._param: str = settings["param"]
         self._start: int = settings["start"]
+        self._counts_items = settings["type"] == "offset"
         self._items = ResponsePath(settings["items"]) if "items" in settings else None
 
-    def _first(self, request: Request) -> Request:
-        return _with_query(super()._first(request), self._param, self._start)
+    def first(self, request: Request) -> Request:
+        return _with_query(super().first(request), self._param, self._start)
 
-    def _is_past_end(self, call: Call, previous: Call | None, count: int) -> bool:
-        if count and previous is not None and _is_same(call.result, previous.result):
-            raise PaginationError(f"{call.operation}: the same page was received twice")
-        return not count and previous is not None
-
-    def _next(self, request: Request, call: Call, count: int) -> Request | None:
-        if count < (self._limit or 1):
+    def next(self, request: Request, call: Call, count: int | None) -> Request | None:
+        if not count or count < (self._limit or 1):
             return None
-        return _with_query(request, self._param, request.query[self._param] + self._step(count))
+        step = count if self._counts_items else 1
+        return _with_query(request, self._param, request.query[self._param] + step)
 
-    def _count(self, call: Call) -> int:
+    def count(self, call: Call) -> int:
         found = call.result
         if self._items is not None and call.response is not None:
             found = self._items.select(call.response.body)
@@ -155,49 +154,35 @@ class _NumberPaginator(Paginator):
             "set paginate.items to the path of the list"
         )
 
-    @abstractmethod
-    def _step(self, count: int) -> int:
-        """Return the difference between the numbers of this page and the next."""
-
-
-class PagePaginator(_NumberPaginator):
-    """A query entry has the number of the page."""
-
-    def _step(self, count: int) -> int:
-        return 1
-
-
-class OffsetPaginator(_NumberPaginator):
-    """A query entry has the number of items to skip."""
-
-    def _step(self, count: int) -> int:
-        return count
-
 
 _PAGINATORS: dict[str, type[Paginator]] = {
-    "link": LinkPaginator,
-    "next": NextUrlPaginator,
-    "page": PagePaginator,
-    "offset": OffsetPaginator,
-    "cursor": CursorPaginator,
+    "link": _LinkPaginator,
+    "next": _BodyPaginator,
+    "cursor": _BodyPaginator,
+    "page": _NumberPaginator,
+    "offset": _NumberPaginator,
 }
 
 
 def make_paginator(
-    settings: Mapping[str, Any], errors: ErrorCollector, path: str
-) -> Paginator | None:
-    """Return the paginator for a `paginate` object; None if there are errors in it."""
-    style = _PAGINATORS[settings["type"]]
-    if issubclass(style, _BodyPaginator) and "path" not in settings:
+    settings: Mapping[str, Any] | None, errors: ErrorCollector, path: str
+) -> Paginator:
+    """Return the paginator for a `paginate` object; the base class without or with a wrong one."""
+    if settings is None or _has_errors(settings, errors, path):
+        return Paginator(default_values(PAGINATE))
+    kind = settings["type"]
+    return _PAGINATORS[kind]({**default_values(PAGINATE), **PAGINATE_STYLES[kind], **settings})
+
+
+def _has_errors(settings: Mapping[str, Any], errors: ErrorCollector, path: str) -> bool:
+    if _PAGINATORS[settings["type"]] is _BodyPaginator and "path" not in settings:
         errors.add(join_path(path, "path"), f"is needed for type '{settings['type']}'")
     for key in ("path", "items"):
         try:
             parse_path(settings.get(key, "$"))
         except ValueError as error:
             errors.add(join_path(path, key), str(error))
-    if errors.has_error(path):
-        return None
-    return style({**default_values(PAGINATE), **PAGINATE_STYLES[settings["type"]], **settings})
+    return errors.has_error(path)
 
 
 def _with_query(request: Request, name: str, value: Any) -> Request:
@@ -210,13 +195,8 @@ def _redirected(request: Request, url: str) -> Request | None:
     return request.redirected_to(resolve_location(request.full_url, url)) if url else None
 
 
-def _refuse_repeated(request: Request, seen: set[str]) -> None:
-    url = request.full_url
-    if url in seen:
-        raise PaginationError("the next page was already read")
-    seen.add(url)
-
-
-def _is_same(page: Any, previous: Any) -> bool:
+def _refuse_same(call: Call, previous: Call) -> None:
     with translate_errors(RecursionError, lambda _: PaginationError("a page is nested too deeply")):
-        return bool(page == previous)
+        is_same = call.result == previous.result
+    if is_same:
+        raise PaginationError(f"{call.operation}: the same page was received twice")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any
@@ -15,7 +15,6 @@ from app.connector.template.variables import Variable
 _SOURCES = ("path", "query", "header", "body", "form")
 _ROOT_OF = {"path": "url", "header": "headers"}
 _SOURCE_OF = {root: source for source, root in _ROOT_OF.items()}
-Callback = Callable[[Exception | None, Any, Any], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +124,6 @@ def bind(
             raise UnknownVariableError(f"{name}() got two values for '{key}'")
         values[key] = value
     return values
-
-
-def split_callback(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Callback | None]:
-    """Return the arguments without a trailing callable, and that callable as the callback."""
-    if args and callable(args[-1]):
-        return args[:-1], args[-1]
-    return args, None
 
 
 def make_signature(

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-
-class RecordStore(Protocol):
-    """The methods of a resource that its records call."""
-
-    name: str
-    id_name: str
-
-    def create(self, data: Any) -> Any:
-        """POST an object."""
-
-    def update(self, data: Any) -> Record:
-        """PUT an object."""
-
-    def delete(self, identifier: Any) -> None:
-        """DELETE an object."""
+from app.connector.callbacks import takes_callback
 
 
 class Record:
     """One object of a resource; its fields are attributes and items."""
 
-    def __init__(self, resource: RecordStore, values: Mapping[str, Any]) -> None:
+    # The resource has no type here: its module imports this one.
+    def __init__(self, resource: Any, values: Mapping[str, Any]) -> None:
         self.__dict__["_resource"] = resource
         self.__dict__["_values"] = dict(values)
 
@@ -59,19 +46,35 @@ class Record:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{self._resource.name} {self._values.get(self._resource.id_name)!r}>"
+        return f"<{self._resource.name} {self._id!r}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a new dict."""
         return dict(self._values)
 
+    @takes_callback
     def save(self) -> Record:
         """PUT the object if it has an id, else POST it, and update it from the response."""
-        has_id = self._values.get(self._resource.id_name) is not None
-        send = self._resource.update if has_id else self._resource.create
-        self._values.update(send(self._values).to_dict())
-        return self
+        send = self._resource.create if self._id is None else self._resource.update
+        return self._updated(send(self._values))
 
-    def destroy(self) -> None:
+    @takes_callback
+    def update_attributes(self, changes: Mapping[str, Any]) -> Record:
+        """PUT some fields, and update the object with them and from the response."""
+        return self._updated(self._resource.update_attributes(self._id, changes))
+
+    @takes_callback
+    def destroy(self) -> Any:
         """Delete the object at the remote."""
-        self._resource.delete(self._values.get(self._resource.id_name))
+        return self._resource.delete(self._id)
+
+    # The names of LoopBack 3.
+    updateAttributes = patchAttributes = update_attributes  # noqa: N815
+
+    @property
+    def _id(self) -> Any:
+        return self._values.get(self._resource.id_name)
+
+    def _updated(self, saved: Record) -> Record:
+        self._values.update(saved.to_dict())
+        return self

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from app.connector.callbacks import takes_callback
 from app.connector.errors import (
     MissingVariableError,
     NotFoundError,
@@ -23,7 +24,7 @@ from app.connector.response import Response
 from app.connector.settings.options import TEMPLATE, default_values
 from app.connector.values import MISSING, to_text
 
-from .filters import FILTER_STYLES, filter_query
+from .filters import FILTER_STYLES, filter_query, wanted_id
 from .record import Record
 
 
@@ -56,31 +57,57 @@ class Resource:
     def __repr__(self) -> str:
         return f"<Resource {self.name} {self.path}>"
 
+    @takes_callback
     def create(self, data: Any) -> Any:
         """POST an object, or each of a list; the record has the fields of the response too."""
         if isinstance(data, list):
             return [self.create(item) for item in data]
         return self._save("create", "POST", "", data)
 
+    @takes_callback
     def find(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> list[Record]:
-        """GET the objects that match a filter: `limit=5, order="email", username="ray"`."""
+        """GET the objects that match a filter, or the query entries `limit=5, name="Mary"`."""
         query = filter_query(self._style, filter or {}, named)
+        identifier = wanted_id(query, self.id_name)
+        if identifier is not None:
+            return [self.find_by_id(identifier)]
         body = self._send("find", "GET", "", query=query)
         if not isinstance(body, list):
             raise ResponseError(f"{self.name}.find: the response is not a list")
         return [self._record(item) for item in body]
 
+    @takes_callback
     def find_one(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> Record | None:
         """GET the first object that matches a filter, or None."""
-        found = self.find(filter, **{**named, "limit": 1})
+        if named and filter is None:
+            found = self.find(**{**named, "limit": 1})
+        else:
+            found = self.find({**(filter or {}), "limit": 1}, **named)
         return found[0] if found else None
 
+    @takes_callback
     def find_by_id(self, identifier: Any) -> Record:
         """GET one object; NotFoundError if it does not exist."""
         return self._record(self._send("find_by_id", "GET", self._segment(identifier)))
 
-    findById = find_by_id  # noqa: N815 - the spelling of the interface
+    @takes_callback
+    def find_by_ids(
+        self, identifiers: Any, filter: Mapping[str, Any] | None = None, /
+    ) -> list[Record]:
+        """GET the objects with these ids, in their order, that also match a filter."""
+        if not isinstance(identifiers, list | tuple):
+            raise VariableError(f"{self.name}: a list of ids is needed")
+        if not identifiers:
+            return []
+        where: dict[str, Any] = {self.id_name: {"inq": list(identifiers)}}
+        if filter and filter.get("where"):
+            where = {"and": [where, filter["where"]]}
+        records = self.find({**(filter or {}), "where": where})
+        found = {str(record.to_dict().get(self.id_name)): record for record in records}
+        wanted = dict.fromkeys(map(str, identifiers))
+        return [found[identifier] for identifier in wanted if identifier in found]
 
+    @takes_callback
     def exists(self, identifier: Any) -> bool:
         """Tell whether GET finds the object."""
         try:
@@ -89,19 +116,51 @@ class Resource:
             return False
         return True
 
+    @takes_callback
+    def count(self, where: Mapping[str, Any] | None = None, /, **named: Any) -> int:
+        """GET the number of objects from `/count`, which remotes of LoopBack have."""
+        style = "flat" if self._style == "flat" else "brackets"
+        query = filter_query(style, {"where": where}, named)
+        try:
+            body = self._send("count", "GET", "/count", query=query)
+        except NotFoundError:
+            raise NotSupportedError(
+                f"{self.name}.count: the remote has no count; write a template operation"
+            ) from None
+        if not isinstance(body, dict) or not isinstance(body.get("count"), int):
+            raise ResponseError(f"{self.name}.count: the response has no count")
+        return int(body["count"])
+
+    @takes_callback
     def update(self, data: Any) -> Record:
         """PUT the whole object, which must have an id."""
         return self._save("update", "PUT", self._segment(_fields(data).get(self.id_name)), data)
 
+    @takes_callback
+    def upsert(self, data: Any) -> Any:
+        """PUT the object if GET finds its id, else POST it."""
+        identifier = _fields(data).get(self.id_name)
+        is_known = identifier is not None and self.exists(identifier)
+        return self.update(data) if is_known else self.create(data)
+
+    @takes_callback
+    def update_attributes(self, identifier: Any, changes: Any) -> Record:
+        """PUT some fields of an object with its id, as LoopBack 3 does."""
+        data = {**_fields(changes), self.id_name: identifier}
+        return self._save("update_attributes", "PUT", self._segment(identifier), data)
+
+    @takes_callback
     def patch(self, identifier: Any, changes: Any) -> Record:
         """PATCH some fields of an object."""
         return self._save("patch", "PATCH", self._segment(identifier), changes)
 
-    def delete(self, identifier: Any) -> None:
-        """DELETE one object."""
-        self._send("delete", "DELETE", self._segment(identifier))
+    @takes_callback
+    def delete(self, identifier: Any) -> Any:
+        """DELETE one object; return what the remote answers."""
+        return self._send("delete", "DELETE", self._segment(identifier))
 
-    def destroy_all(self, where: Mapping[str, Any] | None = None, *, confirm: bool = False) -> None:
+    @takes_callback
+    def destroy_all(self, where: Mapping[str, Any] | None = None, *, confirm: bool = False) -> Any:
         """DELETE the whole collection; it needs `confirm=True` and cannot take a condition."""
         if where is not None:
             raise NotSupportedError(
@@ -111,17 +170,22 @@ class Resource:
             raise NotSupportedError(
                 f"{self.name}.destroy_all deletes everything; pass confirm=True to confirm it"
             )
-        self._send("destroy_all", "DELETE", "")
-
-    def count(self, *_args: Any, **_named: Any) -> int:
-        """Raise NotSupportedError: there is no conventional request for a count."""
-        raise NotSupportedError(f"{self.name}.count is not supported; write a template operation")
+        return self._send("destroy_all", "DELETE", "")
 
     def update_all(self, *_args: Any, **_named: Any) -> None:
         """Raise NotSupportedError: there is no conventional request for a bulk update."""
         raise NotSupportedError(
             f"{self.name}.update_all is not supported; write a template operation"
         )
+
+    # The names of LoopBack 3.
+    findOne = find_one  # noqa: N815
+    findById = find_by_id  # noqa: N815
+    findByIds = find_by_ids  # noqa: N815
+    updateOrCreate = upsert  # noqa: N815
+    updateAttributes = update_attributes  # noqa: N815
+    deleteById = destroyById = delete  # noqa: N815
+    destroyAll = destroy_all  # noqa: N815
 
     def _segment(self, identifier: Any) -> str:
         if isinstance(identifier, Mapping | Record):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from urllib.parse import unquote
 
 import pytest
 
 from app.connector import (
     ConfigError,
+    ConnectorError,
     DataSource,
     HTTPStatusError,
     MissingVariableError,
@@ -16,6 +18,7 @@ from app.connector import (
     ResponseError,
     VariableError,
 )
+from app.connector.resource.plural import pluralize
 
 
 @pytest.fixture
@@ -27,6 +30,8 @@ def users(connect, server):
         if handler.command == "DELETE":
             handler.send_response(204)
             handler.end_headers()
+        elif handler.path.startswith("/users/count"):
+            handler.reply({"count": 2})
         elif handler.command == "GET" and not has_id:
             handler.reply([{"id": 1, "name": "Ray"}, {"id": 2, "name": "Mary"}])
         elif handler.path.endswith("/404"):
@@ -62,17 +67,18 @@ CALLS = [
     ),
     (
         lambda users: users.find({"limit": 5, "username": "ray", "order": "email"}),
-        "GET /users?limit=5&order=email&username=ray",
+        "GET /users?limit=5&username=ray&order=email",
         None,
     ),
-    (
-        lambda users: users.find({"where": {"name": "Ray"}, "skip": 2}),
-        "GET /users?skip=2&name=Ray",
-        None,
-    ),
-    (lambda users: users.find_one(name="Ray"), "GET /users?limit=1&name=Ray", None),
+    (lambda users: users.find_one(name="Ray"), "GET /users?name=Ray&limit=1", None),
+    (lambda users: users.count(name="Ray"), "GET /users/count?name=Ray", None),
     (lambda users: users.find_by_id("a/b ?"), "GET /users/a%2Fb%20%3F", None),
     (lambda users: users.destroy_all(confirm=True), "DELETE /users", None),
+    (
+        lambda users: users.update_attributes(1, {"name": "R"}),
+        "PUT /users/1",
+        {"name": "R", "id": 1},
+    ),
 ]
 
 
@@ -88,9 +94,30 @@ def test_segment_is_the_model_name_as_it_is(connect, server):
     source.define("Category").exists(1)
     source.define("ServiceTransaction", {}, resource_name="v2/transactions").exists(1)
     source.define("odd{x} name").exists(1)
+    source.define("Person", plural="staff").exists(1)
+    source.define("Category", plural=True).exists(1)
+    source.define("Category", plural=True, resource_name="kinds").exists(1)
 
     paths = [seen["path"] for seen in server.seen]
-    assert paths == ["/Category/1", "/v2/transactions/1", "/odd%7Bx%7D%20name/1"]
+    assert paths[:3] == ["/Category/1", "/v2/transactions/1", "/odd%7Bx%7D%20name/1"]
+    assert paths[3:] == ["/staff/1", "/Categories/1", "/kinds/1"]
+
+
+# What loopback-datasource-juggler makes of these names.
+PLURALS = (
+    "User Users, Category Categories, Person People, salesperson salespeople, Child Children,"
+    " Status Statuses, Address Addresses, Box Boxes, Quiz Quizzes, Day Days, Bus Buses,"
+    " Match Matches, Dish Dishes, Wolf Wolves, Knife Knives, Index Indices, Matrix Matrices,"
+    " Woman Women, human humans, News News, Series Series, Data Data, users users,"
+    " OrderItem OrderItems, Analysis Analyses, Tomato Tomatoes, Photo Photos, Chef Chefs,"
+    " Query Queries, API APIs, user_profile user_profiles"
+)
+
+
+def test_plural_is_that_of_loopback():
+    pairs = [pair.split() for pair in PLURALS.split(",")]
+
+    assert {name: pluralize(name) for name, _ in pairs} == dict(pairs)
 
 
 def test_resource_takes_options_and_auth_of_its_data_source(connect):
@@ -108,17 +135,193 @@ def test_resource_lives_beside_operations(connect):
     assert source.define("echo").find_by_id(1)["path"] == "/echo/1"
 
 
+# What loopback-connector-rest 6.0.5 with loopback-datasource-juggler sends for each filter.
+LOOPBACK_FILTERS = [
+    ({}, ""),
+    (None, ""),
+    ({"where": {}}, ""),
+    ({"where": {"name": "x"}}, "where[name]=x"),
+    ({"where": {"name": None}}, "where[name]="),
+    ({"where": {"flag": True}}, "where[flag]=true"),
+    ({"where": {"age": {"gt": 5}}}, "where[age][gt]=5"),
+    ({"where": {"or": [{"a": 1}, {"b": 2}]}}, "where[or][0][a]=1&where[or][1][b]=2"),
+    ({"where": {"id": {"inq": [1, 2]}}}, "where[id][inq][0]=1&where[id][inq][1]=2"),
+    ({"where": {"name": "x"}, "limit": 5}, "where[name]=x&limit=5&offset=0&skip=0"),
+    (
+        {"where": {"name": "x"}, "limit": 5, "skip": 2},
+        "where[name]=x&limit=5&skip=2&offset=2",
+    ),
+    ({"limit": 5, "offset": 2}, "limit=5&offset=2&skip=2"),
+    ({"limit": 2, "skip": 3, "offset": 4}, "limit=2&skip=3&offset=3"),
+    ({"limit": 2}, "limit=2&offset=0&skip=0"),
+    ({"limit": 0}, "limit=0"),
+    ({"limit": 0, "skip": 1}, "limit=100&skip=1&offset=1"),
+    ({"offset": 2}, "offset=2&limit=100&skip=2"),
+    ({"skip": 2}, "skip=2&limit=100&offset=2"),
+    ({"order": ["name ASC", "age DESC"]}, "order[0]=name ASC&order[1]=age DESC"),
+    ({"fields": {"name": True, "age": False}}, "fields[0]=name"),
+    ({"fields": "name"}, "fields[0]=name"),
+    ({"where": {"a": 1}, "include": ["x", "y"]}, "where[a]=1&include[0]=x&include[1]=y"),
+    (
+        {"filter": {"where": {"name": "x"}, "skip": 3, "limit": 2}},
+        "filter[where][name]=x&filter[skip]=3&filter[limit]=2",
+    ),
+    (
+        {"filter": {"where": {"name": "x"}}, "limit": 3},
+        "filter[where][name]=x&limit=3&offset=0&skip=0",
+    ),
+    ({"filter": '{"limit":3}'}, 'filter={"limit":3}'),
+    ({"where": {"id": 1}}, "where[id]=1"),
+    ({"where": {"id": 1}, "limit": 1, "skip": 1}, "where[id]=1&limit=1&skip=1&offset=1"),
+    (
+        {"where": {"id": 1}, "limit": 1, "order": "name"},
+        "where[id]=1&limit=1&order=name&offset=0&skip=0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("filter_", "query"), LOOPBACK_FILTERS)
+def test_filter_is_sent_as_loopback_sends_it(users, server, filter_, query):
+    users.find(filter_)
+
+    assert unquote(last(server)[0]) == "GET /users" + (f"?{query}" if query else "")
+
+
+# The same for the methods that make other calls, or several.
+LOOPBACK_CALLS = [
+    (
+        lambda users: users.findOne({"where": {"name": "x"}}),
+        ["GET /users?where[name]=x&limit=1&offset=0&skip=0"],
+    ),
+    (lambda users: users.findOne(), ["GET /users?limit=1&offset=0&skip=0"]),
+    (lambda users: users.findOne({"where": {"id": 1}}), ["GET /users/1"]),
+    (lambda users: users.find({"where": {"id": 1}, "limit": 1}), ["GET /users/1"]),
+    (lambda users: users.findByIds([]), []),
+    (
+        lambda users: users.findByIds([1, 2]),
+        ["GET /users?where[id][inq][0]=1&where[id][inq][1]=2"],
+    ),
+    (
+        lambda users: users.findByIds([2], {"where": {"name": "x"}, "limit": 1}),
+        ["GET /users?where[and][0][id][inq][0]=2&where[and][1][name]=x&limit=1&offset=0&skip=0"],
+    ),
+    (lambda users: users.upsert({"id": 1, "name": "x"}), ["GET /users/1", "PUT /users/1"]),
+    (lambda users: users.updateOrCreate({"id": 404}), ["GET /users/404", "POST /users"]),
+    (lambda users: users.upsert({"name": "x"}), ["POST /users"]),
+    (lambda users: users.deleteById(1), ["DELETE /users/1"]),
+    (lambda users: users.destroyById(1), ["DELETE /users/1"]),
+    (
+        lambda users: users.findById(1).updateAttributes({"name": "z"}),
+        ["GET /users/1", "PUT /users/1"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "lines"), LOOPBACK_CALLS)
+def test_method_makes_the_calls_that_loopback_makes(users, server, method, lines):
+    method(users)
+
+    calls = [f"{seen['method']} {seen['path']}?{seen['query']}" for seen in server.seen]
+    assert [unquote(call).rstrip("?") for call in calls] == lines
+
+
+def test_updated_attributes_are_sent_with_the_id_and_kept(users, server):
+    record = users.find_by_id(1)
+
+    assert record.update_attributes({"name": "z"}) is record
+    assert last(server)[1] == {"name": "z", "id": 1}
+    assert (record.name, record.joined.year) == ("z", 2026)
+
+
+def test_objects_by_ids_are_in_the_order_of_the_ids(users):
+    assert [user.id for user in users.find_by_ids(["2", 1, 2, 9])] == [2, 1]
+
+
+def test_count_is_that_of_the_remote(users, server):
+    assert users.count() == 2
+    assert users.count({"name": "x"}) == 2
+    assert [unquote(seen["query"]) for seen in server.seen] == ["", "where[name]=x"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [({"message": "no"}, 404, NotSupportedError), ([1], 200, ResponseError)],
+)
+def test_count_that_the_remote_does_not_have_is_an_error(connect, server, body, status, error):
+    server.routes["things"] = lambda handler: handler.reply(body, status)
+
+    with pytest.raises(error, match="count"):
+        connect().define("things").count()
+
+
+CALLBACKS = [
+    ("find", ()),
+    ("find", ({"where": {"name": "x"}},)),
+    ("find_one", ()),
+    ("find_by_id", (1,)),
+    ("find_by_ids", ([1],)),
+    ("exists", (1,)),
+    ("count", ({"name": "x"},)),
+    ("create", ({"name": "x"},)),
+    ("update", ({"id": 1, "name": "x"},)),
+    ("upsert", ({"id": 1, "name": "x"},)),
+    ("update_attributes", (1, {"name": "x"})),
+    ("delete", (1,)),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments"), CALLBACKS)
+def test_callback_gets_what_the_method_returns(users, method, arguments):
+    got = []
+
+    returned = getattr(users, method)(*arguments, lambda error, result: got.append((error, result)))
+
+    assert returned is None
+    assert got == [(None, getattr(users, method)(*arguments))]
+
+
+def test_callback_gets_the_error_of_the_remote(users):
+    got = []
+    users.find_by_id(404, lambda *found: got.append(found))
+
+    [(error, body, response)] = got
+    assert isinstance(error, NotFoundError)
+    assert (body, response.status_code) == ({}, 404)
+
+
+def test_record_takes_callbacks(users):
+    got = []
+    record = users.find_by_id(1)
+    record.save(lambda error, saved: got.append((error, saved is record)))
+    record.destroy(got.append)
+
+    assert got == [(None, True), None]
+
+
+def test_error_of_a_callback_is_raised_once(users):
+    def done(error, found):
+        got.append(error)
+        raise ConnectorError("of the callback")
+
+    got = []
+    with pytest.raises(ConnectorError, match="of the callback"):
+        users.find(done)
+
+    assert got == [None]
+
+
 FILTERS = [
-    ("brackets", {"where": {"age": {"gt": 5}}, "limit": 5}, "where%5Bage%5D%5Bgt%5D=5&limit=5"),
-    ("brackets", {"name": "Ray"}, "where%5Bname%5D=Ray"),
+    ("brackets", {"name": "Ray"}, "name=Ray"),
     (
         "json",
         {"where": {"age": {"gt": 5}}, "limit": 5},
         "filter=%7B%22where%22%3A%20%7B%22age%22%3A%20%7B%22gt%22%3A%205%7D%7D%2C%20%22limit%22%3A%205%7D",
     ),
     ("json", {}, ""),
+    ("json", {"name": "Ray"}, "filter=%7B%22where%22%3A%20%7B%22name%22%3A%20%22Ray%22%7D%7D"),
     ("flat", {"fields": ["a", "b"]}, "fields%5B0%5D=a&fields%5B1%5D=b"),
     ("flat", {"where": None, "offset": 2}, "offset=2"),
+    ("flat", {"where": {"name": "Ray"}, "skip": 2}, "skip=2&name=Ray"),
 ]
 
 
@@ -130,13 +333,23 @@ def test_filter_is_written_in_its_style(users, connect, server, style, given, qu
 
 
 @pytest.mark.parametrize("condition", [{"age": {"gt": 5}}, {"or": [{"a": 1}]}])
-def test_flat_filter_refuses_what_it_cannot_say(users, condition):
+def test_flat_filter_refuses_what_it_cannot_say(connect, condition):
+    users = connect().define("users", filter_style="flat")
+
     with pytest.raises(VariableError, match=r"only equality.*'brackets' or 'json'"):
         users.find({"where": condition})
 
 
+@pytest.mark.parametrize("filter_", [[1], "x", {"where": "x"}, {"where": [1]}])
+def test_filter_that_is_no_object_is_refused(users, server, filter_):
+    with pytest.raises(VariableError, match="must be an object, got"):
+        users.find(filter_)
+
+    assert server.seen == []
+
+
 def test_unknown_filter_style_is_refused(connect):
-    with pytest.raises(NotSupportedError, match="flat, brackets, json"):
+    with pytest.raises(NotSupportedError, match="brackets, flat, json"):
         connect().define("users", filter_style="odd")
 
 
@@ -263,10 +476,9 @@ def test_bulk_delete_without_confirmation_is_refused(users, server, arguments):
     assert server.seen == []
 
 
-@pytest.mark.parametrize("method", ["count", "update_all"])
-def test_what_has_no_conventional_call_is_refused(users, method):
+def test_what_has_no_conventional_call_is_refused(users):
     with pytest.raises(NotSupportedError, match="write a template operation"):
-        getattr(users, method)({"name": "x"})
+        users.update_all({"name": "x"})
 
 
 def test_answer_of_the_wrong_shape_is_an_error(connect, server):

@@ -1,0 +1,60 @@
+"""Callbacks in the manner of Node.js: `(error, result, response)`, or the first of these."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .errors import ConnectorError
+
+Callback = Callable[..., object]
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def split_callback(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Callback | None]:
+    """Return the arguments without a trailing callable, and that callable as the callback."""
+    if args and callable(args[-1]):
+        return args[:-1], args[-1]
+    return args, None
+
+
+def takes_callback(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method take a callback `(error, result)` as its last argument."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        args, callback = split_callback(args)
+        if callback is None:
+            return method(self, *args, **named)
+        return deliver(callback, lambda: (method(self, *args, **named), None))
+
+    return call
+
+
+def deliver(callback: Callback, work: Callable[[], tuple[Any, Any]]) -> None:
+    """Call back with the result and response that `work` returns, or with the error it raises.
+
+    An error in how the work was asked for is raised. A callback that takes only two arguments,
+    or one, gets the first ones.
+    """
+    outcome: tuple[Any, ...]
+    try:
+        outcome = (None, *work())
+    except ConnectorError as error:
+        if error.kind not in ("remote", "transport"):
+            raise
+        outcome = (error, getattr(error, "body", None), getattr(error, "response", None))
+    callback(*outcome[: _arity(callback)])
+
+
+def _arity(callback: Callback) -> int:
+    try:
+        kinds = [each.kind for each in inspect.signature(callback).parameters.values()]
+    except ValueError:
+        # A function of C without a signature.
+        return 3
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return 3
+    return sum(kind in _POSITIONAL for kind in kinds)
