@@ -18,6 +18,7 @@ from .errors import (
     ResponsePathError,
     ResponseTooLargeError,
     TLSError,
+    TooManyCallsError,
     TooManyRedirectsError,
     TransportError,
     UnauthorizedError,
@@ -26,6 +27,7 @@ from .errors import (
     VariableTypeError,
 )
 from .http.call import Call
+from .http.limit import without_waiting
 from .operation.operation import Operation
 from .redaction import install_log_filter
 from .request.model import Request
@@ -60,6 +62,7 @@ __all__ = [
     "ResponseTooLargeError",
     "TLSError",
     "Template",
+    "TooManyCallsError",
     "TooManyRedirectsError",
     "TransportError",
     "UnauthorizedError",
@@ -67,6 +70,7 @@ __all__ = [
     "Variable",
     "VariableError",
     "VariableTypeError",
+    "without_waiting",
 ]
 
 install_log_filter()

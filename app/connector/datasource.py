@@ -10,22 +10,24 @@ from typing import Any, Self
 
 from blinker import Signal
 
-from .errors import ConfigError, NotSupportedError
+from .errors import ConfigError, NotSupportedError, VariableError
 from .http.auth import AuthFactory
 from .http.call import Call
 from .http.client import Client
 from .http.guard import HostPolicy
+from .http.limit import CallLimit
 from .http.transport import Transport
 from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
 from .problems import ErrorCollector, check_levels, suggest
 from .redaction import Redactor
 from .request.builder import SourceContext
+from .request.headers import validate_header
 from .resource.plural import pluralize
 from .resource.resource import Resource
 from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings
-from .settings.options import allowed_hosts, pool_size, source_options, token_urls
+from .settings.options import allowed_hosts, pool_options, source_options, token_urls
 from .values import environment_values
 
 logger = logging.getLogger("app.connector")
@@ -42,7 +44,12 @@ class DataSource:
     after_execute: Signal
     execute_failed: Signal
 
-    def __init__(self, settings: Mapping[str, Any], name: str = "rest") -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        name: str = "rest",
+        request_id: Callable[[], str | None] | None = None,
+    ) -> None:
         check_levels(settings, "", name)
         errors = ErrorCollector()
         filled = substitute_environment(settings, errors)
@@ -52,11 +59,16 @@ class DataSource:
         self.acls = loaded.get("acls", [])
         self._context = _source_context(filled, loaded)
         policy = HostPolicy()
-        transport = Transport(policy, pool_size(self._context.options))
-        self._client = Client(self, transport, self._context, debug=loaded.get("debug", False))
+        pool = pool_options(self._context.options)
+        transport = Transport(policy, pool["maxSockets"])
+        limit = CallLimit(pool["maxConcurrent"]) if pool["maxConcurrent"] else None
+        debug = loaded.get("debug", False)
+        self._client = Client(self, transport, self._context, limit, debug=debug)
         self.before_execute = self._client.before_execute
         self.after_execute = self._client.after_execute
         self.execute_failed = self._client.execute_failed
+        if "requestIdHeader" in loaded:
+            self._send_request_ids(loaded["requestIdHeader"], request_id, errors)
 
         compiler = OperationCompiler(self._context, self._client, errors, RESERVED)
         for entry in loaded.get("operations", []):
@@ -69,9 +81,18 @@ class DataSource:
         policy.trust(urls, allowed_hosts(loaded))
 
     @classmethod
-    def from_config(cls, settings: Mapping[str, Any], *, name: str = "rest") -> Self:
-        """Make a data source; ConfigError lists all problems of the settings. Nothing is sent."""
-        return cls(settings, name)
+    def from_config(
+        cls,
+        settings: Mapping[str, Any],
+        *,
+        name: str = "rest",
+        request_id: Callable[[], str | None] | None = None,
+    ) -> Self:
+        """Make a data source; ConfigError lists all problems of the settings. Nothing is sent.
+
+        `request_id` returns what calls send in the header that `requestIdHeader` names.
+        """
+        return cls(settings, name, request_id)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], name: str) -> Self:
@@ -131,6 +152,19 @@ class DataSource:
     def context(self, *, headers: Mapping[str, Any]) -> AbstractContextManager[None]:
         """Add headers to every call made inside a `with` block, in this thread only."""
         return self._client.with_headers(headers)
+
+    def _send_request_ids(
+        self, header: str, request_id: Callable[[], str | None] | None, errors: ErrorCollector
+    ) -> None:
+        def add(call: Call) -> None:
+            if request_id is not None and (value := request_id()):
+                call.request.headers.setdefault(header, value)
+
+        try:
+            validate_header(header, "")
+        except VariableError as error:
+            errors.add("requestIdHeader", str(error))
+        self.observe("before execute", add)
 
     def close(self) -> None:
         """Close the pooled connections."""

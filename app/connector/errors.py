@@ -20,6 +20,7 @@ ConnectorError
    ├─ ConnectError
    ├─ CallTimeoutError
    ├─ TLSError
+   ├─ TooManyCallsError
    ├─ TooManyRedirectsError
    └─ BlockedHostError
 """
@@ -160,6 +161,10 @@ class CallTimeoutError(TransportError, TimeoutError):
 
 class TLSError(TransportError):
     """The certificate was not accepted or the handshake failed."""
+
+
+class TooManyCallsError(TransportError):
+    """As many calls as `pool.maxConcurrent` were under way until the time-out."""
 
 
 class TooManyRedirectsError(TransportError):

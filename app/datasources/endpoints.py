@@ -19,7 +19,9 @@ from app.connector import (
     DataSource,
     Operation,
     Response,
+    TooManyCallsError,
     VariableError,
+    without_waiting,
 )
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.rest.bodies import read_body
@@ -132,13 +134,17 @@ def _validate(operation: Operation, values: dict[str, Any]) -> None:
 def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
     """Call the remote service; raise our own error for a failure, without its content.
 
-    A semaphore limits the calls in progress, so that slow services leave threads for requests.
+    A semaphore limits the calls in progress, so that slow services leave threads for requests;
+    for the same reason no call waits for a place that the data source limits.
     """
     calls: BoundedSemaphore = current_app.extensions["datasource_calls"]
     if not calls.acquire(blocking=False):
         raise TooManyCalls
     try:
-        return operation.invoke(values)
+        with without_waiting():
+            return operation.invoke(values)
+    except TooManyCallsError:
+        raise TooManyCalls from None
     except VariableError as error:
         raise ValidationError({operation.name: [str(error)]}) from None
     except ConnectorError as error:

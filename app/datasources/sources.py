@@ -1,6 +1,6 @@
 """Create the data sources of the settings."""
 
-from flask import Flask
+from flask import Flask, has_request_context, request
 
 from app.config import ConfigurationError
 from app.connector import ConfigError, DataSource
@@ -26,6 +26,11 @@ def _make_source(name: str, settings: object) -> DataSource:
     if not isinstance(settings, dict):
         raise ConfigurationError(f"data source {name!r} must be an object")
     try:
-        return DataSource.from_config(settings, name=name)
+        return DataSource.from_config(settings, name=name, request_id=_request_id)
     except ConfigError as error:
         raise ConfigurationError(str(error)) from None
+
+
+def _request_id() -> str | None:
+    """Return the id of the request that is served, which its response has too."""
+    return request.headers.get("X-Request-Id") if has_request_context() else None

@@ -41,6 +41,24 @@ def test_the_name_of_a_data_source_is_case_insensitive(make_app, geo, api, token
         assert response.json == LOCATION
 
 
+def test_the_request_id_is_sent_where_the_data_source_names_its_header(
+    make_app, geo, token, server
+):
+    sources = {"geo": {**geo, "requestIdHeader": "X-Request-Id"}, "silent": geo}
+    client = make_app(DATA_SOURCES=sources).test_client()
+
+    ids = [
+        client.get(
+            f"/api/{name}/geocode?street=x",
+            headers={"Authorization": token, "X-Request-Id": "r-1", "X-Correlation-Id": "c-1"},
+        ).headers["X-Request-Id"]
+        for name in sources
+    ]
+
+    assert ids == ["r-1", "r-1"]
+    assert [call["headers"].get("x-request-id") for call in server.seen] == ["r-1", None]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "field"),
     [

@@ -45,6 +45,38 @@ def test_more_calls_than_half_of_the_threads_are_503_at_once(make_app, geo, api,
     assert [answer.json for answer in answers] == [LOCATION, LOCATION]
 
 
+def test_more_calls_than_a_data_source_allows_are_503_at_once(make_app, geo, token, server):
+    arrived, go = Event(), Event()
+
+    def keep(handler):
+        arrived.set()
+        go.wait(10)
+        handler.reply({"results": [{"geometry": {"location": LOCATION}}]})
+
+    server.routes["geocode"] = keep
+    limited = {
+        **geo,
+        "options": {**geo["options"], "timeout": 30_000, "pool": {"maxConcurrent": 1}},
+    }
+    app = make_app(DATA_SOURCES={"geo": limited, "other": geo}, THREADS=8)
+
+    def get(path):
+        return app.test_client().get(path, headers={"Authorization": token})
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(get, "/api/geo/geocode?street=x")
+        arrived.wait(10)
+        refused = get("/api/geo/geocode?street=x")
+        other = get("/api/other/status/200")
+        go.set()
+        answer = first.result()
+
+    assert refused.status_code == 503
+    assert refused.json["error"]["code"] == "TOO_MANY_CALLS"
+    assert refused.headers["Retry-After"] == "5"
+    assert (other.status_code, answer.status_code) == (200, 200)
+
+
 @pytest.mark.parametrize("failing", ["/api/geo/status/500", "/api/geo/slow"])
 def test_a_failed_call_releases_its_slot(make_app, geo, token, failing):
     geo["options"]["timeout"] = 50

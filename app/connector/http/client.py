@@ -23,6 +23,7 @@ from app.connector.settings.call_options import read_options
 from .call import Call
 from .decoding import decode_body
 from .failures import describe_error, error_for_status
+from .limit import CallLimit
 from .retry import retry_delay
 from .transport import Transport
 
@@ -37,10 +38,17 @@ class Client:
     """Executes the calls of one data source and sends its signals."""
 
     def __init__(
-        self, owner: object, transport: Transport, context: SourceContext, *, debug: bool = False
+        self,
+        owner: object,
+        transport: Transport,
+        context: SourceContext,
+        limit: CallLimit | None,
+        *,
+        debug: bool = False,
     ) -> None:
         self.owner = owner
         self.transport = transport
+        self.limit = limit
         self.debug = debug
         self.before_execute = Signal()
         self.after_execute = Signal()
@@ -89,15 +97,19 @@ class Client:
 
     def _exchange(self, call: Call) -> None:
         call.request.files = read_files(call.request.files)
-        raw = self._send_with_retries(call)
+        deadline = time.monotonic() + call.options.timeouts.total
+        if self.limit is None:
+            raw = self._send_with_retries(call, deadline)
+        else:
+            with self.limit.place(deadline):
+                raw = self._send_with_retries(call, deadline)
         body = decode_body(raw, expects_json=call.options.expects_json)
         call.response = Response(raw.status_code, raw.headers, body, raw.reason)
         call.error = error_for_status(call.response, call.options)
         if call.error is None:
             call.result = call.select(call.response)
 
-    def _send_with_retries(self, call: Call) -> RawResponse:
-        deadline = time.monotonic() + call.options.timeouts.total
+    def _send_with_retries(self, call: Call, deadline: float) -> RawResponse:
         while True:
             call.attempt += 1
             outcome = self._attempt(call, deadline)

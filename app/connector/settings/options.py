@@ -51,6 +51,9 @@ OPTIONS: dict[str, Default] = {
     "proxy": Default(None, "url of the proxy; the environment is not read"),
     "pool": Default({}, "the pool of connections, see below"),
     "pool.maxSockets": Default(20, "connections that are kept for each host"),
+    "pool.maxConcurrent": Default(
+        None, "calls of the data source at once; another waits for a place until its time-out"
+    ),
     "followRedirect": Default(True, "whether redirects of GET and HEAD are followed"),
     "followAllRedirects": Default(False, "whether redirects of other methods are followed too"),
     "maxRedirects": Default(10, "redirects that one call follows"),
@@ -176,7 +179,6 @@ def _merge_entries(
     return {**kept, **upper}
 
 
-def pool_size(merged: Mapping[str, Any]) -> int:
-    """Return how many connections are kept for each host."""
-    size: int = {**default_values(OPTIONS, "pool."), **merged["pool"]}["maxSockets"]
-    return size
+def pool_options(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the pool of connections."""
+    return {**default_values(OPTIONS, "pool."), **merged["pool"]}

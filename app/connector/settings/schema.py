@@ -70,7 +70,7 @@ _Auth = Settings.from_dict(
     name="Auth",
 )
 
-_Pool = _schema(maxSockets=NonNegativeInt(least=1))
+_Pool = _schema(maxSockets=NonNegativeInt(least=1), maxConcurrent=NonNegativeInt(least=1))
 
 _OPTIONS: dict[str, fields.Field[Any]] = {
     "headers": object_field(),
@@ -154,6 +154,7 @@ _OWN: dict[str, fields.Field[Any]] = {
     "restPath": string_field(),
     "crud": Boolean(),
     "public": Boolean(),
+    "requestIdHeader": string_field(),
     "acls": TypedField("a list", list),
     "options": fields.Nested(OptionsSettings),
     "defaults": fields.Nested(OptionsSettings),

@@ -1,0 +1,42 @@
+"""The limit of calls of a data source that are under way at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from app.connector.errors import TooManyCallsError
+
+_waits: ContextVar[bool] = ContextVar("waits", default=True)
+
+
+class CallLimit:
+    """Places for calls; there are as many as `pool.maxConcurrent`."""
+
+    def __init__(self, places: int) -> None:
+        self._count = places
+        self._places = threading.Semaphore(places)
+
+    @contextmanager
+    def place(self, deadline: float) -> Iterator[None]:
+        """Hold a place, for which the call waits until its deadline; else TooManyCallsError."""
+        patience = max(0.0, deadline - time.monotonic()) if _waits.get() else 0.0
+        if not self._places.acquire(timeout=patience):
+            raise TooManyCallsError(f"{self._count} other calls are under way")
+        try:
+            yield
+        finally:
+            self._places.release()
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """Make calls inside the block raise TooManyCallsError at once where they would wait."""
+    scope = _waits.set(False)
+    try:
+        yield
+    finally:
+        _waits.reset(scope)
