@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, NoReturn
@@ -20,6 +20,7 @@ _NUMBER = re.compile(
 )
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _LARGEST_PLAIN_FLOAT = 1e21
+_UTC = timedelta(0)
 
 
 class _Missing:
@@ -186,6 +187,10 @@ def to_json_scalar(value: Any) -> Any:
     """Return the JSON form of a date, a UUID or an Enum; any other value unchanged."""
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, datetime) and value.utcoffset() == _UTC:
+        # As JavaScript writes a date.
+        has_more = value.microsecond % 1000
+        return value.isoformat(timespec="microseconds" if has_more else "milliseconds")[:-6] + "Z"
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, UUID):

@@ -47,6 +47,7 @@ class Resource:
         self.id_name = id_name
         self.path = "/" + percent_encode(segment.strip("/"), safe="/")
         self._dates = [key for key, kind in properties.items() if _is_date(kind)]
+        self._declares_id = id_name in properties
         self._style = filter_style
         self._client = client
         errors = ErrorCollector()
@@ -138,10 +139,21 @@ class Resource:
 
     @takes_callback
     def upsert(self, data: Any) -> Any:
-        """PUT the object if GET finds its id, else POST it."""
-        identifier = _fields(data).get(self.id_name)
-        is_known = identifier is not None and self.exists(identifier)
-        return self.update(data) if is_known else self.create(data)
+        """PUT the fields to the object that GET finds, or POST an object without an id.
+
+        Of an id that GET does not find, an object is made if the properties declare the id.
+        """
+        values = _fields(data)
+        identifier = values.get(self.id_name)
+        if identifier is None:
+            return self.create(values)
+        try:
+            record = self.find_by_id(identifier)
+        except NotFoundError:
+            if not self._declares_id:
+                raise
+            return self.create(values)
+        return record.update_attributes(values)
 
     @takes_callback
     def update_attributes(self, identifier: Any, changes: Any) -> Record:

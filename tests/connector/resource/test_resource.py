@@ -206,7 +206,6 @@ LOOPBACK_CALLS = [
         ["GET /users?where[and][0][id][inq][0]=2&where[and][1][name]=x&limit=1&offset=0&skip=0"],
     ),
     (lambda users: users.upsert({"id": 1, "name": "x"}), ["GET /users/1", "PUT /users/1"]),
-    (lambda users: users.updateOrCreate({"id": 404}), ["GET /users/404", "POST /users"]),
     (lambda users: users.upsert({"name": "x"}), ["POST /users"]),
     (lambda users: users.deleteById(1), ["DELETE /users/1"]),
     (lambda users: users.destroyById(1), ["DELETE /users/1"]),
@@ -223,6 +222,22 @@ def test_method_makes_the_calls_that_loopback_makes(users, server, method, lines
 
     calls = [f"{seen['method']} {seen['path']}?{seen['query']}" for seen in server.seen]
     assert [unquote(call).rstrip("?") for call in calls] == lines
+
+
+def test_upsert_of_an_unknown_id_creates_where_the_id_is_declared(users, connect, server):
+    with pytest.raises(NotFoundError):
+        users.upsert({"id": 404, "name": "x"})
+    connect().define("users", {"id": "number"}).updateOrCreate({"id": 404, "name": "x"})
+
+    assert [seen["method"] for seen in server.seen] == ["GET", "GET", "POST"]
+    assert last(server)[1] == {"id": 404, "name": "x"}
+
+
+def test_upserted_record_keeps_the_fields_of_the_remote(users, server):
+    record = users.upsert({"id": 1, "name": "Mary"})
+
+    assert last(server) == ("PUT /users/1", {"id": 1, "name": "Mary"})
+    assert (record.name, record.joined.year) == ("Mary", 2026)
 
 
 def test_updated_attributes_are_sent_with_the_id_and_kept(users, server):
@@ -396,7 +411,7 @@ def test_record_is_changed_and_saved(users, server):
     line, body = last(server)
     assert line == "PUT /users/1"
     assert (body["name"], body["age"]) == ("Changed", 5)
-    assert body["joined"] == "2026-01-02T03:04:05.678000+00:00"
+    assert body["joined"] == "2026-01-02T03:04:05.678Z"
     assert record.id == 7
 
 

@@ -224,7 +224,7 @@ class Level(enum.IntEnum):
 
 TEXTS = [
     (datetime.date(2026, 1, 2), "2026-01-02"),
-    (datetime.datetime(2026, 1, 2, 3, 4, tzinfo=datetime.UTC), "2026-01-02T03:04:00+00:00"),
+    (datetime.datetime(2026, 1, 2, 3, 4, tzinfo=datetime.UTC), "2026-01-02T03:04:00.000Z"),
     (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     (Colour.RED, "red"),
     (Level.HIGH, "3"),
