@@ -1,0 +1,109 @@
+"""Where calls of `app.connector` differ from LoopBack 3's, as `docs/connector.md` lists it."""
+
+from typing import NamedTuple
+
+
+class Difference(NamedTuple):
+    """What LoopBack 3 does, what Ostiary does, and why."""
+
+    loopback: str
+    ostiary: str
+    reason: str
+
+
+DIFFERENCES = {
+    "path values": Difference(
+        "The value of a variable in a URL is inserted as it is: `/`, `?`, `#` and `&` in it change"
+        " the path and the query.",
+        "It is percent-encoded; `.` and `..` are a `VariableError`.",
+        "A value must not choose what is called.",
+    ),
+    "deleting without an id": Difference(
+        "`DELETE /users/{id}` without an id is sent as `DELETE /users/`.",
+        "It is a `MissingVariableError`.",
+        "It could delete the collection.",
+    ),
+    "variable hosts": Difference(
+        "The value of a variable can be any host, or the whole URL.",
+        "Only hosts of the settings are called, and those of `allowedHosts`.",
+        "A value must not choose which service is called with the data source's credentials.",
+    ),
+    "header values": Difference(
+        "A line break in a header fails when the request is sent.",
+        "It is a `VariableError`.",
+        "The caller's value is wrong, not the connection.",
+    ),
+    "defaults": Difference(
+        "A default without a type ends at the next `:`, and takes the text up to a `}` that"
+        " follows: `{x=100}ABC{y}` and `{x=http://a}` are not read as variables.",
+        "It ends at its own `}`; `{x=}` has the empty text as default.",
+        "This is what LoopBack documents, and did before 3.1.",
+    ),
+    "values of a wrong type": Difference(
+        "A number that cannot be read is sent as `NaN` or `0`, and text given as a boolean as text;"
+        " `enum` is not checked.",
+        "Both are a `VariableTypeError`; `true`, `false`, `1` and `0` are booleans as text too.",
+        "The remote would be sent what nobody meant.",
+    ),
+    "objects": Difference(
+        "An object inside a text is sent as `[object Object]`, and JSON text given for an `object`"
+        " as text.",
+        "The first is a `VariableTypeError`, the second is parsed.",
+        "The remote would be sent what nobody meant.",
+    ),
+    "missing names": Difference(
+        'A variable in the name of an entry without a value is sent as `"null"`.',
+        "It is a `VariableError`.",
+        "The remote would be sent what nobody meant.",
+    ),
+    "broken JSON": Difference(
+        "A body that is announced as JSON and is not is returned as text.",
+        "It is a `ResponseDecodeError`; `json: false` returns the text.",
+        "A broken answer is a failure of the remote service.",
+    ),
+    "redirects of other methods": Difference(
+        "A redirect of a POST is not followed, and succeeds with its body.",
+        "It is not followed either, and is an `HTTPStatusError`.",
+        "The call has not been carried out.",
+    ),
+    "referers": Difference(
+        "A request that follows a redirect has a `Referer`.",
+        "It has none.",
+        "The URL may hold an API key.",
+    ),
+    "credentials on two levels": Difference(
+        "`auth` of the data source precedes `auth` and the header `Authorization` of a template.",
+        "Those of the template precede.",
+        "A template is more specific.",
+    ),
+    "names of resources": Difference(
+        "A model without `resourceName` and `plural` is at the English plural of its name.",
+        "It is at its name.",
+        "LoopBack documents both; a word that is guessed is easily wrong.",
+    ),
+    "flat filters": Difference(
+        "`find` with a limit adds `offset=0&skip=0`.",
+        "Only what is given is sent.",
+        "Remote services that do not know an entry often refuse it.",
+    ),
+    "fields of the remote": Difference(
+        "Of the answer to a created or saved object only the id is kept.",
+        "The object has the other fields of the answer too.",
+        "The remote's defaults and time stamps would be lost.",
+    ),
+    "exists": Difference(
+        "`exists` is not supported.",
+        "It is a GET of the object.",
+        "It can be answered.",
+    ),
+    "deleted without a body": Difference(
+        "A DELETE that is answered 204 is an error.",
+        "It succeeds.",
+        "204 is the usual answer.",
+    ),
+    "deleting everything": Difference(
+        "`destroyAll` deletes the whole collection, also where it is given a condition.",
+        "It needs `confirm=True`, and refuses a condition.",
+        "Data would be lost.",
+    ),
+}
