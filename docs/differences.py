@@ -106,4 +106,10 @@ DIFFERENCES = {
         "It needs `confirm=True`, and refuses a condition.",
         "Data would be lost.",
     ),
+    "objects in a query": Difference(
+        "A variable takes an object wherever it is.",
+        "At an endpoint, one that is taken from the query, a header or the path takes an object"
+        " as JSON text, and only if its type is `object`, `array` or `json`.",
+        "Text that happens to be JSON stays text elsewhere.",
+    ),
 }

@@ -20,6 +20,7 @@ from app import errors
 from app.connector.settings.options import OPTIONS
 from app.settings import PasswordHashSchema, SettingsSchema, TokenMiddlewareSchema
 
+from .differences import DIFFERENCES
 from .limits import LIMITS
 
 FOLDER = Path(__file__).parent
@@ -136,6 +137,11 @@ def connector_options() -> str:
     return _table(("Option", "Default", "Meaning"), rows)
 
 
+def loopback_differences() -> str:
+    """Return the table of the connector's differences from LoopBack 3."""
+    return _table(("LoopBack 3", "Ostiary", "Reason"), list(DIFFERENCES.values()))
+
+
 def _shown(value: Any) -> str:
     """Return a default as JSON; nothing where there is none."""
     return f"`{json.dumps(value)}`" if value not in (None, {}, ()) else ""
@@ -167,6 +173,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "http_errors": http_errors,
     "field_codes": field_codes,
     "connector_options": connector_options,
+    "loopback_differences": loopback_differences,
     "limits": limits,
 }
 

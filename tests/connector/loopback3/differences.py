@@ -167,4 +167,10 @@ IN_THE_LIBRARY: dict[str, tuple[str, ...]] = {
 }
 
 # Calls that differ only when they are made through an endpoint.
-AT_ENDPOINTS: dict[str, tuple[str, ...]] = {}
+AT_ENDPOINTS: dict[str, tuple[str, ...]] = {"objects in a query": ("key_value_store: list",)}
+
+# Calls that differ in the library and not when they are made through an endpoint.
+ONLY_IN_THE_LIBRARY = (
+    "invoke_with_names: run 2",
+    "repository_with_one_operation: repository 2",
+)

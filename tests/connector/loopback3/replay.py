@@ -27,7 +27,7 @@ def replay(case: Case, remote: Remote) -> list[Outcome]:
     with DataSource.from_config(case.settings, name=case.name) as source:
         models = {name: _define(source, name, entry) for name, entry in case.models.items()}
         for hook in case.hooks:
-            source.observe(hook["event"], _observer(hook, observed))
+            source.observe(hook["event"], observe(hook, observed))
         return [_outcome(source, models, call, remote, observed) for call in case.calls]
 
 
@@ -37,8 +37,10 @@ def _define(source: DataSource, name: str, entry: Mapping[str, Any]) -> Any:
     return source.define(name, entry["properties"], resource_name=segment)
 
 
-def _observer(hook: Mapping[str, Any], observed: list[Any]) -> Callable[[Any], None]:
-    def observe(context: Any) -> None:
+def observe(hook: Mapping[str, Any], observed: list[Any]) -> Callable[[Any], None]:
+    """Return the hook that a case describes; it adds what it reads to `observed`."""
+
+    def record_and_change(context: Any) -> None:
         for name in hook.get("read", []):
             observed.append([name, plain(_value_at(context, name.split(".")))])
         for name, value in hook.get("set", {}).items():
@@ -47,7 +49,7 @@ def _observer(hook: Mapping[str, Any], observed: list[Any]) -> Callable[[Any], N
         if "end" in hook:
             context.end(hook["end"])
 
-    return observe
+    return record_and_change
 
 
 def _value_at(value: Any, path: list[str]) -> Any:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from app.connector import ConfigError
+from docs.differences import DIFFERENCES
 
 from .cases import RECORDED, Case, Outcome, read_cases
-from .differences import IN_THE_LIBRARY, REFUSED
+from .differences import AT_ENDPOINTS, IN_THE_LIBRARY, OPEN, REFUSED
 from .remote import Remote, running
 from .replay import replay
 
@@ -61,6 +62,11 @@ def test_the_tables_name_existing_calls(results: Results) -> None:
     calls = {call.id for case, _ in results.values() for call in case.calls}
     assert calls >= LISTED
     assert results.keys() >= LISTED_AS_REFUSED
+
+
+def test_every_difference_has_a_documented_reason() -> None:
+    keys = {*REFUSED, *IN_THE_LIBRARY, *AT_ENDPOINTS} - {OPEN}
+    assert keys == DIFFERENCES.keys()
 
 
 @pytest.mark.xfail(strict=True, reason="some differences are still open")
