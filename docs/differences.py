@@ -76,6 +76,60 @@ DIFFERENCES = {
         "Those of the template precede.",
         "A template is more specific.",
     ),
+    "relative urls": Difference(
+        "`baseURL` is for resources only; a relative `url` of a template fails when it is called.",
+        "A relative `url` starts at `baseURL`.",
+        "It cannot mean anything else.",
+    ),
+    "response paths": Difference(
+        "`[-1]` and a path that does not start with `$` match nothing; `~` is the name of a match,"
+        " `^` its parent. A path that cannot be read matches anything or nothing.",
+        "All of these are refused when the data source is loaded.",
+        "A path that finds nothing is a mistake; nobody notices it before the data is needed.",
+    ),
+    "methods, urls and operations": Difference(
+        "A `method` or `url` that cannot be called fails when it is called; `operations` that are"
+        " no list are ignored.",
+        "They are refused when the data source is loaded.",
+        "They cannot work.",
+    ),
+    "parameters listed twice": Difference(
+        "Of a parameter that is listed twice, the last position counts.",
+        "It is refused when the data source is loaded.",
+        "One of the two arguments would be lost.",
+    ),
+    "parameters with a source": Difference(
+        "A parameter that the template does not mention makes the data source fail.",
+        "With a `source` it is sent there.",
+        "This is what LoopBack documents.",
+    ),
+    "names of the data source": Difference(
+        "A function with the name of a method of the data source replaces the method.",
+        'It is reached by `operations`: `ds.operations["close"]`.',
+        "The method would be lost.",
+    ),
+    "invoke of several operations": Difference(
+        "`ds.invoke` of a data source with several operations calls the last.",
+        "It is a `NotSupportedError`; `ds.f.invoke` names the operation.",
+        "Nobody can see which one is meant.",
+    ),
+    "strictSSL": Difference(
+        '`"false"`, as text, is true.',
+        "For `strictSSL` it is refused; for other options it is false.",
+        "A setting of security is not guessed.",
+    ),
+    "attachments": Difference(
+        "`attachments` of a template sends files of the machine.",
+        "It is ignored with a warning; `files` sends bytes and opened files.",
+        "A path from settings or a caller must not choose what is read.",
+    ),
+    "headers in hooks": Difference(
+        "`ctx.req.headers` has the headers of the template; those of the data source are added"
+        " after the hook.",
+        "It has all headers that are sent, so that replacing it drops the others; set or delete"
+        " entries instead.",
+        "A hook can change everything that is sent.",
+    ),
     "names of resources": Difference(
         "A model without `resourceName` and `plural` is at the English plural of its name.",
         "It is at its name.",
@@ -86,15 +140,20 @@ DIFFERENCES = {
         "Only what is given is sent.",
         "Remote services that do not know an entry often refuse it.",
     ),
+    "filters as repeated entries": Difference(
+        "With `useQuerystring`, the conditions of a filter are lost.",
+        "They are sent.",
+        "The answer would have other objects than were asked for.",
+    ),
     "fields of the remote": Difference(
         "Of the answer to a created or saved object only the id is kept.",
         "The object has the other fields of the answer too.",
         "The remote's defaults and time stamps would be lost.",
     ),
-    "exists": Difference(
-        "`exists` is not supported.",
-        "It is a GET of the object.",
-        "It can be answered.",
+    "exists and count": Difference(
+        "`exists` and `count` are not supported.",
+        "`exists` is a GET of the object, `count` a GET of `/count` below the resource.",
+        "The first can always be answered, the second by LoopBack's own services.",
     ),
     "deleted without a body": Difference(
         "A DELETE that is answered 204 is an error.",

@@ -174,6 +174,7 @@ async function main() {
     for (const [name, entry] of Object.entries(group)) recorded[name] = await recordCase(entry);
   }
   const text = JSON.stringify(recorded, null, 1)
+    .replaceAll(/-{20,}\d+/g, 'BOUNDARY')
     .replaceAll(`127.0.0.1:${port}`, 'REMOTE').replaceAll('127.0.0.1', 'REMOTE_HOST')
     .replaceAll(String(port), 'REMOTE_PORT');
   fs.writeFileSync(RECORDED, text + '\n');

@@ -10,6 +10,7 @@ from app.connector import (
     ConnectorError,
     DataSource,
     HTTPStatusError,
+    NotSupportedError,
     Record,
     Response,
     TransportError,
@@ -24,7 +25,8 @@ def replay(case: Case, remote: Remote) -> list[Outcome]:
     """Return the outcome of each call of a case; ConfigError if its settings are refused."""
     remote.answers = case.answers
     observed: list[Any] = []
-    with DataSource.from_config(case.settings, name=case.name) as source:
+    settings = {**case.settings, "compatibility": "loopback3"}
+    with DataSource.from_config(settings, name=case.name) as source:
         models = {name: _define(source, name, entry) for name, entry in case.models.items()}
         for hook in case.hooks:
             source.observe(hook["event"], observe(hook, observed))
@@ -114,6 +116,8 @@ def describe_error(error: Exception) -> dict[str, Any]:
         return {"kind": "transport", "code": type(error).__name__}
     if isinstance(error, VariableError):
         return {"kind": "thrown", "message": str(error)}
+    if isinstance(error, NotSupportedError):
+        return {"kind": "thrown", "message": "Not supported"}
     kind = "failed" if isinstance(error, ConnectorError) else "crash"
     return {"kind": kind, "message": f"{type(error).__name__}: {error}"}
 

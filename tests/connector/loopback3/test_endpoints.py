@@ -39,7 +39,7 @@ def cases(remote: Remote) -> dict[str, Case]:
     return {
         name: case
         for name, case in read_cases(remote).items()
-        if name not in LISTED_AS_REFUSED and _exposed(case)
+        if case.loads and name not in LISTED_AS_REFUSED and _exposed(case)
     }
 
 
