@@ -1,6 +1,6 @@
 """The database: session, model base class, transactions and column types."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,6 +69,8 @@ def transaction() -> Iterator[None]:
     is_sqlite = opened.dialect.name == "sqlite"
     opened.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
     session.info["in_transaction"] = True
+    actions: list[Callable[[], None]] = []
+    session.info["after_commit"] = actions
     try:
         yield
         session.commit()
@@ -77,6 +79,13 @@ def transaction() -> Iterator[None]:
         raise
     finally:
         session.info["in_transaction"] = False
+    for action in actions:
+        action()
+
+
+def after_commit(action: Callable[[], None]) -> None:
+    """Run an action once the transaction that is open has committed, and not if it rolls back."""
+    db.session().info["after_commit"].append(action)
 
 
 @contextmanager

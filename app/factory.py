@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import config, errors, extensions, mail, openapi
+from app import config, errors, extensions, mail, openapi, outbox
 from app.access.policy import check_acls
 from app.config import ConfigurationError
 from app.datasources import cli as datasources_cli
@@ -22,6 +22,7 @@ from app.rest.routing import CaseInsensitiveCollections
 from app.server import errors as server_errors
 from app.todos.resource import todos
 from app.users import cli, pages, passwords, transports, views
+from app.users import events as users_events
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
@@ -45,7 +46,9 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     server_errors.init_app(app)
     passwords.init_app(app)
     transports.init_app(app)
+    outbox.init_app(app)
     mail.init_app(app)
+    users_events.init_app(app)
     sources.init_app(app)
     cli.init_app(app)
     datasources_cli.init_app(app)

@@ -239,6 +239,27 @@ class SettingsSchema(Schema):
         validate=_check_sender,
         metadata=described("Sender of all mails."),
     )
+    OUTBOX_IN_PROCESS = fields.Boolean(
+        load_default=True,
+        metadata=described(
+            "`false`: the service's processes send no mails; `flask outbox run` does, which must"
+            " run beside them."
+        ),
+    )
+    OUTBOX_POLL_INTERVAL = fields.Float(
+        load_default=10.0,
+        validate=validate.Range(min=0.1),
+        metadata=described(
+            "Seconds after which a process looks for deliveries that others left. Its own and"
+            " those whose time is known do not wait for it."
+        ),
+    )
+    OUTBOX_DAYS = fields.Integer(
+        strict=True,
+        load_default=7,
+        validate=validate.Range(min=0, max=36500),
+        metadata=described("Days for which finished deliveries are kept."),
+    )
     TRUSTED_PROXIES = fields.Integer(
         strict=True,
         load_default=0,

@@ -68,13 +68,19 @@ LIMITS = {
         "PURGE_BATCH": "Expired tokens that one statement deletes",
         "MAX_SESSIONS": "Sessions that a user is shown, the newest",
     },
-    "mail.queue": {
-        "MAX_QUEUED": "Mails that wait in a process",
-        "MAX_BACKOFF": "Seconds between two attempts to deliver a mail",
-        "DRAIN_TIMEOUT": "Seconds for waiting mails when a process ends",
+    "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
+    "outbox.claims": {
+        "LEASE": "Seconds after which another process takes over the mail of one that died",
+    },
+    "outbox.delivery": {"MAX_BACKOFF": "Seconds between two attempts to deliver a mail"},
+    "outbox.maintenance": {"PURGE_BATCH": "Finished events that one statement deletes"},
+    "outbox.models": {"MAX_REASON": "Characters of the reason of a failed delivery that are kept"},
+    "outbox.worker": {
+        "MAX_RESERVED": "Mails that wait for the process that recorded them; others are sent by"
+        " any process",
+        "STOP_TIMEOUT": "Seconds for the mail that is being sent when a process ends",
     },
     "mail.delivery": {"SERVER_TIMEOUT": "Seconds for one step with the mail server"},
-    "mail.subscribers": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "engine": {"POOL_OVERFLOW": "Database connections of a process beyond `THREADS`"},
     "connector.settings.options": {
         "PUBLIC_MAX_RESPONSE": "Bytes of a public data source's response, unless"

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Flask
 
-from app import mail
+from app import outbox
 from app.extensions import db
 from app.factory import create_app
 from app.signals import reset_password_request
@@ -27,7 +27,7 @@ def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
 
 
 def close(app: Flask) -> None:
-    app.extensions["mail_queue"].close()
+    outbox.stop(app)
     with app.app_context():
         db.engine.dispose()
 
@@ -35,10 +35,10 @@ def close(app: Flask) -> None:
 class SharedApp:
     """An app that tests use one after the other.
 
-    `reset` undoes what an app keeps in memory from one request to the next, which are mails that
-    wait, and what is found out about the database and put among the app's extensions meanwhile.
-    Whatever else joins that memory must be undone there too. Pooled connections and the OpenAPI
-    document may stay.
+    `reset` undoes what an app keeps in memory from one request to the next, which is the outbox's
+    thread with what it has reserved, and what is found out about the database and put among the
+    app's extensions meanwhile. Whatever else joins that memory must be undone there too. Pooled
+    connections and the OpenAPI document may stay.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -47,8 +47,7 @@ class SharedApp:
 
     def reset(self) -> None:
         """Forget the last test, and check that it left the app as it was built."""
-        self.app.extensions["mail_queue"].close()
-        mail.init_app(self.app)
+        outbox.stop(self.app)
         for name in self.app.extensions.keys() - self._built["extensions"]:
             del self.app.extensions[name]
         assert _configuration(self.app) == self._built, "a test that changes an app needs make_app"

@@ -1,8 +1,8 @@
-"""Mail: `send` queues it; it is rendered and delivered in the background, outside requests.
+"""Mail: it is rendered and delivered by the outbox, outside requests.
 
-A kind of mail is a folder `templates/mail/<kind>/` with `subject.txt`, `body.txt` and `body.html`,
-and one call of `send`. A call that follows an event stands in `subscribers`, with a list of its
-templates' variables.
+A kind of mail is a folder `templates/mail/<kind>/` with `subject.txt`, `body.txt` and `body.html`.
+The mails that follow events stand in `subscribers`, each with a list of its templates' variables;
+`send` is for any other.
 """
 
 from .service import send

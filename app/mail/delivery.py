@@ -4,6 +4,7 @@ import smtplib
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from email.message import EmailMessage
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
@@ -51,12 +52,15 @@ def _smtp_delivery(server: SplitResult) -> Deliver:
         return smtplib.SMTP(host, port, timeout=SERVER_TIMEOUT)
 
     def deliver(message: EmailMessage) -> str:
-        with connect() as smtp:
+        with closing(connect()) as smtp:
             if starttls:
                 smtp.starttls(context=context)
             if server.username:
                 smtp.login(unquote(server.username), unquote(server.password or ""))
             smtp.send_message(message)
+            # The server has taken the message: it must not be sent again, whatever happens now.
+            with suppress(OSError):
+                smtp.quit()
         return f"sent by SMTP server {address}"
 
     return deliver

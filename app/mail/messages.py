@@ -12,12 +12,14 @@ from flask import Flask
 from jinja2 import Environment, StrictUndefined, UndefinedError, select_autoescape
 from jinja2.utils import missing
 
+from app.outbox import UndeliverableError
+
 # Makes a message of a kind, to an address, with the variables of its templates.
 Compose = Callable[[str, str, Mapping[str, Any]], EmailMessage]
 
 
-class MessageError(Exception):
-    """A message that cannot be made. The text is for the log: it quotes no variable's value."""
+class MessageError(UndeliverableError):
+    """A message that cannot be made."""
 
 
 class NameOnlyUndefined(StrictUndefined):
@@ -71,7 +73,7 @@ def _render(templates: Environment, kind: str, part: str, context: Mapping[str, 
     except Exception as error:
         # A template can raise anything, with values in the text.
         problem = type(error).__name__
-    raise MessageError(f"{problem} in {part}")
+    raise MessageError(f"{problem} in {kind}/{part}")
 
 
 def _with_ascii_domain(address: str) -> str:

@@ -1,28 +1,52 @@
 """Sending mail: the one call for every kind."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Flask
 
-from .delivery import make_delivery
-from .messages import make_composer
-from .queue import MailQueue, QueuedMail
+from app import outbox
+from app.outbox import DeliveryError, UndeliverableError
+
+from .delivery import Deliver, is_permanent, make_delivery
+from .messages import Compose, make_composer
+
+# The event of a mail that follows no other event, and the name by which mail subscribes to events.
+SEND_EVENT = "sendMail"
+SUBSCRIBER = "mail"
 
 
-def make_queue(app: Flask) -> MailQueue:
-    """Build an app's queue; raise ConfigurationError for an unusable folder."""
-    compose, deliver = make_composer(app), make_delivery(app)
+class Mailer(NamedTuple):
+    """How an app makes and delivers messages."""
 
-    def transmit(mail: QueuedMail) -> str:
-        return deliver(compose(mail.kind, mail.to, mail.context))
-
-    return MailQueue(app.logger, transmit)
+    compose: Compose
+    deliver: Deliver
 
 
-def send(app: Flask, kind: str, to: str, context: Mapping[str, Any], lifetime: float) -> None:
-    """Queue a mail of a kind, for delivery within `lifetime` seconds; return at once.
+def init_app(app: Flask) -> None:
+    """Build the app's mailer; raise ConfigurationError for an unusable folder."""
+    app.extensions["mail"] = Mailer(make_composer(app), make_delivery(app))
+    outbox.define(app, SEND_EVENT, lambda data, _attempt: data)
+    outbox.subscribe(app, SEND_EVENT, SUBSCRIBER, lambda app, info: transmit(app, **info))
 
-    `context` has the variables of the kind's templates.
+
+def send(kind: str, to: str, context: Mapping[str, Any], lifetime: float) -> None:
+    """Record a mail of a kind, for delivery within `lifetime` seconds, in the open transaction.
+
+    `context` has the variables of the kind's templates. It is stored as JSON, and must not contain
+    a secret.
     """
-    app.extensions["mail_queue"].put(kind, to, context, lifetime)
+    outbox.record(SEND_EVENT, {"kind": kind, "to": to, "context": dict(context)}, lifetime)
+
+
+def transmit(app: Flask, kind: str, to: str, context: Mapping[str, Any]) -> str:
+    """Make and deliver a mail now; return how. Raises DeliveryError, without any content."""
+    mailer: Mailer = app.extensions["mail"]
+    message = mailer.compose(kind, to, context)
+    try:
+        return mailer.deliver(message)
+    except Exception as error:
+        # The text of most errors may quote the message, and with it a token.
+        reason = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}".strip()
+        failure = UndeliverableError if is_permanent(error) else DeliveryError
+        raise failure(reason) from None

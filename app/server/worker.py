@@ -14,6 +14,8 @@ from gunicorn.http.errors import ParseException
 from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import ThreadWorker
 
+from app import outbox
+
 from .errors import raw_response, to_http_error
 from .incoming import IncomingRequest
 
@@ -43,6 +45,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         if cfg.is_ssl:
             raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
         super().check_config(cfg, log)
+
+    def run(self) -> None:
+        """Start the outbox, in this process alone, and serve."""
+        outbox.start(self.wsgi)
+        super().run()
 
     @property
     def _timeout(self) -> float:

@@ -7,6 +7,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
+from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, db, transaction
@@ -16,6 +17,9 @@ from .credentials import lookup_email, stored_email, username_columns
 from .models import User
 from .passwords import hash_password, validate_password, verify_password
 from .tokens import delete_tokens
+
+# Seconds for which the notice of a new email is tried.
+NOTICE_LIFETIME = 86400.0
 
 
 def create_user(
@@ -125,6 +129,7 @@ def update_users(
             changed = update(User).where(*chosen).values(values).returning(User)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
+            _record_notices(old_emails)
     except IntegrityError:
         for user in db.session.scalars(select(User).where(*chosen)).all():
             _check_unique(user.realm, values.get("email"), values.get("username_key"), user.id)
@@ -217,6 +222,13 @@ def _revoke_tokens_of_other_email(
     old_emails = {row.id: row.email for row in rows}
     delete_tokens(list(old_emails), keep)
     return old_emails
+
+
+def _record_notices(old_emails: Mapping[int, str]) -> None:
+    """Record emailChanged for each of these users."""
+    for user_id, old_email in old_emails.items():
+        data = {"user_id": user_id, "old_email": old_email}
+        outbox.record(email_changed.name, data, NOTICE_LIFETIME)
 
 
 def _check_unique(

@@ -34,6 +34,11 @@ def token_digest(value: str) -> str:
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def new_handle() -> str:
+    """Return a random handle of a token, which is public."""
+    return secrets.token_hex(8)
+
+
 def has_expired(expires_at: datetime) -> bool:
     """Tell whether a token with this expiry time has expired."""
     return expires_at <= now()
@@ -72,7 +77,7 @@ class AccessToken(Model):
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     # The public id by which a user lists and revokes sessions.
-    handle: Mapped[str] = mapped_column(String(16), default=lambda: secrets.token_hex(8))
+    handle: Mapped[str] = mapped_column(String(16), default=new_handle)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     ttl: Mapped[float]
     # None for a login; a token with a scope is only valid for endpoints that require the scope.
@@ -87,12 +92,18 @@ class AccessToken(Model):
 
     @classmethod
     def issue(
-        cls, value: str, user_id: int | ScalarSelect[Any], ttl: float, scope: str | None
+        cls,
+        value: str,
+        user_id: int | ScalarSelect[Any],
+        ttl: float,
+        scope: str | None,
+        handle: str | None = None,
     ) -> "AccessToken":
         """Return the row of a new token with a lifetime of `ttl` seconds."""
         created = now()
         return cls(
             digest=token_digest(value),
+            handle=handle or new_handle(),
             user_id=user_id,
             ttl=ttl,
             scope=scope,

@@ -2,18 +2,17 @@
 
 from email_validator import EmailNotValidError
 from flask import current_app
-from sqlalchemy import delete, func, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import delete, select
 
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
 from app.extensions import affected_rows, db, transaction
 from app.signals import emit, reset_password_request
 
 from .accounts import find_user, lock, store_password
+from .mailed_tokens import issue_for_mail
 from .models import RESET_SCOPE, AccessToken, User
 from .names import normalize_email
 from .passwords import hash_password, validate_password
-from .tokens import IssuedToken, issue
 
 
 def request_password_reset(email: object, realm: object = None) -> None:
@@ -29,11 +28,11 @@ def request_password_reset(email: object, realm: object = None) -> None:
         normalize_email(email, case_sensitive=True)
     except EmailNotValidError:
         raise InvalidEmail() from None
-    user = find_user(email, realm)
-    token = _issue_reset(user)
+    user, ttl = find_user(email, realm), current_app.config["RESET_TOKEN_TTL"]
+    event = reset_password_request
+    token = issue_for_mail(event.name, user, user.email if user else email, ttl, RESET_SCOPE)
     if user is not None and token is not None:
-        info = {"accessToken": token, "email": user.email, "user": user}
-        emit(reset_password_request, info=info)
+        emit(event, info={"accessToken": token, "email": user.email, "user": user})
 
 
 def check_reset_token(digest: str) -> User:
@@ -60,21 +59,3 @@ def reset_password(digest: str, new_password: str) -> None:
         if not affected_rows(delete(AccessToken).where(*live)):
             raise InvalidToken()
         store_password(user.id, new_hash)
-
-
-def _issue_reset(user: User | None) -> IssuedToken | None:
-    """Store a reset token; without a user, store and delete a decoy, which takes the same time.
-
-    Otherwise the response time would reveal which addresses are registered.
-    """
-    ttl = current_app.config["RESET_TOKEN_TTL"]
-    any_user_id = select(func.min(User.id)).scalar_subquery()
-    try:
-        with transaction():
-            value, row = issue(user.id if user else any_user_id, ttl, RESET_SCOPE)
-            decoy_digest = "" if user else row.digest
-            affected_rows(delete(AccessToken).where(AccessToken.digest == decoy_digest))
-    except IntegrityError:
-        # The user was deleted by a concurrent request, or there are no users.
-        return None
-    return IssuedToken(value, ttl, row.created, user.id) if user else None

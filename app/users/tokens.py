@@ -40,14 +40,18 @@ class Session:
 
 
 def issue(
-    user_id: int | ScalarSelect[Any], ttl: float, scope: str | None = None
+    user_id: int | ScalarSelect[Any],
+    ttl: float,
+    scope: str | None = None,
+    handle: str | None = None,
 ) -> tuple[str, AccessToken]:
     """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
-    Raises IntegrityError when there is no such user.
+    `handle` is that of a token which this one replaces. Raises IntegrityError when there is no
+    such user.
     """
     value = new_token()
-    row = AccessToken.issue(value, user_id, ttl, scope)
+    row = AccessToken.issue(value, user_id, ttl, scope, handle)
     with transaction():
         db.session.add(row)
         db.session.flush()

@@ -4,7 +4,9 @@ import pytest
 import trustme
 from jinja2 import ChoiceLoader, DictLoader
 
-from app.mail import delivery, queue
+from app.mail import delivery
+from app.outbox import delivery as outbox_delivery
+from app.outbox import worker
 from tests.conftest import Api
 
 
@@ -16,8 +18,9 @@ def database_url(sqlite_url):
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    """Shorten the delays between attempts, but not the time-out of a silent server."""
-    monkeypatch.setattr(queue, "FIRST_BACKOFF", 0.05)
+    """Shorten the delays of attempts, but not the time-out of a silent server."""
+    monkeypatch.setattr(worker, "DELIVERY_DELAY", 0.01)
+    monkeypatch.setattr(outbox_delivery, "FIRST_BACKOFF", 0.05)
     monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 5.0)
 
 

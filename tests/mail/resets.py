@@ -5,6 +5,9 @@ import re
 from email import message_from_bytes
 from pathlib import Path
 
+from app import outbox
+from app.outbox.delivery import drain
+
 LINK = re.compile(r"(\S*)/reset-password\?access_token=([A-Za-z0-9]{64})")
 
 
@@ -17,9 +20,10 @@ def parse(raw):
 
 
 def written(api):
-    """Return the paths of the mails that were written as files."""
+    """Return the paths of the mails that are written as files, once none is due."""
     app = api.client.application
-    app.extensions["mail_queue"].close()
+    outbox.stop(app)
+    drain(app)
     return sorted(Path(app.config["MAIL_FOLDER"]).iterdir())
 
 

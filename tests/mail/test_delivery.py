@@ -34,7 +34,7 @@ def test_a_mail_that_is_written_is_one_log_line_with_its_path(mailing, caplog):
     request_reset(api)
 
     [path] = written(api)
-    assert log_lines(caplog) == [f"mail written to {path} (reset_password, attempts: 1)"]
+    assert log_lines(caplog) == [f"mail written to {path} (resetPasswordRequest, attempts: 1)"]
 
 
 def test_a_mail_that_is_sent_is_one_log_line_without_its_content(mailing, authority, caplog):
@@ -46,7 +46,7 @@ def test_a_mail_that_is_sent_is_one_log_line_without_its_content(mailing, author
         request_reset(api)
         [line] = eventually(lambda: log_lines(caplog))
 
-    assert line == f"mail sent by SMTP server 127.0.0.1:{port} (reset_password, attempts: 1)"
+    assert line == f"mail sent by SMTP server 127.0.0.1:{port} (resetPasswordRequest, attempts: 1)"
 
 
 def test_a_server_gets_the_mail(mailing):

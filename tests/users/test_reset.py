@@ -1,11 +1,13 @@
 """POST /users/reset and POST /users/reset-password."""
 
 from contextlib import contextmanager
+from threading import get_ident
 
 import pytest
 from sqlalchemy import event
 
 from app.extensions import db
+from app.outbox.models import Delivery, OutboxEvent
 from app.users.models import AccessToken
 from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, login_status
@@ -216,11 +218,12 @@ def test_known_and_unknown_addresses_execute_the_same_statements(app, api, token
         with statements(app, work[email]):
             api("POST", "/users/reset", {"email": email})
 
-    known, unknown = ([text.split()[:2] for text in each] for each in work.values())
+    known, unknown = ([text.split()[:3] for text in each] for each in work.values())
     assert known == unknown
-    assert ["INSERT", "INTO"] in known
+    for table in ("access_tokens", "outbox", "deliveries"):
+        assert ["INSERT", "INTO", table] in known
     assert known[-1] == ["COMMIT"]
-    assert count(app, AccessToken) == 2
+    assert [count(app, each) for each in (AccessToken, OutboxEvent, Delivery)] == [2, 1, 1]
 
 
 def test_a_reset_without_any_user_in_the_database_succeeds(app, api):
@@ -232,15 +235,17 @@ def test_a_reset_without_any_user_in_the_database_succeeds(app, api):
 
 @contextmanager
 def statements(app, sent):
-    """Note what is sent to the database, commits and rollbacks as well."""
+    """Note what this thread sends to the database, commits and rollbacks as well."""
+    thread = get_ident()
 
-    def note(connection, cursor, statement, *more):
-        sent.append(statement)
+    def note(statement):
+        if get_ident() == thread:
+            sent.append(statement)
 
     hooks = {
-        "before_cursor_execute": note,
-        "commit": lambda connection: sent.append("COMMIT"),
-        "rollback": lambda connection: sent.append("ROLLBACK"),
+        "before_cursor_execute": lambda connection, cursor, statement, *more: note(statement),
+        "commit": lambda connection: note("COMMIT"),
+        "rollback": lambda connection: note("ROLLBACK"),
     }
     with app.app_context():
         engine = db.engine

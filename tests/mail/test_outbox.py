@@ -4,7 +4,11 @@ import time
 
 import pytest
 
-from app.mail import delivery, queue, send
+from app import outbox
+from app.mail import delivery, send
+from app.outbox import delivery as attempts
+from app.outbox import worker
+from app.outbox.delivery import drain
 from tests.mail.resets import LINK, log_lines, request_reset, written
 from tests.smtp import Postbox, eventually, free_port, hanging_server, smtp_server
 
@@ -54,8 +58,8 @@ def test_the_mail_arrives_once_a_missing_server_is_there(mailing, caplog):
 
 
 def test_pauses_between_tries_double(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "FIRST_BACKOFF", 0.01)
-    monkeypatch.setattr(queue, "MAX_BACKOFF", 0.04)
+    monkeypatch.setattr(attempts, "FIRST_BACKOFF", 0.01)
+    monkeypatch.setattr(attempts, "MAX_BACKOFF", 0.04)
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{free_port()}")
 
     request_reset(api)
@@ -93,8 +97,9 @@ def test_a_delivery_is_logged_with_its_attempts(mailing, caplog):
         eventually(lambda: "mail sent" in caplog.text)
 
     *delayed, sent = log_lines(caplog)
-    assert all("SMTPRecipientsRefused (reset_password, attempts: " in line for line in delayed)
-    assert sent.endswith(f"(reset_password, attempts: {len(delayed) + 1})")
+    expected = "SMTPRecipientsRefused (resetPasswordRequest, attempts: "
+    assert all(expected in line for line in delayed)
+    assert sent.endswith(f"(resetPasswordRequest, attempts: {len(delayed) + 1})")
 
 
 def test_a_refused_mail_does_not_hold_up_the_next(mailing, caplog):
@@ -111,70 +116,38 @@ def test_a_refused_mail_does_not_hold_up_the_next(mailing, caplog):
 
 
 def test_a_mail_is_given_up_when_its_token_would_have_expired(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "FIRST_BACKOFF", 1.5)
+    monkeypatch.setattr(attempts, "FIRST_BACKOFF", 1.5)
     port = free_port()
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}", RESET_TOKEN_TTL=1)
 
     request_reset(api)
 
     eventually(lambda: "mail given up: ConnectionRefusedError" in caplog.text)
-    with smtp_server(port, Postbox()) as postbox:
-        api.client.application.extensions["mail_queue"].close()
-    assert postbox.messages.empty()
+    outbox.stop(api.client.application)
+    assert drain(api.client.application).total() == 0
 
 
 def test_a_mail_whose_deadline_has_passed_is_not_tried(mailing, caplog):
     api = mailing()
 
-    send(api.client.application, "email_changed", "ada@example.com", {}, lifetime=0)
+    with api.client.application.app_context():
+        send("email_changed", "ada@example.com", {}, lifetime=0)
 
     assert written(api) == []
-    expected = "mail given up: its deadline has passed (email_changed, attempts: 0)"
-    assert log_lines(caplog) == [expected]
+    assert log_lines(caplog) == ["mail given up: its deadline has passed (sendMail, attempts: 1)"]
 
 
-def test_what_waits_is_tried_once_more_at_close(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "FIRST_BACKOFF", 60.0)
-    port = free_port()
-    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
-    request_reset(api)
-    eventually(lambda: "mail delayed" in caplog.text)
-
-    with smtp_server(port, Postbox()) as postbox:
-        api.client.application.extensions["mail_queue"].close()
-
-        assert postbox.messages.qsize() == 1
-
-
-def test_what_cannot_be_delivered_at_close_is_logged(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "DRAIN_TIMEOUT", 0.1)
+def test_a_stop_waits_for_no_mail_server(mailing, monkeypatch):
+    monkeypatch.setattr(worker, "STOP_TIMEOUT", 0.1)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
         request_reset(api)
         request_reset(api)
         start = time.monotonic()
 
-        api.client.application.extensions["mail_queue"].close()
+        outbox.stop(api.client.application)
 
     assert time.monotonic() - start < delivery.SERVER_TIMEOUT / 2
-    assert "mail lost at shutdown: 1 undelivered" in caplog.text
-
-
-def test_a_full_queue_drops_mail_and_says_so(mailing, caplog, monkeypatch):
-    monkeypatch.setattr(queue, "MAX_QUEUED", 1)
-    monkeypatch.setattr(queue, "DRAIN_TIMEOUT", 0.1)
-    with hanging_server() as port:
-        api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
-        answers = [request_reset(api) for _ in range(4)]
-
-    assert {answer.status_code for answer in answers} == {200}
-    assert "mail dropped: 1 are waiting already" in caplog.text
-
-
-def test_an_app_that_sent_nothing_closes_at_once(app, caplog):
-    app.extensions["mail_queue"].close()
-
-    assert "mail" not in caplog.text
 
 
 def test_a_server_that_cannot_take_an_address_is_asked_once(mailing, caplog):
@@ -190,5 +163,5 @@ def test_a_server_that_cannot_take_an_address_is_asked_once(mailing, caplog):
 
 def pauses(caplog, number):
     """Return the pauses of the first tries, from what is logged with them."""
-    delays = [record.args[0] for record in caplog.records if "delayed" in record.msg]
+    delays = [record.args[1] for record in caplog.records if "delayed" in record.msg]
     return delays[:number] if len(delays) >= number else None

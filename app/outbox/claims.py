@@ -1,0 +1,107 @@
+"""Claiming deliveries: one worker at a time has each, for the time of its lease."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.orm import aliased
+
+from app.extensions import affected_rows, db, now
+
+from .models import PENDING, Attempt, Delivery, OutboxEvent
+
+# Seconds after which another worker may take over from one that does not renew its lease.
+LEASE = 60.0
+
+
+class Claim(NamedTuple):
+    """A delivery that this worker may attempt."""
+
+    id: int
+    # Counts the attempts, and so tells whether the lease is still ours.
+    attempts: int
+    subscriber: str
+    is_retried: bool
+    event: str
+    data: dict[str, Any]
+    deadline: datetime
+
+    def attempt(self, secret: str | None) -> Attempt:
+        """Return what the payload depends on."""
+        return Attempt(self.attempts, self.deadline, self.is_retried, secret)
+
+
+def lease_end() -> datetime:
+    """Return when a lease that begins now ends."""
+    return now() + timedelta(seconds=LEASE)
+
+
+def next_attempt() -> datetime | None:
+    """Return when the first delivery may be claimed; takes no write lock."""
+    return db.session.scalar(
+        select(func.min(Delivery.next_attempt)).where(Delivery.state == PENDING)
+    )
+
+
+def claim_due() -> Claim | None:
+    """Claim the delivery that has been due for longest."""
+    other = aliased(Delivery)
+    due = (
+        select(other.id)
+        .where(other.state == PENDING, other.next_attempt <= now())
+        .order_by(other.next_attempt)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    return _claim(Delivery.id == due.scalar_subquery())
+
+
+def claim_reserved(delivery_id: int) -> Claim | None:
+    """Claim a delivery that nobody has attempted, whether it is due or not."""
+    return _claim(Delivery.id == delivery_id, Delivery.attempts == 0)
+
+
+def renew(claim: Claim) -> None:
+    """Prolong the lease."""
+    _change(claim, next_attempt=lease_end())
+
+
+def postpone(claim: Claim, seconds: float, reason: str) -> None:
+    """End the lease; the next attempt is in so many seconds."""
+    _change(claim, next_attempt=now() + timedelta(seconds=seconds), last_error=reason)
+
+
+def finish(claim: Claim, state: str, reason: str | None = None) -> None:
+    """End the lease with a final state."""
+    _change(claim, state=state, finished=now(), last_error=reason)
+
+
+def release(delivery_ids: Sequence[int]) -> None:
+    """Let any worker claim deliveries that nobody has attempted."""
+    waiting = Delivery.id.in_(delivery_ids), Delivery.state == PENDING, Delivery.attempts == 0
+    affected_rows(update(Delivery).where(*waiting).values(next_attempt=now()))
+
+
+def _claim(*conditions: ColumnElement[bool]) -> Claim | None:
+    columns = Delivery.id, Delivery.attempts, Delivery.subscriber, Delivery.is_retried
+    statement = (
+        update(Delivery)
+        .where(Delivery.state == PENDING, *conditions)
+        .values(attempts=Delivery.attempts + 1, next_attempt=lease_end())
+        .returning(*columns, Delivery.event_id)
+        .execution_options(synchronize_session=False)
+    )
+    row = db.session.execute(statement).first()
+    if row is None:
+        return None
+    event = select(OutboxEvent.event, OutboxEvent.data, OutboxEvent.deadline)
+    found = db.session.execute(event.where(OutboxEvent.id == row.event_id)).one()
+    return Claim(*row[:-1], *found)
+
+
+def _change(claim: Claim, **values: Any) -> None:
+    """Change a delivery, unless another worker has taken it over."""
+    ours = Delivery.id == claim.id, Delivery.attempts == claim.attempts, Delivery.state == PENDING
+    statement = update(Delivery).where(*ours).values(values)
+    affected_rows(statement.execution_options(synchronize_session=False))

@@ -1,0 +1,83 @@
+"""The commands `flask outbox`: run a worker; list, retry and purge deliveries."""
+
+import signal
+from datetime import timedelta
+
+import click
+from flask import Flask, current_app
+
+from app.commands import CommandGroup, json_option, print_rows
+
+from . import maintenance
+from .delivery import drain
+from .models import STATES
+from .worker import worker_of
+
+COLUMNS = ("id", "event", "subscriber", "state", "attempts", "created", "deadline", "lastError")
+STOP_SIGNALS = signal.SIGTERM, signal.SIGINT
+
+outbox = CommandGroup("outbox", help="Deliver, list, retry and purge what happens after requests.")
+
+
+def init_app(app: Flask) -> None:
+    """Register the commands."""
+    app.cli.add_command(outbox)
+
+
+@outbox.command()
+@click.option("--once", is_flag=True, help="Deliver what is due, and exit.")
+def run(once: bool) -> None:
+    """Deliver until SIGTERM or SIGINT, whatever OUTBOX_IN_PROCESS says."""
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    if once:
+        outcomes = drain(app)
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+        click.echo(f"Attempted {outcomes.total()} deliveries" + (f": {counts}." if counts else "."))
+        return
+    # Blocked before the worker's thread starts, which inherits it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    worker_of(app).start()
+    click.echo("Delivering until SIGTERM or SIGINT.")
+    signal.sigwait(STOP_SIGNALS)
+    worker_of(app).stop()
+    click.echo("Stopped.")
+
+
+@outbox.command("list")
+@click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Rows.")
+@json_option
+def list_(state: str | None, limit: int, as_json: bool) -> None:
+    """List deliveries, the newest first."""
+    rows = [
+        (
+            delivery.id,
+            event.event,
+            delivery.subscriber,
+            delivery.state,
+            delivery.attempts,
+            event.created,
+            event.deadline,
+            delivery.last_error,
+        )
+        for delivery, event in maintenance.list_deliveries(state, limit)
+    ]
+    print_rows(COLUMNS, rows, as_json)
+
+
+@outbox.command()
+@click.argument("ids", type=int, nargs=-1, metavar="[ID]...")
+@click.option("--all", "all_", is_flag=True, help="Everything that failed or expired.")
+def retry(ids: tuple[int, ...], all_: bool) -> None:
+    """Try deliveries again that failed or expired, for as long as at first."""
+    if bool(ids) is all_:
+        raise click.UsageError("Give ids, or --all.")
+    click.echo(f"{maintenance.retry(None if all_ else ids)} deliveries are tried again.")
+
+
+@outbox.command()
+@click.option("--days", type=click.IntRange(0), help="Default: OUTBOX_DAYS.")
+def purge(days: int | None) -> None:
+    """Delete what finished so many days ago."""
+    kept = current_app.config["OUTBOX_DAYS"] if days is None else days
+    click.echo(f"Purged {maintenance.purge(timedelta(days=kept))} events.")

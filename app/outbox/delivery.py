@@ -1,0 +1,138 @@
+"""One attempt at a delivery, and what follows from it."""
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.extensions import now
+
+from . import claims
+from .claims import Claim
+from .models import (
+    DELIVERED,
+    EXPIRED,
+    FAILED,
+    MAX_REASON,
+    OBSOLETE,
+    DeliveryError,
+    UndeliverableError,
+)
+from .registry import registry_of
+
+# Seconds between the first two attempts, doubled after each.
+FIRST_BACKOFF = 1.0
+MAX_BACKOFF = 60.0
+# The outcome of an attempt after which there is another one.
+DELAYED = "delayed"
+
+
+def drain(app: Flask) -> Counter[str]:
+    """Deliver until nothing is due; count the outcomes."""
+    outcomes: Counter[str] = Counter()
+    while seconds_until_due(app) <= 0 and (outcome := deliver_due(app)):
+        outcomes[outcome] += 1
+    return outcomes
+
+
+def seconds_until_due(app: Flask) -> float:
+    """Return when a delivery can be claimed, infinity if never; takes no write lock."""
+    with app.app_context():
+        first = claims.next_attempt()
+    return math.inf if first is None else (first - now()).total_seconds()
+
+
+def deliver_due(app: Flask) -> str | None:
+    """Attempt the delivery that has been due for longest; return the outcome, None without one."""
+    with app.app_context():
+        claim = claims.claim_due()
+    return None if claim is None else deliver(app, claim)
+
+
+def deliver(app: Flask, claim: Claim, secret: str | None = None) -> str:
+    """Attempt a delivery and record what came of it; return the outcome.
+
+    Logs one line, without any value of the payload.
+    """
+    if claim.deadline <= now():
+        return _give_up(app, claim, EXPIRED, "its deadline has passed")
+    try:
+        how = _attempt(app, claim, secret)
+    except Exception as error:
+        return _handle_failure(app, claim, error)
+    if how is None:
+        return _finish(app, claim, OBSOLETE)
+    app.logger.info("%s %s %s", claim.subscriber, how, _describe(claim))
+    return _finish(app, claim, DELIVERED)
+
+
+def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
+    """Load the payload and deliver it; return how, or None if there is nothing to do any more.
+
+    No database connection is in use while the handler waits for others.
+    """
+    load, handler = registry_of(app).find(claim.event, claim.subscriber)
+    with app.app_context():
+        info = load(claim.data, claim.attempt(secret))
+    if info is None:
+        return None
+    with _leased(app, claim), app.app_context():
+        return handler(app, info)
+
+
+@contextmanager
+def _leased(app: Flask, claim: Claim) -> Iterator[None]:
+    """Renew the lease as long as the block takes: no time-out bounds every handler."""
+    done = threading.Event()
+    renewer = threading.Thread(target=_renew, args=(app, claim, done), daemon=True)
+    renewer.start()
+    try:
+        yield
+    finally:
+        done.set()
+        renewer.join()
+
+
+def _renew(app: Flask, claim: Claim, done: threading.Event) -> None:
+    while not done.wait(claims.LEASE / 3):
+        with suppress(SQLAlchemyError), app.app_context():
+            claims.renew(claim)
+
+
+def _handle_failure(app: Flask, claim: Claim, error: Exception) -> str:
+    """Postpone a delivery, unless there can be no further attempt."""
+    reason = _reason(error)
+    backoff = min(FIRST_BACKOFF * 2 ** min(claim.attempts - 1, 20), MAX_BACKOFF)
+    is_last = (claim.deadline - now()).total_seconds() <= backoff
+    if is_last or isinstance(error, UndeliverableError):
+        return _give_up(app, claim, FAILED, reason)
+    what = (claim.subscriber, backoff, reason, _describe(claim))
+    app.logger.warning("%s delayed by %.0f s: %s %s", *what)
+    with app.app_context():
+        claims.postpone(claim, backoff, reason)
+    return DELAYED
+
+
+def _give_up(app: Flask, claim: Claim, state: str, reason: str) -> str:
+    app.logger.error("%s given up: %s %s", claim.subscriber, reason, _describe(claim))
+    return _finish(app, claim, state, reason)
+
+
+def _finish(app: Flask, claim: Claim, state: str, reason: str | None = None) -> str:
+    with app.app_context():
+        claims.finish(claim, state, reason)
+    return state
+
+
+def _describe(claim: Claim) -> str:
+    return f"({claim.event}, attempts: {claim.attempts})"
+
+
+def _reason(error: Exception) -> str:
+    """Name an error; the text of most may quote the payload, and with it a token or an address."""
+    text = str(error) if isinstance(error, DeliveryError) else type(error).__name__
+    return text[:MAX_REASON]

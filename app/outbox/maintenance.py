@@ -1,0 +1,68 @@
+"""Listing and retrying deliveries, and purging what is finished."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, delete, exists, or_, select, update
+
+from app.errors import ModelNotFound
+from app.extensions import affected_rows, db, now, transaction
+
+from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
+
+# Events that one statement of a purge deletes, so that it does not hold locks for long.
+PURGE_BATCH = 500
+
+
+def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, OutboxEvent]]:
+    """Return the newest deliveries with their events, the newest first."""
+    rows = select(Delivery, OutboxEvent).join(OutboxEvent).order_by(Delivery.id.desc())
+    if state is not None:
+        rows = rows.where(Delivery.state == state)
+    return [(row[0], row[1]) for row in db.session.execute(rows.limit(limit))]
+
+
+def retry(delivery_ids: Sequence[int] | None = None) -> int:
+    """Try failed and expired deliveries again, all or these, for as long as at first.
+
+    Returns their number; raises ModelNotFound for one that did not fail, and then retries none.
+    """
+    chosen = [Delivery.state.in_((FAILED, EXPIRED))]
+    if delivery_ids is not None:
+        chosen.append(Delivery.id.in_(delivery_ids))
+    again = {"state": PENDING, "attempts": 0, "next_attempt": now(), "finished": None}
+    reopen = update(Delivery).where(*chosen).values(**again, is_retried=True)
+    with transaction():
+        rows = db.session.execute(reopen.returning(Delivery.id, Delivery.event_id)).all()
+        for delivery_id in set(delivery_ids or ()) - {row.id for row in rows}:
+            raise ModelNotFound("failed delivery", delivery_id)
+        _prolong({row.event_id for row in rows})
+    return len(rows)
+
+
+def purge(older_than: timedelta) -> int:
+    """Delete events whose deliveries all finished so long ago, in batches; return their number.
+
+    Takes no write lock if there are none.
+    """
+    before = now() - older_than
+    wanted = Delivery.event_id == OutboxEvent.id, _is_kept(before)
+    finished = OutboxEvent.created < before, ~exists().where(*wanted)
+    batch = select(OutboxEvent.id).where(*finished).order_by(OutboxEvent.id).limit(PURGE_BATCH)
+    total = 0
+    while ids := db.session.scalars(batch).all():
+        total += affected_rows(delete(OutboxEvent).where(OutboxEvent.id.in_(ids), *finished))
+    return total
+
+
+def _is_kept(before: datetime) -> ColumnElement[bool]:
+    """Return the condition that a delivery is pending, or finished no longer ago."""
+    return or_(Delivery.state == PENDING, Delivery.finished >= before)
+
+
+def _prolong(event_ids: Collection[int]) -> None:
+    """Give events another lifetime from now on."""
+    chosen = select(OutboxEvent).where(OutboxEvent.id.in_(event_ids))
+    for event in db.session.scalars(chosen):
+        event.deadline = now() + timedelta(seconds=event.lifetime)
+    db.session.flush()

@@ -1,0 +1,80 @@
+"""The tables of the outbox: events, and their delivery to each subscriber."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Model, RowId, UtcDateTime, now
+
+# The states of a delivery. The last four are final.
+PENDING = "pending"
+DELIVERED = "delivered"
+FAILED = "failed"
+EXPIRED = "expired"
+OBSOLETE = "obsolete"
+STATES = (PENDING, DELIVERED, FAILED, EXPIRED, OBSOLETE)
+
+# Characters of the reason of a failure that are kept.
+MAX_REASON = 200
+
+
+class DeliveryError(Exception):
+    """A delivery that failed, and is tried again.
+
+    The text is logged and stored: it must not contain a secret or an address.
+    """
+
+
+class UndeliverableError(DeliveryError):
+    """A delivery that failed, and would fail again."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt to deliver an event: what its payload depends on besides the recorded data."""
+
+    number: int
+    deadline: datetime
+    # Whether an operator has asked for another try after the last one failed.
+    is_retried: bool = False
+    # What `record` was given, at the first attempt of the process that recorded the event.
+    secret: str | None = field(default=None, repr=False)
+
+
+class OutboxEvent(Model):
+    """An event, with what its payload is made from; never a secret."""
+
+    __tablename__ = "outbox"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    event: Mapped[str] = mapped_column(String(64))
+    data: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created: Mapped[datetime] = mapped_column(UtcDateTime, default=now, index=True)
+    # Seconds for which deliveries are of use, since the event or the last retry.
+    lifetime: Mapped[float]
+    deadline: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class Delivery(Model):
+    """The delivery of an event to one subscriber."""
+
+    __tablename__ = "deliveries"
+    __table_args__ = (
+        Index("ix_deliveries_state_next_attempt", "state", "next_attempt"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    event_id: Mapped[int] = mapped_column(ForeignKey("outbox.id", ondelete="CASCADE"), index=True)
+    subscriber: Mapped[str] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16), default=PENDING)
+    attempts: Mapped[int] = mapped_column(default=0)
+    # When a worker may claim it: during an attempt, the end of its lease.
+    next_attempt: Mapped[datetime] = mapped_column(UtcDateTime)
+    is_retried: Mapped[bool] = mapped_column(default=False)
+    last_error: Mapped[str | None] = mapped_column(String(MAX_REASON))
+    finished: Mapped[datetime | None] = mapped_column(UtcDateTime)

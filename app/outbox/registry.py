@@ -1,0 +1,59 @@
+"""Which events an app has, and who delivers them."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Flask
+
+from .models import Attempt, DeliveryError
+
+# Makes the payload of an event; None when there is nothing to do any more.
+Load = Callable[[dict[str, Any], Attempt], dict[str, Any] | None]
+# Delivers a payload, and says how in a few words for the log.
+Handler = Callable[[Flask, dict[str, Any]], str]
+
+
+@dataclass
+class Registry:
+    """The events of an app, and their subscribers by name."""
+
+    loads: dict[str, Load] = field(default_factory=dict)
+    handlers: dict[str, dict[str, Handler]] = field(default_factory=lambda: defaultdict(dict))
+
+    def find(self, event: str, subscriber: str) -> tuple[Load, Handler]:
+        """Return how to deliver an event; raise DeliveryError when this app does not know how."""
+        if event not in self.loads or subscriber not in self.handlers[event]:
+            # Recorded by another version of the service.
+            raise DeliveryError("there is no such subscriber")
+        return self.loads[event], self.handlers[event][subscriber]
+
+
+def init_app(app: Flask) -> None:
+    """Give the app a registry without any event."""
+    app.extensions["outbox"] = Registry()
+
+
+def define(app: Flask, event: str, load: Load) -> None:
+    """Define an event: `load(data, attempt)` makes its payload for each attempt to deliver it.
+
+    `data` is what was recorded. None says that there is nothing to do any more.
+    """
+    registry_of(app).loads[event] = load
+
+
+def subscribe(app: Flask, event: str, name: str, handler: Handler) -> None:
+    """Deliver an event by `handler(app, info)`, which says how in a few words for the log.
+
+    An error that it raises is logged by its type alone, unless it is a DeliveryError. The delivery
+    is tried again until the deadline, except after UndeliverableError. `name` is stored, and must
+    not change.
+    """
+    registry_of(app).handlers[event][name] = handler
+
+
+def registry_of(app: Flask) -> Registry:
+    """Return the app's registry."""
+    found: Registry = app.extensions["outbox"]
+    return found

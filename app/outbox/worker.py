@@ -1,0 +1,172 @@
+"""The thread of a process that delivers what the outbox holds."""
+
+import atexit
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from flask import Flask, has_request_context
+
+from . import claims
+from .delivery import deliver, deliver_due, seconds_until_due
+from .maintenance import purge
+from .registry import registry_of
+
+# Seconds before the first attempt, so that it does not slow down the answer to the request that
+# caused it: the time of an answer must not tell who gets a mail.
+DELIVERY_DELAY = 0.1
+# Seconds for the attempt in progress when a process ends. gunicorn kills a process after 30.
+STOP_TIMEOUT = 25.0
+# Deliveries that wait for this process alone; others are for every process.
+MAX_RESERVED = 1000
+# Seconds between two purges.
+PURGE_INTERVAL = 3600.0
+# Seconds to wait when other processes were faster.
+CONTENTION_PAUSE = 0.1
+
+
+class Reservation(NamedTuple):
+    """A delivery that this process recorded, and attempts first."""
+
+    delivery_id: int
+    # By the monotonic clock.
+    ready: float
+    secret: str | None
+
+    def __repr__(self) -> str:
+        return f"Reservation({self.delivery_id})"
+
+
+class Worker:
+    """Delivers on one background thread; `start` may follow `stop`."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._poll_interval: float = app.config["OUTBOX_POLL_INTERVAL"]
+        self._keep = timedelta(days=app.config["OUTBOX_DAYS"])
+        self._changed = threading.Condition()
+        self._reserved: deque[Reservation] = deque()
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        self._next_purge = 0.0
+
+    def has_room(self) -> bool:
+        """Tell whether this process can reserve a delivery that it records.
+
+        A command does not deliver what it records: the service does.
+        """
+        if not self._app.config["OUTBOX_IN_PROCESS"]:
+            return False
+        is_service = self._thread is not None or has_request_context()
+        return is_service and len(self._reserved) < MAX_RESERVED
+
+    def reserve(self, delivery_ids: Sequence[int], secret: str | None) -> None:
+        """Attempt deliveries soon, which were recorded with the lease of a worker."""
+        ready = time.monotonic() + DELIVERY_DELAY
+        with self._changed:
+            self._reserved += [Reservation(each, ready, secret) for each in delivery_ids]
+            self._changed.notify()
+        self.start()
+
+    def start(self) -> None:
+        """Start the thread, unless it runs."""
+        with self._changed:
+            if self._thread is None:
+                self._stopping = False
+                self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+                self._thread.start()
+                atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Finish the attempt in progress, and leave the rest to other processes."""
+        with self._changed:
+            thread, self._stopping = self._thread, True
+            self._changed.notify()
+        if thread is not None:
+            thread.join(STOP_TIMEOUT)
+        self._thread = None
+        atexit.unregister(self.stop)
+        self._release()
+
+    def _release(self) -> None:
+        with self._changed:
+            ids = [each.delivery_id for each in self._reserved]
+            self._reserved.clear()
+        if ids:
+            with self._app.app_context():
+                claims.release(ids)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                self._wait(self._work())
+            except Exception as error:
+                # Most likely the database: the thread must survive what it does not expect.
+                self._app.logger.error("the outbox failed: %s", type(error).__name__)
+                self._wait(self._poll_interval)
+
+    def _work(self) -> float:
+        """Deliver what is ready; return the seconds until more may be."""
+        while not self._stopping:
+            if reservation := self._take_ready():
+                self._deliver_reserved(reservation)
+                continue
+            seconds = seconds_until_due(self._app)
+            if seconds > 0:
+                self._purge_now_and_then()
+                return min(seconds, self._poll_interval)
+            if deliver_due(self._app) is None:
+                return CONTENTION_PAUSE
+        return 0
+
+    def _take_ready(self) -> Reservation | None:
+        with self._changed:
+            if self._reserved and self._reserved[0].ready <= time.monotonic():
+                return self._reserved.popleft()
+        return None
+
+    def _deliver_reserved(self, reservation: Reservation) -> None:
+        with self._app.app_context():
+            claim = claims.claim_reserved(reservation.delivery_id)
+        if claim is not None:
+            deliver(self._app, claim, reservation.secret)
+
+    def _purge_now_and_then(self) -> None:
+        if time.monotonic() < self._next_purge:
+            return
+        self._next_purge = time.monotonic() + PURGE_INTERVAL
+        with self._app.app_context():
+            purge(self._keep)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until a reservation is ready, for so many seconds at most, or to stop."""
+        with self._changed:
+            if self._reserved:
+                seconds = min(seconds, self._reserved[0].ready - time.monotonic())
+            if seconds > 0 and not self._stopping:
+                self._changed.wait(seconds)
+
+
+def init_app(app: Flask) -> None:
+    """Give the app a worker, which does not run yet."""
+    app.extensions["outbox_worker"] = Worker(app)
+
+
+def worker_of(app: Flask) -> Worker:
+    """Return the app's worker."""
+    found: Worker = app.extensions["outbox_worker"]
+    return found
+
+
+def start(app: Flask) -> None:
+    """Deliver in this process, unless OUTBOX_IN_PROCESS is false or nobody subscribes."""
+    if app.config["OUTBOX_IN_PROCESS"] and registry_of(app).handlers:
+        worker_of(app).start()
+
+
+def stop(app: Flask) -> None:
+    """Stop delivering in this process, after the attempt in progress."""
+    worker_of(app).stop()

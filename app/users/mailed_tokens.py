@@ -1,0 +1,81 @@
+"""Tokens that are mailed: the outbox has their handle, and never their value."""
+
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.exc import IntegrityError
+
+from app import outbox
+from app.extensions import affected_rows, db, now, transaction
+from app.outbox import Attempt
+
+from .accounts import lock
+from .models import AccessToken, User, token_digest
+from .tokens import IssuedToken, issue
+
+
+def issue_for_mail(
+    event: str, user: User | None, email: str, ttl: float, scope: str
+) -> IssuedToken | None:
+    """Issue a token and record the event that mails it to `email`, in one transaction.
+
+    Without a user, or if the user is deleted meanwhile, returns None. Without a user a decoy is
+    stored and deleted, which takes the same time: otherwise it would reveal which users there are.
+    """
+    any_user_id = select(func.min(User.id)).scalar_subquery()
+    try:
+        with transaction():
+            value, row = issue(user.id if user else any_user_id, ttl, scope)
+            data = {
+                "user_id": user.id if user else 0,
+                "user_email": user.email if user else email,
+                "scope": scope,
+                "handle": row.handle,
+                "email": email,
+            }
+            event_id = outbox.record(event, data, ttl, secret=value)
+            affected_rows(
+                delete(AccessToken).where(AccessToken.digest == ("" if user else row.digest))
+            )
+            outbox.discard(None if user else event_id)
+    except IntegrityError:
+        return None
+    return IssuedToken(value, ttl, row.created, user.id) if user else None
+
+
+def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
+    """Return the payload for an attempt to mail a token: `accessToken`, `email` and `user`.
+
+    The first attempt mails the token that was issued. Every other one mails a new token, which
+    replaces it. Returns None if the token was used, revoked or has expired; after a retry by an
+    operator, only if the user was deleted or has another address.
+    """
+    user = db.session.get(User, data["user_id"])
+    if user is None or user.email != data["user_email"]:
+        return None
+    token = _find(data, attempt.secret) if attempt.secret else _replace(data, attempt)
+    if token is None:
+        return None
+    return {"accessToken": token, "email": data["email"], "user": user}
+
+
+def _find(data: dict[str, Any], value: str) -> IssuedToken | None:
+    """Return the token with this value, if it is live."""
+    live = AccessToken.digest == token_digest(value), AccessToken.is_live(data["scope"])
+    row = db.session.scalar(select(AccessToken).where(*live))
+    return None if row is None else IssuedToken(value, row.ttl, row.created, row.user_id)
+
+
+def _replace(data: dict[str, Any], attempt: Attempt) -> IssuedToken | None:
+    """Replace a token by a new one with the remaining life; return None if it is not live."""
+    user_id, scope, handle = data["user_id"], data["scope"], data["handle"]
+    named = AccessToken.user_id == user_id, AccessToken.handle == handle
+    ttl = (attempt.deadline - now()).total_seconds()
+    with transaction():
+        lock(User.id == user_id)
+        is_live = affected_rows(delete(AccessToken).where(*named, AccessToken.is_live(scope)))
+        if not is_live and not attempt.is_retried:
+            return None
+        affected_rows(delete(AccessToken).where(*named))
+        value, row = issue(user_id, ttl, scope, handle)
+    return IssuedToken(value, ttl, row.created, user_id)
