@@ -1,8 +1,9 @@
 """Tokens that are mailed: the outbox has their handle, and never their value."""
 
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
@@ -10,7 +11,7 @@ from app.extensions import affected_rows, db, now, transaction
 from app.outbox import Attempt
 
 from .accounts import lock
-from .models import AccessToken, User, token_digest
+from .models import AccessToken, User, new_token, token_digest
 from .tokens import IssuedToken, issue
 
 
@@ -53,10 +54,17 @@ def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
     user = db.session.get(User, data["user_id"])
     if user is None or user.email != data["user_email"]:
         return None
-    token = _find(data, attempt.secret) if attempt.secret else _replace(data, attempt)
+    token = _current_token(data, attempt)
     if token is None:
         return None
     return {"accessToken": token, "email": data["email"], "user": user}
+
+
+def _current_token(data: dict[str, Any], attempt: Attempt) -> IssuedToken | None:
+    """Return the token that this attempt mails, if it is still of use."""
+    if attempt.is_retried:
+        return _issue_again(data, attempt.deadline)
+    return _find(data, attempt.secret) if attempt.secret else _replace(data)
 
 
 def _find(data: dict[str, Any], value: str) -> IssuedToken | None:
@@ -66,16 +74,28 @@ def _find(data: dict[str, Any], value: str) -> IssuedToken | None:
     return None if row is None else IssuedToken(value, row.ttl, row.created, row.user_id)
 
 
-def _replace(data: dict[str, Any], attempt: Attempt) -> IssuedToken | None:
+def _replace(data: dict[str, Any]) -> IssuedToken | None:
     """Replace a token by a new one with the remaining life; return None if it is not live."""
-    user_id, scope, handle = data["user_id"], data["scope"], data["handle"]
-    named = AccessToken.user_id == user_id, AccessToken.handle == handle
-    ttl = (attempt.deadline - now()).total_seconds()
+    value = new_token()
+    live = *_named(data), AccessToken.is_live(data["scope"])
+    replaced = update(AccessToken).where(*live).values(digest=token_digest(value))
+    columns = AccessToken.created, AccessToken.expires_at
+    row = db.session.execute(replaced.returning(*columns)).first()
+    if row is None:
+        return None
+    ttl = (row.expires_at - now()).total_seconds()
+    return IssuedToken(value, ttl, row.created, data["user_id"])
+
+
+def _issue_again(data: dict[str, Any], deadline: datetime) -> IssuedToken:
+    """Issue a token that lives until the deadline, in place of the one that there may still be."""
+    user_id, ttl = data["user_id"], (deadline - now()).total_seconds()
     with transaction():
         lock(User.id == user_id)
-        is_live = affected_rows(delete(AccessToken).where(*named, AccessToken.is_live(scope)))
-        if not is_live and not attempt.is_retried:
-            return None
-        affected_rows(delete(AccessToken).where(*named))
-        value, row = issue(user_id, ttl, scope, handle)
+        affected_rows(delete(AccessToken).where(*_named(data)))
+        value, row = issue(user_id, ttl, data["scope"], data["handle"])
     return IssuedToken(value, ttl, row.created, user_id)
+
+
+def _named(data: dict[str, Any]) -> tuple[ColumnElement[bool], ...]:
+    return AccessToken.user_id == data["user_id"], AccessToken.handle == data["handle"]
