@@ -17,6 +17,8 @@ MAX_QUOTED = 100
 MAX_FIELD_ERRORS = 50
 # Seconds in the Retry-After header of 503 responses.
 RETRY_AFTER = 5
+# The same where a password hash is being computed, which takes milliseconds.
+HASH_RETRY_AFTER = 1
 # Error codes of statement and lock time-outs: PostgreSQL's query_canceled and lock_not_available,
 # and their equivalents in SQLite.
 DATABASE_TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
@@ -174,6 +176,26 @@ class TooManyCalls(exceptions.ServiceUnavailable):
 
     def __init__(self) -> None:
         super().__init__(retry_after=RETRY_AFTER)
+
+
+class TooManyRequests(exceptions.TooManyRequests):
+    """Something was tried too often, by this client or for this user; `Retry-After` says when."""
+
+    error_code = "TOO_MANY_REQUESTS"
+    description = "Too many attempts. Try again later."
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(retry_after=seconds)
+
+
+class TooManyHashes(exceptions.ServiceUnavailable):
+    """As many password hashes as are allowed are being computed."""
+
+    error_code = "TOO_MANY_HASHES"
+    description = "Too many passwords are being checked. Try again."
+
+    def __init__(self) -> None:
+        super().__init__(retry_after=HASH_RETRY_AFTER)
 
 
 class DatabaseTimeout(exceptions.ServiceUnavailable):

@@ -104,6 +104,44 @@ class PasswordHashSchema(Schema):
     )
 
 
+def _rate(limit: int, seconds: int, text: str, **figures: int) -> fields.Nested:
+    """Return the setting of a throttle: `limit` uses in so many seconds, and further figures."""
+    numbers = {"limit": limit, "seconds": seconds, **figures}
+    schema = Schema.from_dict(
+        {
+            name: fields.Integer(strict=True, load_default=number, validate=lifetime)
+            for name, number in numbers.items()
+        }
+    )
+    return fields.Nested(schema, load_default=lambda: schema().load({}), metadata=described(text))
+
+
+class ThrottlesSchema(Schema):
+    """Entries of THROTTLES; the defaults are those of django-allauth, but for the locks."""
+
+    login_identity = _rate(
+        5,
+        300,
+        "Failed logins with one email or username.",
+        lock=60,
+        max_lock=900,
+    )
+    login_address = _rate(10, 60, "Failed logins of one client.")
+    password_check = _rate(
+        5,
+        300,
+        "Wrong passwords of one user who is logged in: to change the password or the email.",
+        lock=60,
+        max_lock=900,
+    )
+    registration = _rate(20, 60, "Users that one client registers; each of an array counts.")
+    reset_email = _rate(5, 3600, "Requests for a password reset for one email.")
+    reset_address = _rate(20, 60, "Requests for a password reset by one client.")
+    reset_confirmation = _rate(20, 60, "New passwords by a reset token that one client sends.")
+    verification_user = _rate(5, 3600, "Verification mails for one user.")
+    verification_address = _rate(20, 60, "Verification mails that one client requests.")
+
+
 class SettingsSchema(Schema):
     """Every setting of Ostiary, with its type, default and meaning."""
 
@@ -191,6 +229,25 @@ class SettingsSchema(Schema):
         PasswordHashSchema,
         load_default=lambda: PasswordHashSchema().load({}),
         metadata=described("Cost of Argon2id; its entries are below."),
+    )
+    PASSWORD_HASHES = fields.Integer(
+        strict=True,
+        load_default=None,
+        allow_none=True,
+        validate=positive,
+        metadata=described(
+            "Requests that may compute password hashes in one process at once; more are refused"
+            " with 503. By default half of `THREADS`."
+        ),
+    )
+    THROTTLE_ENABLED = fields.Boolean(
+        load_default=True,
+        metadata=described("`false`: nothing is counted, and passwords may be guessed."),
+    )
+    THROTTLES = fields.Nested(
+        ThrottlesSchema,
+        load_default=lambda: ThrottlesSchema().load({}),
+        metadata=described("How often something may be tried; its entries are below."),
     )
     REGISTRATION_OPEN = fields.Boolean(
         load_default=True,

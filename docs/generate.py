@@ -18,7 +18,12 @@ from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.connector.settings.options import OPTIONS
-from app.settings import PasswordHashSchema, SettingsSchema, TokenMiddlewareSchema
+from app.settings import (
+    PasswordHashSchema,
+    SettingsSchema,
+    ThrottlesSchema,
+    TokenMiddlewareSchema,
+)
 
 from .differences import DIFFERENCES
 from .limits import LIMITS
@@ -169,6 +174,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "settings": lambda: settings(SettingsSchema()),
     "token_middleware": lambda: settings(TokenMiddlewareSchema()),
     "password_hash": lambda: settings(PasswordHashSchema()),
+    "throttles": lambda: settings(ThrottlesSchema()),
     "own_errors": own_errors,
     "http_errors": http_errors,
     "field_codes": field_codes,

@@ -50,6 +50,11 @@ LIMITS = {
         "MAX_QUOTED": "Characters of a request that an error repeats",
         "MAX_FIELD_ERRORS": "Fields that an error names",
         "RETRY_AFTER": "Seconds in `Retry-After` of a 503",
+        "HASH_RETRY_AFTER": "The same where too many password hashes are being computed",
+    },
+    "ops.throttles": {
+        "PURGE_BATCH": "Rows of throttles that one statement deletes once they are of no use",
+        "PURGE_INTERVAL": "Seconds between two such statements of a process, while few are left",
     },
     "users.names": {
         "MAX_EMAIL_LENGTH": "Characters of an email address (RFC 5321, 4.5.3.1.3)",

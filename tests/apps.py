@@ -20,6 +20,9 @@ def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
             "SQLALCHEMY_DATABASE_URI": url,
             "MAIL_FOLDER": str(mail_folder),
             "PASSWORD_HASH": CHEAP_HASH,
+            # Tests make more attempts, and more of them at once, than the defaults allow.
+            "PASSWORD_HASHES": 100,
+            "THROTTLE_ENABLED": False,
             "TESTING": True,
             **settings,
         }

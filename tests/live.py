@@ -59,6 +59,7 @@ def serve(
         "APP_PUBLIC_URL": url,
         "APP_MAIL_FOLDER": str(folder / "instance" / "mail"),
         "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
+        "APP_THROTTLE_ENABLED": "false",
         **environment,
     }
     log = folder / "gunicorn.log"

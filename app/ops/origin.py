@@ -1,5 +1,6 @@
 """The origin of the current work: the client's address and program, and the request id."""
 
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
 from flask import has_request_context, request
@@ -24,3 +25,30 @@ def current_origin() -> Origin:
     agent = request.headers.get("User-Agent", "")[:MAX_USER_AGENT]
     printable = "".join(each if each.isprintable() else "?" for each in agent)
     return Origin(request.remote_addr, printable or None, request.environ.get("HTTP_X_REQUEST_ID"))
+
+
+def current_network() -> str | None:
+    """Return the network by which the current client is counted; None for a command.
+
+    An IPv4 address, or the /64 of an IPv6 address, which one client can use all of (RFC 6177).
+    Clients whose address is unknown, as over a Unix socket without a trusted proxy, are one.
+    """
+    address = current_origin().address
+    if address is None:
+        return "" if has_request_context() else None
+    try:
+        found = ip_address(_without_port(address))
+    except ValueError:
+        return ""
+    if isinstance(found, IPv6Address):
+        if found.ipv4_mapped is None:
+            return str(ip_network((int(found), 64), strict=False))
+        found = found.ipv4_mapped
+    return str(found)
+
+
+def _without_port(address: str) -> str:
+    """Return the address in what some proxies send: `192.0.2.1:4711` or `[2001:db8::1]:4711`."""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address.partition(":")[0] if address.count(":") == 1 else address

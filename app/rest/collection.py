@@ -201,7 +201,11 @@ def register_resource(app: Flask, resource: Resource) -> None:
     endpoints = [
         *resource.own_endpoints,
         *(
-            replace(each, owned=resource.has_owner(each.method))
+            replace(
+                each,
+                owned=resource.has_owner(each.method),
+                errors=(*each.errors, *resource.errors.get(each.method, ())),
+            )
             for each in [*endpoints_of(CollectionViews(resource)), *relation_endpoints(resource)]
         ),
     ]

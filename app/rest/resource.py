@@ -8,6 +8,7 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
+from werkzeug.exceptions import HTTPException
 
 from app.access.policy import Grant, denial, find_grant
 from app.access.rules import Rule
@@ -52,6 +53,8 @@ class Resource:
     update_with: Callable[[Conditions, Values], Sequence[Any]] | None = None
     # The most rows that one request may create.
     max_create: int = 1000
+    # Errors of `insert_with` and `update_with`, by the method that calls them.
+    errors: Mapping[str, Sequence[HTTPException]] = field(default_factory=dict)
     # The endpoints beyond those of every collection.
     own_endpoints: list[Endpoint] = field(default_factory=list)
 

@@ -11,11 +11,14 @@ from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, db, transaction
+from app.ops.origin import current_network
+from app.ops.throttles import REGISTRATION, count
 from app.signals import email_changed, emit
 
+from .attempts import check_password, forget_failures
 from .credentials import lookup_email, stored_email, username_columns
 from .models import User
-from .passwords import hash_password, validate_password, verify_password
+from .passwords import hash_password, hashing, validate_password
 from .tokens import delete_tokens
 
 # Seconds for which the notice of a new email is tried.
@@ -38,8 +41,13 @@ def create_user(
 
 
 def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) -> list[User]:
-    """Create users in one transaction, from the arguments of `create_user`, each with the roles."""
-    users = [_new_user(**each) for each in items]
+    """Create users in one transaction, from the arguments of `create_user`, each with the roles.
+
+    Raises what it does, TooManyRequests for a client that has created too many, and TooManyHashes.
+    """
+    with hashing():
+        count(REGISTRATION, current_network(), uses=len(items))
+        users = [_new_user(**each) for each in items]
     try:
         with transaction():
             for user in users:
@@ -150,13 +158,13 @@ def change_password(
 ) -> None:
     """Change a user's password; revokes all tokens but the one with digest `keep`.
 
-    Raises InvalidPassword for a wrong old password, ValidationError for a weak new one.
+    Raises ValidationError for a weak new password, and what `check_password` does for the old one.
     """
     user = get_user(user_id)
-    if not verify_password(user.password_hash, old_password):
-        raise InvalidPassword()
-    validate_password(new_password, user.email, user.username, field="newPassword")
-    new_hash = hash_password(new_password)
+    with hashing():
+        check_password(user.id, user.password_hash, old_password)
+        validate_password(new_password, user.email, user.username, field="newPassword")
+        new_hash = hash_password(new_password)
     with transaction():
         if not replace_hash(user, new_hash):
             raise InvalidPassword()
@@ -167,6 +175,7 @@ def set_password(user: User, new_password: str) -> None:
     """Set a user's password without the old one; revokes all tokens."""
     validate_password(new_password, user.email, user.username)
     store_password(user.id, hash_password(new_password))
+    forget_failures(user)
 
 
 def store_password(user_id: int, password_hash: str) -> None:

@@ -5,16 +5,17 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import InvalidPassword, InvalidToken, LoginFailed, ValidationError
+from app.errors import InvalidToken, LoginFailed, ValidationError
 from app.extensions import db, now, transaction
 
 from .accounts import replace_hash
+from .attempts import check_password, login_attempt
 from .credentials import parse_credentials, parse_ttl
 from .models import AccessToken, User
-from .passwords import hash_password, needs_rehash, verify_login, verify_password
+from .passwords import hash_password, needs_rehash, verify_login
 from .schemes import stored_schemes
 from .tokens import IssuedToken, issue
 
@@ -27,21 +28,13 @@ def login(
 ) -> IssuedToken:
     """Check credentials and issue an access token, with `user` when `include` names it.
 
-    Raises LoginFailed if they do not match, and the errors of `parse_credentials` and `parse_ttl`.
+    Raises LoginFailed if they do not match, and the errors of `parse_credentials`, `parse_ttl` and
+    `login_attempt`.
     """
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
-    user = db.session.scalar(
-        select(User).where(getattr(User, name) == value, User.realm == realm),
-        execution_options={"populate_existing": True},
-    )
-    password = credentials.get("password")
-    stored = user.password_hash if user else None
-    if not verify_login(stored, password, stored_schemes()) or user is None:
-        raise LoginFailed()
-    token = _open_session_if_unchanged(user, ttl)
-    if needs_rehash(user.password_hash):
-        replace_hash(user, hash_password(str(password)))
+    with login_attempt(realm, name, value):
+        user, token = _login(realm, getattr(User, name) == value, credentials.get("password"), ttl)
     names = [include] if isinstance(include, str) else include or []
     return replace(token, user=user) if "user" in {str(each).lower() for each in names} else token
 
@@ -59,9 +52,9 @@ def reauthenticate(digest: str, password: str | None) -> None:
     """Require the password, unless the session with this digest was opened recently.
 
     A stolen token must not suffice to take over an account. Raises ValidationError for a missing
-    password, InvalidPassword for a wrong one, InvalidToken for a session that has ended meanwhile.
+    password, what `check_password` does, and InvalidToken for a session that has ended meanwhile.
     """
-    session = select(AccessToken.created, User.password_hash).join(User)
+    session = select(AccessToken.created, AccessToken.user_id, User.password_hash).join(User)
     row = db.session.execute(session.where(AccessToken.digest == digest)).first()
     if row is None:
         raise InvalidToken()
@@ -69,8 +62,24 @@ def reauthenticate(digest: str, password: str | None) -> None:
         return
     if password is None:
         raise ValidationError({"password": ["is needed for a new email"]})
-    if not verify_password(row.password_hash, password):
-        raise InvalidPassword()
+    check_password(row.user_id, row.password_hash, password)
+
+
+def _login(
+    realm: str, is_named: ColumnElement[bool], password: object, ttl: float
+) -> tuple[User, IssuedToken]:
+    """Verify the password of the user who is named, if there is one, and open a session."""
+    user = db.session.scalar(
+        select(User).where(is_named, User.realm == realm),
+        execution_options={"populate_existing": True},
+    )
+    stored = user.password_hash if user else None
+    if not verify_login(stored, password, stored_schemes()) or user is None:
+        raise LoginFailed()
+    token = _open_session_if_unchanged(user, ttl)
+    if needs_rehash(user.password_hash):
+        replace_hash(user, hash_password(str(password)))
+    return user, token
 
 
 def _open_session_if_unchanged(user: User, ttl: float) -> IssuedToken:

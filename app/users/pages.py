@@ -2,10 +2,10 @@
 
 from secrets import token_urlsafe
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, Response, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.errors import InvalidToken, ValidationError
+from app.errors import InvalidToken, TooManyHashes, TooManyRequests, ValidationError
 from app.rest.bodies import read_body
 
 from .models import token_digest
@@ -35,11 +35,16 @@ def submit() -> ResponseReturnValue:
     except InvalidToken:
         return _page(401, expired=True)
     except ValidationError as error:
-        return _page(422, token=token, problem=error.details["messages"]["newPassword"][0])
+        problem = error.details["messages"]["newPassword"][0]
+        return _page(422, token=token, problem=f"The password {problem}.")
+    except (TooManyHashes, TooManyRequests) as error:
+        response = _page(error.code, token=token, problem=error.description)
+        response.headers["Retry-After"] = str(error.retry_after)
+        return response
     return _page(200, done=True)
 
 
-def _page(status: int, **context: object) -> ResponseReturnValue:
+def _page(status: int, **context: object) -> Response:
     """Render the page with a policy that forbids scripts, external resources and framing."""
     nonce = token_urlsafe(16)
     response = make_response(render_template("reset_password.html", nonce=nonce, **context), status)

@@ -6,9 +6,13 @@ from sqlalchemy import delete, select
 
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
 from app.extensions import affected_rows, db, transaction
+from app.ops.origin import current_network
+from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
 from app.signals import emit, reset_password_request
 
 from .accounts import find_user, lock, store_password
+from .attempts import forget_failures
+from .credentials import lookup_email
 from .mailed_tokens import issue_for_mail
 from .models import RESET_SCOPE, AccessToken, User
 from .names import normalize_email
@@ -18,7 +22,8 @@ from .passwords import hash_password, validate_password
 def request_password_reset(email: object, realm: object = None) -> None:
     """Issue a reset token and emit resetPasswordRequest, if a user has this email.
 
-    Returns nothing in either case. Raises EmailRequired, InvalidEmail or InvalidRealm.
+    Returns nothing in either case. Raises EmailRequired, InvalidEmail or InvalidRealm, and
+    TooManyRequests for a client or an email with too many requests, whoever has the email.
     """
     if not isinstance(email, str) or not email:
         raise EmailRequired()
@@ -28,6 +33,8 @@ def request_password_reset(email: object, realm: object = None) -> None:
         normalize_email(email, case_sensitive=True)
     except EmailNotValidError:
         raise InvalidEmail() from None
+    count(RESET_ADDRESS, current_network())
+    count(RESET_EMAIL, realm or "", lookup_email(email))
     user, ttl = find_user(email, realm), current_app.config["RESET_TOKEN_TTL"]
     event = reset_password_request
     token = issue_for_mail(event.name, user, user.email if user else email, ttl, RESET_SCOPE)
@@ -47,8 +54,10 @@ def check_reset_token(digest: str) -> User:
 def reset_password(digest: str, new_password: str) -> None:
     """Set a new password with a reset token; deletes this and all other tokens of the user.
 
-    Raises InvalidToken, or ValidationError for a weak password, which keeps the token valid.
+    Raises InvalidToken, or ValidationError for a weak password, TooManyRequests or TooManyHashes,
+    which keep the token valid.
     """
+    count(RESET_CONFIRMATION, current_network())
     user = check_reset_token(digest)
     validate_password(new_password, user.email, user.username, field="newPassword")
     new_hash = hash_password(new_password)
@@ -59,3 +68,4 @@ def reset_password(digest: str, new_password: str) -> None:
         if not affected_rows(delete(AccessToken).where(*live)):
             raise InvalidToken()
         store_password(user.id, new_hash)
+    forget_failures(user)

@@ -1,9 +1,11 @@
 """Password hashing, verification and policy."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from threading import BoundedSemaphore, local
 
 import bcrypt
 from argon2 import PasswordHasher
@@ -11,7 +13,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from flask import Flask, current_app
 from werkzeug.security import check_password_hash
 
-from app.errors import ValidationError
+from app.errors import TooManyHashes, ValidationError
 
 # Bytes of a password that bcrypt uses.
 BCRYPT_MAX_BYTES = 72
@@ -28,14 +30,53 @@ def init_app(app: Flask) -> None:
     app.extensions["password_hasher"] = hasher
     decoy = hasher.hash("decoy")
     app.extensions["password_decoy"] = {scheme_of(decoy): decoy}
+    limit = app.config["PASSWORD_HASHES"] or max(1, app.config["THREADS"] // 2)
+    app.extensions["password_slots"] = Slots(limit)
 
 
+class Slots:
+    """The places for hashing in a process, of which a thread needs one however often it hashes."""
+
+    def __init__(self, limit: int) -> None:
+        self._free = BoundedSemaphore(limit)
+        self._thread = local()
+
+    @contextmanager
+    def reserve(self) -> Iterator[None]:
+        """Hold a place during the block; raise TooManyHashes if there is none."""
+        if getattr(self._thread, "holds_one", False):
+            yield
+            return
+        if not self._free.acquire(blocking=False):
+            raise TooManyHashes()
+        self._thread.holds_one = True
+        try:
+            yield
+        finally:
+            self._thread.holds_one = False
+            self._free.release()
+
+
+@contextmanager
+def hashing() -> Iterator[None]:
+    """Reserve a place to hash passwords during the block; raise TooManyHashes if there is none.
+
+    Every function here that hashes does so itself. A service that works before it hashes, or
+    hashes twice, uses it so that it is refused at once or not at all.
+    """
+    slots: Slots = current_app.extensions["password_slots"]
+    with slots.reserve():
+        yield
+
+
+@hashing()
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
     return hasher.hash(_encode(password))
 
 
+@hashing()
 def verify_password(stored: str, password: str) -> bool:
     """Compare a password with a stored hash of Argon2, bcrypt or Werkzeug."""
     attempt = _encode(password)
@@ -52,6 +93,7 @@ def verify_password(stored: str, password: str) -> bool:
         return False
 
 
+@hashing()
 def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]) -> bool:
     """Compare a password with a user's hash (None: no such user) in the same time for all users.
 

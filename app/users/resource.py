@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement
 from app.access.identity import current_identity
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
-from app.errors import ValidationError
+from app.errors import InvalidPassword, TooManyHashes, TooManyRequests, ValidationError
 from app.rest.resource import Relation, Resource
 
 from .accounts import changes_email, create_users, update_users
@@ -33,6 +33,17 @@ OWNER_METHODS = (
     "__updateById__todos",
     "__destroyById__todos",
 )
+# The methods that may change an email, which takes the password.
+UPDATING_METHODS = (
+    "patchAttributes",
+    "replaceById",
+    "updateAll",
+    "patchOrCreate",
+    "replaceOrCreate",
+    "upsertWithWhere",
+)
+# What a request is refused with before a password hash is computed.
+THROTTLED = (TooManyRequests(60), TooManyHashes())
 
 
 def rules(settings: Mapping[str, Any]) -> list[Rule]:
@@ -77,4 +88,5 @@ users = Resource(
     update_with=update,
     # Each user takes a password hash.
     max_create=20,
+    errors={"create": THROTTLED} | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), *THROTTLED)),
 )

@@ -15,7 +15,7 @@ from . import accounts, password_reset, tokens
 from . import login as login_service
 from .cookies import clear_cookie, set_cookie
 from .models import RESET_SCOPE, token_digest
-from .resource import users
+from .resource import THROTTLED, users
 from .schemas import (
     AccessTokenSchema,
     ChangePasswordSchema,
@@ -56,6 +56,7 @@ def init_app(app: Flask) -> None:
         errors.InvalidUsername(),
         errors.InvalidRealm(),
         errors.InvalidTtl(),
+        *THROTTLED,
     ),
 )
 def login(body: dict[str, Any]) -> Response:
@@ -89,7 +90,12 @@ def logout(body: dict[str, Any]) -> Response:
     "POST /reset",
     body=ResetRequestSchema,
     answer={"type": "object", "additionalProperties": False},
-    errors=(errors.EmailRequired(), errors.InvalidEmail(), errors.InvalidRealm()),
+    errors=(
+        errors.EmailRequired(),
+        errors.InvalidEmail(),
+        errors.InvalidRealm(),
+        errors.TooManyRequests(60),
+    ),
 )
 def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
     """Request a password reset; the response is the same for unknown emails."""
@@ -103,7 +109,7 @@ def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
     "POST /reset-password",
     body=NewPasswordSchema,
     scope=RESET_SCOPE,
-    errors=(BAD_NEW_PASSWORD,),
+    errors=(BAD_NEW_PASSWORD, *THROTTLED),
 )
 def reset_password(body: dict[str, Any]) -> None:
     """Set a new password with a reset token."""
@@ -115,7 +121,7 @@ def reset_password(body: dict[str, Any]) -> None:
     EXECUTE,
     "POST /change-password",
     body=ChangePasswordSchema,
-    errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD),
+    errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD, *THROTTLED),
 )
 def change_password(body: dict[str, Any]) -> None:
     """Set a new password with the old one; the user's other sessions end."""
