@@ -12,6 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
 from werkzeug.test import TestResponse
 
+from app.extensions import now
 from app.signals import reset_password_request
 from tests.apps import SharedApp, build, close
 from tests.databases import Database, make_template, migrate
@@ -179,6 +180,13 @@ def api(client, secrets) -> Api:
 def token(api) -> str:
     """The token of a user who is logged in, the user with id 1."""
     return api.newcomer()
+
+
+@pytest.fixture
+def stopped_clock(monkeypatch):
+    """Let throttles count as if the test took no time, so that Retry-After is exact."""
+    moment = now()
+    monkeypatch.setattr("app.ops.throttles.now", lambda: moment)
 
 
 @pytest.fixture

@@ -59,6 +59,22 @@ def one_sentence(result):
         ("REQUEST_TIMEOUT", 10.0),
         ("THREADS", 4),
         ("DATA_SOURCE_CALLS", None),
+        ("PASSWORD_HASHES", None),
+        ("THROTTLE_ENABLED", True),
+        (
+            "THROTTLES",
+            {
+                "login_identity": {"limit": 5, "seconds": 300, "lock": 60, "max_lock": 900},
+                "login_address": {"limit": 10, "seconds": 60},
+                "password_check": {"limit": 5, "seconds": 300, "lock": 60, "max_lock": 900},
+                "registration": {"limit": 20, "seconds": 60},
+                "reset_email": {"limit": 5, "seconds": 3600},
+                "reset_address": {"limit": 20, "seconds": 60},
+                "reset_confirmation": {"limit": 20, "seconds": 60},
+                "verification_user": {"limit": 5, "seconds": 3600},
+                "verification_address": {"limit": 20, "seconds": 60},
+            },
+        ),
     ],
 )
 def test_the_defaults_are_the_documented_ones(create, name, value):
@@ -105,6 +121,11 @@ def test_the_token_middleware_has_defaults_for_missing_keys(create):
         ({"TOKEN_MIDDLEWARE": {"cookies": [7]}}, ["TOKEN_MIDDLEWARE", "cookies"]),
         ({"TOKEN_MIDDLEWARE": {"cookie": ["sid"]}}, ["TOKEN_MIDDLEWARE", "cookie"]),
         ({"PASSWORD_HASH": {"time_cost": 0}}, ["PASSWORD_HASH", "time_cost"]),
+        ({"PASSWORD_HASHES": 0}, ["PASSWORD_HASHES"]),
+        ({"THROTTLES": {"login": {}}}, ["THROTTLES", "login"]),
+        ({"THROTTLES": {"login_address": 7}}, ["THROTTLES", "login_address"]),
+        ({"THROTTLES": {"login_address": {"limit": 0}}}, ["THROTTLES", "login_address: limit"]),
+        ({"THROTTLES": {"login_address": {"lock": 60}}}, ["THROTTLES", "login_address: lock"]),
         ({"MAIL_URL": "mail.example.com"}, ["MAIL_URL", "smtp://"]),
         ({"MAIL_URL": "smtp://"}, ["MAIL_URL", "smtp://"]),
         ({"MAIL_URL": "smtp://host:99999"}, ["MAIL_URL"]),
@@ -178,12 +199,14 @@ def test_double_underscores_in_the_environment_nest(installation):
     variables = {
         "APP_TOKEN_MIDDLEWARE__currentUserLiteral": "me",
         "APP_TOKEN_MIDDLEWARE__cookies": '["sid"]',
+        "APP_THROTTLES__login_identity__lock": "30",
     }
 
-    [middleware] = installation.settings("TOKEN_MIDDLEWARE", **variables)
+    middleware, throttles = installation.settings("TOKEN_MIDDLEWARE", "THROTTLES", **variables)
 
     assert "'cookies': ['sid']" in middleware
     assert "'currentUserLiteral': 'me'" in middleware
+    assert "{'limit': 5, 'seconds': 300, 'lock': 30, 'max_lock': 900}" in throttles
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])

@@ -21,6 +21,8 @@ from tests.throttles import counts, pass_time
 # How many try at the same time.
 CROWD = 16
 
+pytestmark = pytest.mark.usefixtures("stopped_clock")
+
 
 @pytest.fixture
 def app(shared_app):
