@@ -1,0 +1,137 @@
+"""Measure how long reads take while logins flood in from many addresses, against a quiet time."""
+
+import argparse
+import json
+import multiprocessing
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from itertools import count
+from statistics import median, quantiles
+from typing import Any
+
+from . import stack
+from .data import EMAIL, fill, token
+
+ROWS = 1000
+# Requests a second, spread over as many connections; one core computes 50 hashes a second.
+READS, READERS = 100, 8
+LOGINS, ATTACKERS = 200, 32
+# The last one is what many addresses are to the service.
+SETTINGS = {"APP_TRUSTED_PROXIES": "1"}
+SERVERS = {"as it comes": {}, "hashing in all threads": {"APP_PASSWORD_HASHES": "4"}}
+
+
+def main() -> None:
+    """Run a server of each kind, and print a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="2 short rounds instead of 7")
+    options = parser.parse_args()
+    rounds, seconds = (2, 3) if options.quick else (7, 5)
+    if not stack.has_postgresql():
+        sys.exit("PostgreSQL's initdb and pg_ctl are not on this machine.")
+    print(
+        f"{stack.machine()}, {rounds} rounds of {seconds} s: {READS} GET /todos/{{id}} a second,"
+        f" alone and with {LOGINS} POST /users/login a second"
+    )
+    print(f"\n{'':<24}{'quiet 50 %':>11}{'99 %':>7}{'flood 50 %':>12}{'99 %':>7} ms", end="")
+    print(f"{'ratio of 99 %':>15}  {'answers to logins'}")
+    with stack.temporary_folder() as folder, stack.postgresql_server(folder):
+        url = stack.postgresql(folder, "ostiary")
+        fill(url, ROWS, owners=1)
+        for name, settings in SERVERS.items():
+            with stack.gunicorn("wsgi:app", url, folder, SETTINGS | settings) as server:
+                _compare(name, server.port, rounds, seconds)
+
+
+def _compare(name: str, port: int, rounds: int, seconds: float) -> None:
+    """Measure both in turn, and print the medians of the rounds."""
+    _paced(port, READS, READERS, 2, _read)
+    quiet, flood, statuses = [], [], {}
+    for _ in range(rounds):
+        quiet.append(_percentiles(port, seconds))
+        with multiprocessing.Pool(1) as pool:
+            logins = pool.apply_async(_paced, (port, LOGINS, ATTACKERS, seconds + 1, _log_in))
+            time.sleep(0.5)
+            flood.append(_percentiles(port, seconds))
+            for status, _ in logins.get():
+                statuses[status] = statuses.get(status, 0) + 1
+    ratio = median(after[1] / before[1] for before, after in zip(quiet, flood, strict=True))
+    columns = [median(each[i] for each in side) for side in (quiet, flood) for i in (0, 1)]
+    print(
+        f"{name:<24}{columns[0]:>11.1f}{columns[1]:>7.1f}{columns[2]:>12.1f}{columns[3]:>7.1f}"
+        f"{ratio:>18.1f}  {', '.join(f'{n} x {status}' for status, n in sorted(statuses.items()))}",
+        flush=True,
+    )
+
+
+def _percentiles(port: int, seconds: float) -> tuple[float, float]:
+    """Return the median and the 99th percentile of the milliseconds that reads took."""
+    answers = _paced(port, READS, READERS, seconds, _read)
+    if any(status != 200 for status, _ in answers):
+        raise RuntimeError("a read was refused")
+    cuts = quantiles([took * 1000 for _, took in answers], n=100)
+    return cuts[49], cuts[98]
+
+
+def _paced(
+    port: int,
+    rate: float,
+    connections: int,
+    seconds: float,
+    request: Callable[[], dict[str, Any]],
+) -> list[tuple[int, float]]:
+    """Send so many requests a second; return the status of each answer and the seconds it took."""
+
+    def work(number: int) -> list[tuple[int, float]]:
+        connection = HTTPConnection("127.0.0.1", port, timeout=30)
+        return [_send(connection, request()) for _ in _beats(rate / connections, seconds, number)]
+
+    with ThreadPoolExecutor(connections) as pool:
+        return [each for found in pool.map(work, range(connections)) for each in found]
+
+
+def _beats(rate: float, seconds: float, seed: int) -> Iterator[float]:
+    """Wait for each of the moments at which to send a request; one that is late is left out."""
+    start = time.perf_counter() + random.Random(seed).random() / rate
+    for number in count():
+        moment = start + number / rate
+        if moment > start + seconds:
+            return
+        if (wait := moment - time.perf_counter()) > 0:
+            time.sleep(wait)
+            yield moment
+
+
+def _send(connection: HTTPConnection, request: dict[str, Any]) -> tuple[int, float]:
+    start = time.perf_counter()
+    connection.request(**request)
+    response = connection.getresponse()
+    response.read()
+    return response.status, time.perf_counter() - start
+
+
+def _read() -> dict[str, Any]:
+    row = random.randint(1, ROWS)
+    return {"method": "GET", "url": f"/api/todos/{row}", "headers": {"Authorization": token(row)}}
+
+
+def _log_in() -> dict[str, Any]:
+    """Return a login with a wrong password from any address, for any of many names."""
+    email = random.choice([EMAIL, f"{random.getrandbits(32)}@example.com"])
+    return {
+        "method": "POST",
+        "url": "/api/users/login",
+        "body": json.dumps({"email": email, "password": "wrong"}),
+        "headers": {
+            "Content-Type": "application/json",
+            "X-Forwarded-For": ".".join(str(random.randint(1, 254)) for _ in range(4)),
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()
