@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from itertools import groupby
+from threading import get_ident
 
 import psycopg
 from flask import Flask
@@ -65,17 +66,23 @@ def store_hash(app: Flask, password_hash: str, email: str = "ada@example.com") -
 
 @contextmanager
 def statements(app: Flask) -> Iterator[list[str]]:
-    """Note every SQL statement that the app's drivers send, BEGIN and COMMIT included."""
+    """Note every SQL statement that this thread's drivers send, BEGIN and COMMIT included."""
     sent: list[str] = []
+    thread = get_ident()
+
+    def note(statement: str) -> None:
+        # The outbox is worked by another thread.
+        if get_ident() == thread:
+            sent.append(statement)
 
     class RecordingCursor(psycopg.Cursor):
         def execute(self, query, *details, **options):
-            sent.append(str(query))
+            note(str(query))
             return super().execute(query, *details, **options)
 
     def watch(connection, _record, _proxy) -> None:
         if isinstance(connection, sqlite3.Connection):
-            connection.set_trace_callback(sent.append)
+            connection.set_trace_callback(note)
         else:
             connection.cursor_factory = RecordingCursor
 
