@@ -75,6 +75,11 @@ def statements(app: Flask) -> Iterator[list[str]]:
         if get_ident() == thread:
             sent.append(statement)
 
+    def note_once(statement: str) -> None:
+        # SQLite traces a statement again for each action of a foreign key.
+        if not sent or sent[-1] != statement:
+            note(statement)
+
     class RecordingCursor(psycopg.Cursor):
         def execute(self, query, *details, **options):
             note(str(query))
@@ -82,7 +87,7 @@ def statements(app: Flask) -> Iterator[list[str]]:
 
     def watch(connection, _record, _proxy) -> None:
         if isinstance(connection, sqlite3.Connection):
-            connection.set_trace_callback(note)
+            connection.set_trace_callback(note_once)
         else:
             connection.cursor_factory = RecordingCursor
 
