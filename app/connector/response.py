@@ -27,6 +27,11 @@ class Response:
     body: Any
     reason: str = ""
 
+    @property
+    def statusCode(self) -> int:  # noqa: N802 - the name of LoopBack 3
+        """The status."""
+        return self.status_code
+
     def __repr__(self) -> str:
         return f"<Response {self.status_code} {self.headers.get('Content-Type', '')}>"
 

@@ -32,6 +32,16 @@ class Call:
     is_ended: bool = False
     sent: list[Request] = field(default_factory=list)
 
+    @property
+    def req(self) -> Request:
+        """The request; the name of LoopBack 3."""
+        return self.request
+
+    @property
+    def res(self) -> Response | None:
+        """The response; the name of LoopBack 3."""
+        return self.response
+
     def end(self, result: Any) -> None:
         """Make this the result: nothing is sent after that, and an error is not raised."""
         self.result = result

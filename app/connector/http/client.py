@@ -60,8 +60,7 @@ class Client:
         """Send the request of a call; on return it has a result, otherwise its error is raised."""
         self._add_extra_headers(call)
         if self.before_execute.receivers:
-            self._send_signal(self.before_execute, call)
-            call.request.headers = CaseInsensitiveDict(serialize_headers(call.request.headers))
+            self._run_before_hooks(call)
         if call.is_ended:
             return
         started = time.perf_counter()
@@ -76,6 +75,14 @@ class Client:
             self._log(call)
         if call.error is not None:
             self._fail(call, call.error)
+
+    def _run_before_hooks(self, call: Call) -> None:
+        known = call.request.headers
+        self._send_signal(self.before_execute, call)
+        changed = call.request.headers
+        kept = {} if changed is known else call.request.defaults
+        call.request.headers = CaseInsensitiveDict(kept)
+        call.request.headers.update(serialize_headers(changed))
 
     @contextmanager
     def with_headers(self, headers: Mapping[str, Any]) -> Iterator[None]:

@@ -28,7 +28,8 @@ def encode_body(
     if files:
         return encode_multipart_formdata(list(_parts(form, files)))
     if form is not MISSING:
-        return _form_bytes(form, repeat), None if content_type else _FORM
+        is_form = content_type and content_type.lower().startswith(_FORM)
+        return _form_bytes(form, repeat), None if is_form else _FORM
     if body is MISSING:
         return None, None
     if isinstance(body, bytes):

@@ -64,6 +64,26 @@ class Request:
     auth: Auth | None = None
     redactor: Redactor = field(default_factory=Redactor)
     secrets: tuple[str, ...] = ()
+    # Headers of the data source, which a hook keeps that replaces all headers.
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uri(self) -> str:
+        """The url; the name of LoopBack 3."""
+        return self.url
+
+    @uri.setter
+    def uri(self, url: str) -> None:
+        self.url = url
+
+    @property
+    def qs(self) -> dict[str, Any]:
+        """The query; the name of LoopBack 3."""
+        return self.query
+
+    @qs.setter
+    def qs(self, query: dict[str, Any]) -> None:
+        self.query = query
 
     @property
     def full_url(self) -> str:
@@ -93,6 +113,7 @@ class Request:
                 if name.lower() in _CROSS_ORIGIN_HEADERS
             }
             redirected.headers = CaseInsensitiveDict(kept)
+            redirected.defaults = {}
             redirected.auth = None
         return redirected
 

@@ -95,6 +95,51 @@ def test_before_hook_changes_the_request(source):
     assert seen["headers"]["x-hook"] == "yes"
 
 
+def test_hooks_see_request_and_response_by_the_names_of_loopback(source):
+    seen = []
+
+    def change(ctx):
+        assert (ctx.req.method, ctx.req.qs, ctx.req.body) == ("POST", {"a": 1}, {"b": 1})
+        ctx.req.uri += "/more"
+        ctx.req.qs = {"sig": "s"}
+        ctx.req.headers["x-a"] = 1
+
+    source.observe("before execute", change)
+    source.observe("after execute", lambda ctx: seen.append((ctx.res.statusCode, ctx.res.body)))
+    found = source.f(1)
+
+    assert (found["path"], found["query"], found["headers"]["x-a"]) == ("/echo/more", "sig=s", "1")
+    assert seen == [(200, found)]
+
+
+def test_headers_of_the_data_source_remain_when_a_hook_replaces_all(connect, server):
+    template = {"url": "/echo", "headers": {"x-own": "1"}}
+    source = connect([{"template": template}], headers={"x-key": "k"})
+    source.observe("before execute", lambda ctx: setattr(ctx.req, "headers", {"x-new": "2"}))
+
+    headers = source.invoke()["headers"]
+
+    assert (headers["x-key"], headers["x-new"]) == ("k", "2")
+    assert headers["accept"] == "application/json"
+    assert "x-own" not in headers
+
+
+def test_hook_that_replaces_all_headers_sends_none_to_another_origin(connect, server, other_server):
+    server.routes["rows"] = lambda h: h.reply({"next": other_server.url + "/echo"})
+    paginate = {"type": "next", "path": "$.next"}
+    source = connect(
+        [{"template": {"url": "/rows", "paginate": paginate}, "functions": {"rows": []}}],
+        headers={"x-key": "k"},
+        allowedHosts=["127.0.0.1"],
+    )
+    source.observe("before execute", lambda ctx: setattr(ctx.req, "headers", {"x-new": "2"}))
+
+    list(source.rows.pages())
+
+    assert server.seen[0]["headers"]["x-key"] == "k"
+    assert "x-key" not in other_server.seen[0]["headers"]
+
+
 def test_header_of_a_hook_that_cannot_be_sent_is_refused(source, server):
     source.observe("before execute", lambda ctx: ctx.request.headers.update({"X-A": "a\nb"}))
 
