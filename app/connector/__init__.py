@@ -29,6 +29,7 @@ from .errors import (
 from .http.call import Call
 from .http.limit import without_waiting
 from .operation.operation import Operation
+from .problems import ConfigWarning
 from .redaction import install_log_filter
 from .request.model import Request
 from .resource.record import Record
@@ -42,6 +43,7 @@ __all__ = [
     "Call",
     "CallTimeoutError",
     "ConfigError",
+    "ConfigWarning",
     "ConnectError",
     "ConnectorError",
     "DataSource",

@@ -19,7 +19,7 @@ from .http.limit import CallLimit
 from .http.transport import Transport
 from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
-from .problems import ErrorCollector, check_levels, suggest
+from .problems import ConfigWarning, ErrorCollector, check_levels, suggest
 from .redaction import Redactor
 from .request.builder import SourceContext
 from .request.headers import validate_header
@@ -27,7 +27,14 @@ from .resource.plural import pluralize
 from .resource.resource import Resource
 from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings
-from .settings.options import allowed_hosts, pool_options, source_options, token_urls
+from .settings.options import (
+    TEMPLATE,
+    allowed_hosts,
+    pool_options,
+    source_layers,
+    source_options,
+    token_urls,
+)
 from .values import environment_values
 
 logger = logging.getLogger("app.connector")
@@ -40,6 +47,7 @@ class DataSource:
     public: bool
     acls: list[dict[str, Any]]
     operations: dict[str, Operation]
+    warnings: list[ConfigWarning]
     before_execute: Signal
     after_execute: Signal
     execute_failed: Signal
@@ -73,12 +81,13 @@ class DataSource:
         compiler = OperationCompiler(self._context, self._client, errors, RESERVED)
         for entry in loaded.get("operations", []):
             compiler.add(entry)
-        _report(errors, filled, name)
+        self.warnings = _report(errors, filled, name)
         self.operations = compiler.functions
         self._only = compiler.only
         defaults = [operation.default_url for operation in compiler.operations]
-        urls = [self._context.base_url, *token_urls(loaded), *defaults]
-        policy.trust(urls, allowed_hosts(loaded))
+        layers = [*source_layers(loaded).values(), *compiler.option_layers]
+        urls = [self._context.options["baseURL"], *token_urls(layers), *defaults]
+        policy.trust(urls, allowed_hosts(layers))
 
     @classmethod
     def from_config(
@@ -123,7 +132,7 @@ class DataSource:
 
         `plural` is used for the path instead of the name; True makes it from the name.
         """
-        if not self._context.base_url:
+        if not self._context.options["baseURL"]:
             raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
         segment = resource_name or (pluralize(model_name) if plural is True else plural)
         context, client = self._context, self._client
@@ -190,21 +199,25 @@ class DataSource:
         return f"<DataSource {self.name}: {', '.join(self.operations) or 'no functions'}>"
 
 
-def _source_context(filled: Any, loaded: Mapping[str, Any]) -> SourceContext:
+def _source_context(filled: Any, loaded: dict[str, Any]) -> SourceContext:
     return SourceContext(
-        loaded.get("baseURL", loaded.get("restPath", "")),
         source_options(loaded),
+        {key: loaded[key] for key in TEMPLATE if key in loaded},
+        loaded.get("compatibility") == "loopback3",
         Redactor(secrets_in_settings(filled)),
         AuthFactory().make,
     )
 
 
-def _report(errors: ErrorCollector, filled: Any, name: str) -> None:
+def _report(errors: ErrorCollector, filled: Any, name: str) -> list[ConfigWarning]:
+    """Raise the errors or log the warnings, which are returned."""
     # A message may quote a setting; those from the environment are secrets.
-    masked = errors.masked(Redactor(environment_values(filled)).text)
-    for path, messages in masked.warnings.items():
-        logger.warning("data source %s: %s: %s", name, path, "; ".join(messages))
-    masked.raise_any(name)
+    mask = Redactor(environment_values(filled)).text
+    errors.raise_any(name, mask)
+    warnings = errors.warnings(mask)
+    for warning in warnings:
+        logger.warning("data source %s: %s", name, warning)
+    return warnings
 
 
 RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

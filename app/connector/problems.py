@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,20 +13,33 @@ from .errors import ConfigError
 MAX_LEVELS = 50
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigWarning:
+    """Settings that can be used but are probably not intended: their path and likely meaning."""
+
+    path: str
+    meaning: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.meaning}"
+
+
 class ErrorCollector:
-    """Errors and warnings by path, such as `operations[0].template.url`."""
+    """Errors by path, such as `operations[0].template.url`, and warnings."""
 
     def __init__(self) -> None:
         self.errors: dict[str, list[str]] = {}
-        self.warnings: dict[str, list[str]] = {}
+        self._warnings: dict[ConfigWarning, None] = {}
 
     def add(self, path: str, message: str) -> None:
         """Add an error: the settings cannot be used."""
-        self._append(self.errors, path, message)
+        messages = self.errors.setdefault(path, [])
+        if message not in messages:
+            messages.append(message)
 
-    def warn(self, path: str, message: str) -> None:
-        """Add a warning: the settings can be used, but are probably not intended."""
-        self._append(self.warnings, path, message)
+    def warn(self, path: str, meaning: str) -> None:
+        """Add a warning: the settings are used in the sense of `meaning`."""
+        self._warnings[ConfigWarning(path, meaning)] = None
 
     def has_error(self, path: str) -> bool:
         """Tell whether there is an error at this path or below it."""
@@ -33,28 +47,14 @@ class ErrorCollector:
             known == path or known.startswith((f"{path}.", f"{path}[")) for known in self.errors
         )
 
-    def raise_any(self, name: str = "") -> None:
-        """Raise one ConfigError with all errors, if there are any."""
+    def warnings(self, mask: Callable[[str], str]) -> list[ConfigWarning]:
+        """Return the warnings, masked."""
+        return [ConfigWarning(each.path, mask(each.meaning)) for each in self._warnings]
+
+    def raise_any(self, name: str = "", mask: Callable[[str], str] = str) -> None:
+        """Raise one ConfigError with all errors, masked, if there are any."""
         if self.errors:
-            raise ConfigError(self.errors, name)
-
-    def masked(self, mask: Callable[[str], str]) -> ErrorCollector:
-        """Return a copy with every message masked."""
-        masked = ErrorCollector()
-        for messages_by_path, copies in (
-            (self.errors, masked.errors),
-            (self.warnings, masked.warnings),
-        ):
-            copies.update(
-                {path: list(map(mask, texts)) for path, texts in messages_by_path.items()}
-            )
-        return masked
-
-    @staticmethod
-    def _append(messages_by_path: dict[str, list[str]], path: str, message: str) -> None:
-        messages = messages_by_path.setdefault(path, [])
-        if message not in messages:
-            messages.append(message)
+            raise ConfigError({p: list(map(mask, texts)) for p, texts in self.errors.items()}, name)
 
 
 def check_levels(value: Any, path: str, name: str = "") -> None:
@@ -78,9 +78,15 @@ def _below(level: list[Any]) -> Iterable[Any]:
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` if a known word is similar, else an empty string."""
+    similar = closest(word, known)
+    return f"; did you mean '{similar}'?" if similar else ""
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most similar to a word, if there is one."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(word.lower(), by_lower, n=1)
-    return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
+    return by_lower[close[0]] if close else None
 
 
 def join_path(path: str, key: str | int) -> str:

@@ -137,6 +137,24 @@ COERCERS: dict[str, Callable[[Any], Any] | None] = {
     "json": json_value,
 }
 
+# What unknown types of variables probably mean, by their names in other languages.
+_SIMILAR_TYPES = {
+    "integer": ("int", "long", "short"),
+    "number": ("float", "double", "decimal", "num"),
+    "string": ("text", "str", "char", "date", "datetime", "uuid", "email", "url", "id"),
+    "boolean": ("bool",),
+    "array": ("list",),
+    "object": ("dict", "map"),
+}
+_TYPES = {word: name for name, words in _SIMILAR_TYPES.items() for word in (name, *words)}
+
+
+def known_type(word: str) -> str | None:
+    """Return the type that a word in any case means, None for an unknown word."""
+    lower = word.lower()
+    return lower if lower in COERCERS else _TYPES.get(lower)
+
+
 TYPE_PHRASES: dict[str, str] = {
     "string": "a string",
     "number": "a number",

@@ -20,11 +20,18 @@ def init_app(app: Flask) -> None:
 
 
 @datasources.command()
-def check() -> None:
+@click.option("--strict", is_flag=True, help="Exit with status 1 if there are warnings.")
+def check(strict: bool) -> None:
     """Check the settings of all data sources; an invalid one stops the command with an error."""
     sources = _sources()
+    warnings = [f"{name}: {each}" for name, source in sources.items() for each in source.warnings]
+    for warning in warnings:
+        click.echo(f"Warning: {warning}")
     functions = sum(len(source.operations) for source in sources.values())
-    click.echo(f"Checked {len(sources)} data sources with {functions} functions: all in order.")
+    found = "usable, with warnings" if warnings else "all in order"
+    click.echo(f"Checked {len(sources)} data sources with {functions} functions: {found}.")
+    if strict and warnings:
+        raise click.exceptions.Exit(1)
 
 
 @datasources.command("list")

@@ -101,7 +101,8 @@ def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValu
 
 def _arguments_of(operation: Operation, *sources: str) -> list[str]:
     """Return the names of the arguments with these HTTP sources, in their order."""
-    return [each["arg"] for each in operation.accepts if each["http"]["source"] in sources]
+    arguments = (each["arg"] for each in operation.accepts if each["http"]["source"] in sources)
+    return list(dict.fromkeys(arguments))
 
 
 def _read_arguments(operation: Operation, path: dict[str, str]) -> dict[str, Any]:
@@ -142,7 +143,7 @@ def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
         raise TooManyCalls
     try:
         with without_waiting():
-            return operation.invoke(values)
+            return operation(**values)
     except TooManyCallsError:
         raise TooManyCalls from None
     except VariableError as error:

@@ -32,6 +32,7 @@ def geo(server):  # noqa: F811
                     "headers": {"x-tenant": "{tenant}"},
                     "query": {"address": "{^street},{city}", "floor": "{floor:number}"},
                     "responsePath": "$.results[0].geometry.location",
+                    "responseSelect": "first",
                 },
                 "functions": {
                     "geocode": ["street", "city", "floor", "tenant"],
@@ -43,7 +44,7 @@ def geo(server):  # noqa: F811
                 "functions": {"note": ["note"]},
             },
             {
-                "template": {"method": "GET", "url": "/status/{code:number}"},
+                "template": {"method": "GET", "url": "/status/{!code:number}"},
                 "functions": {"status": ["code"]},
             },
             {"template": {"method": "GET", "url": "/slow"}, "functions": {"slow": []}},

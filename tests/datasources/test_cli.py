@@ -27,6 +27,19 @@ def test_check_and_list_print_the_data_sources(runner):
     assert json.loads(found) == [{"name": "geo", "public": True, "functions": functions}]
 
 
+def test_check_prints_warnings_and_is_strict_on_request(make_app, geo):
+    geo["operations"][3]["template"]["url"] = "http://{!host}.example/slow"
+    runner = make_app(DATA_SOURCES={"geo": geo}).test_cli_runner()
+
+    code, output = run(runner, "check")
+
+    warning, total = output.splitlines()
+    assert warning.startswith("Warning: geo: operations[3].template.url: a variable in the host")
+    assert '"*.example" of `allowedHosts`' in warning
+    assert (code, total) == (0, "Checked 1 data sources with 5 functions: usable, with warnings.")
+    assert run(runner, "check", "--strict") == (1, output)
+
+
 def test_show_prints_the_arguments_of_each_function(runner):
     code, output = run(runner, "show", "geo")
 

@@ -53,7 +53,10 @@ class HostPolicy:
             raise BlockedHostError(f"host {host} may be called only by https, as in the settings")
         if self._allows_all or address in self._named or self._is_allowed(host, port):
             return
-        raise BlockedHostError(f"host {host}:{port} is not allowed by the settings")
+        raise BlockedHostError(
+            f'host {host}:{port} is not allowed by the settings; the entry "{host}:{port}" of '
+            "allowedHosts would permit it"
+        )
 
     def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
         """Raise BlockedHostError for a private address, unless the settings name the host."""

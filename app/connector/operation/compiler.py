@@ -9,9 +9,9 @@ from app.connector.http.client import Client
 from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.settings.fields import load
-from app.connector.settings.options import TEMPLATE, default_values
+from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url
+from app.connector.settings.options import template_defaults
 from app.connector.settings.schema import OperationSettings, TemplateSettings
-from app.connector.template.scanner import variable_names
 
 from .operation import Operation
 from .pagination import Paginator, make_paginator
@@ -27,7 +27,7 @@ class OperationCompiler:
     """Compiles entries of `operations`; what is wrong with them goes to the error collector.
 
     `functions` has the operations with a name, `templates` that of each entry by itself, None
-    where it could not be compiled.
+    where it could not be compiled; `option_layers` has the options of each template.
     """
 
     def __init__(
@@ -39,11 +39,12 @@ class OperationCompiler:
     ) -> None:
         self.functions: dict[str, Operation] = {}
         self.templates: list[Operation | None] = []
+        self.option_layers: list[Mapping[str, Any]] = []
         self._context = context
         self._client = client
         self._errors = errors
         self._reserved = reserved
-        self._names: set[str] = set()
+        self._names: dict[str, str] = {}
 
     @property
     def operations(self) -> list[Operation]:
@@ -80,47 +81,62 @@ class OperationCompiler:
             return {}
         for name in functions:
             self._check_name(name, join_path(path, name))
-        self._names.update(functions)
         return {
             name: read_parameters(entries, self._errors, join_path(path, name))
             for name, entries in functions.items()
         }
 
     def _check_name(self, name: str, path: str) -> None:
+        if not name:
+            self._errors.add(path, "a function's name must not be empty")
+        elif name in self._reserved or name.startswith("_"):
+            self._errors.warn(
+                path, f"'{name}' is not an attribute; the function is operations['{name}']"
+            )
         if name in self._names:
-            self._errors.add(path, f"there is already a function '{name}'")
-        elif name in self._reserved:
-            self._errors.add(path, f"'{name}' is a DataSource method; rename the function")
-        elif name.startswith("_") or not name:
-            self._errors.add(path, "a function's name must not be empty or start with _")
+            self._errors.warn(path, f"replaces the function {self._names[name]}")
+        self._names[name] = path
 
     def _compile(self, settings: Any, functions: Mapping[str, list[Parameter]], path: str) -> None:
         template_path = join_path(path, "template")
         loaded = load(TemplateSettings(), settings, template_path, self._errors)
         if loaded is None:
             return
-        template = {**default_values(TEMPLATE), **loaded}
-        builder = self._builder(template, template_path)
+        options = loaded.get("options", {})
+        if not is_base_url(options):
+            self._errors.add(join_path(template_path, "options.baseURL"), BASE_URL_MESSAGE)
+        self.option_layers.append(options)
+        template = {**template_defaults(loaded), **self._context.template, **loaded}
+        builder = self._builder(template, settings, template_path)
         selector = self._selector(template, template_path)
         paginator = self._paginator(template, template_path)
         self._warn(template, builder, template_path)
         if not self._errors.errors:
-            self.templates[-1] = Operation("invoke", builder, [], selector, paginator, self._client)
-        # Variables in the entries that were not valid; parameters may be meant for them.
-        invalid = set(variable_names({key: settings[key] for key in settings.keys() - loaded}))
+            self.templates[-1] = self._operation("invoke", builder, [], selector, paginator)
         for name, parameters in functions.items():
             extended = extend_template(template, parameters, builder.variables)
-            own = builder if extended is None else self._builder(extended, template_path)
+            own = builder if extended is None else self._builder(extended, settings, template_path)
             function_path = join_path(join_path(path, "functions"), name)
-            checked = [known for known in parameters if known.name not in invalid]
-            check_parameters(checked, own.variables, self._errors, function_path)
+            check_parameters(parameters, own.variables, self._errors, function_path)
             if not self._errors.errors:
-                self.functions[name] = Operation(
-                    name, own, parameters, selector, paginator, self._client
-                )
+                self.functions[name] = self._operation(name, own, parameters, selector, paginator)
 
-    def _builder(self, template: Mapping[str, Any], path: str) -> RequestBuilder:
-        return RequestBuilder(template, self._context, self._errors, path)
+    def _operation(
+        self,
+        name: str,
+        builder: RequestBuilder,
+        parameters: list[Parameter],
+        selector: ResultSelector,
+        paginator: Paginator,
+    ) -> Operation:
+        is_lenient = self._context.is_lenient
+        return Operation(name, builder, parameters, selector, paginator, self._client, is_lenient)
+
+    def _builder(
+        self, template: Mapping[str, Any], settings: Mapping[str, Any], path: str
+    ) -> RequestBuilder:
+        texts = {key: value for key, value in settings.items() if key != "variables"}
+        return RequestBuilder(template, self._context, self._errors, path, texts)
 
     def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator:
         return make_paginator(template.get("paginate"), self._errors, join_path(path, "paginate"))

@@ -39,22 +39,25 @@ class Operation:
         selector: ResultSelector,
         paginator: Paginator,
         client: Client,
+        is_lenient: bool = False,
     ) -> None:
         self.name = self.__name__ = name
         self._builder = builder
         self._selector = selector
         self._paginator = paginator
         self._client = client
+        self._is_lenient = is_lenient
         # The url with the defaults of its variables: what the settings alone name.
         self.default_url = builder.default_url()
         self.max_bytes = builder.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
-        open_parameters = [known for known in parameters if known.fixed is None]
-        self.parameters = tuple(known.name for known in open_parameters)
+        # In LoopBack 3 a parameter with a fixed value has a position; what is given is ignored.
+        listed = [known for known in parameters if is_lenient or known.fixed is None]
+        self.parameters = tuple(known.name for known in listed)
         self.variables = builder.variables
         self.method = builder.method
         self.url = MASK if isinstance(builder.url.text, EnvText) else builder.url.text
-        self.accepts = make_accepts(open_parameters, self.variables)
+        self.accepts = make_accepts(listed, self.variables)
         self.http = make_http(name, self.method, self.accepts)
         self.returns = dict(_RETURNS)
         self.shared = True
@@ -64,10 +67,10 @@ class Operation:
     def __repr__(self) -> str:
         return f"<Operation {self.name}{self.__signature__}>"
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         """Call with arguments in order or by name; a trailing callable is the callback."""
         args, callback = split_callback(args)
-        return self._run(bind(self.name, self.parameters, args, named), callback)
+        return self._run(self._bind(args, named), callback)
 
     def invoke(self, params: Any = None, callback: Any = None, /, **named: Any) -> Any:
         """Call with one object of named parameters and an optional callback."""
@@ -75,22 +78,22 @@ class Operation:
             params, callback = None, params
         return self._run(self._values(params, named), callback)
 
-    def prepare(self, *args: Any, **named: Any) -> Request:
+    def prepare(self, /, *args: Any, **named: Any) -> Request:
         """Return the request of a call without sending it; no access token is fetched for it."""
-        request = self._build(bind(self.name, self.parameters, args, named))
+        request = self._build(self._bind(args, named))
         if request.auth is not None:
             request.auth.apply(request)
         return request
 
-    def pages(self, *args: Any, **named: Any) -> Pages:
+    def pages(self, /, *args: Any, **named: Any) -> Pages:
         """Return an iterator over the results of every page; each is one call."""
-        return self._pages(bind(self.name, self.parameters, args, named))
+        return self._pages(self._bind(args, named))
 
     def invoke_pages(self, params: Any = None, /, **named: Any) -> Pages:
         """Return the same for one object of named parameters, as `invoke` takes it."""
         return self._pages(self._values(params, named))
 
-    def items(self, *args: Any, **named: Any) -> Iterator[Any]:
+    def items(self, /, *args: Any, **named: Any) -> Iterator[Any]:
         """Yield the items of every page."""
         for page in self.pages(*args, **named):
             if isinstance(page, list):
@@ -98,13 +101,19 @@ class Operation:
             elif page is not None:
                 yield page
 
+    def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        if self._is_lenient:
+            args = args[: len(self.parameters)]
+        values = bind(self.name, self.parameters, args, named)
+        return {name: value for name, value in values.items() if name not in self._fixed}
+
     def _values(self, params: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         if params is not None and not isinstance(params, Mapping):
             found = type_name(params)
             raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
         values = {**(params or {}), **named}
         for key in values:
-            if key not in self.variables:
+            if key not in self.variables and not self._is_lenient:
                 hint = suggest(key, self.variables)
                 raise UnknownVariableError(f"{self.name} has no variable '{key}'{hint}")
         return values

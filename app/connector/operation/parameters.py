@@ -35,10 +35,11 @@ def read_parameters(entries: Any, errors: ErrorCollector, path: str) -> list[Par
     parameters: list[Parameter] = []
     for index, entry in enumerate(entries):
         parameter = _read_parameter(entry, index, errors, join_path(path, index))
-        if parameter is not None and parameter.name in {known.name for known in parameters}:
-            errors.add(join_path(path, index), f"parameter '{parameter.name}' is listed twice")
-        elif parameter is not None:
-            parameters.append(parameter)
+        if parameter is None:
+            continue
+        if parameter.name in {known.name for known in parameters}:
+            errors.warn(join_path(path, index), "is listed twice; the last argument counts")
+        parameters.append(parameter)
     return parameters
 
 
@@ -49,11 +50,11 @@ def _read_parameter(entry: Any, index: int, errors: ErrorCollector, path: str) -
         errors.add(path, f"must be a name or an object with a name, got {type_name(entry)}")
         return None
     for key in entry.keys() - {"name", "source"}:
-        errors.add(path, f"unknown key '{key}'{suggest(key, ('name', 'source'))}")
+        errors.warn(path, f"unknown key '{key}' is ignored{suggest(key, ('name', 'source'))}")
     source = entry.get("source")
     if source is not None and source not in _SOURCES:
-        errors.add(path, f"source must be one of {', '.join(_SOURCES)}")
-        return None
+        errors.warn(path, f"ignored: source must be one of {', '.join(_SOURCES)}")
+        source = None
     name, mark, fixed = entry["name"].partition("=")
     return Parameter(name.strip(), index, source, fixed if mark else None)
 
@@ -130,7 +131,8 @@ def make_signature(
     parameters: tuple[str, ...], variables: Mapping[str, Variable]
 ) -> inspect.Signature:
     """Return the signature of a function, without defaults that Python's syntax cannot have."""
-    if not all(name.isidentifier() and not iskeyword(name) for name in parameters):
+    are_names = all(name.isidentifier() and not iskeyword(name) for name in parameters)
+    if not are_names or len(set(parameters)) < len(parameters):
         kinds = (
             ("args", inspect.Parameter.VAR_POSITIONAL),
             ("named", inspect.Parameter.VAR_KEYWORD),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from jsonpath_ng import Child, Descendants, Fields, Index, JSONPath, Root, This
+from jsonpath_ng import Child, DatumInContext, Descendants, Fields, Index, JSONPath, Root, This
 from jsonpath_ng.ext.arithmetic import Operation
 from jsonpath_ng.ext.filter import Filter
 from jsonpath_ng.ext.parser import parse
@@ -22,6 +23,27 @@ _MAX_STEPS = 100
 # Values and characters that a path with `..` may match in total; a value counts again for
 # each match that contains it.
 _LARGEST_MATCHES = 10_000_000
+
+
+# Syntax that is refused, outside of quotes: LoopBack 3 finds something else by it, or nothing.
+_REFUSED = {
+    r"^\s*[.\[@]": "a path must start with $",
+    r"\[\s*-\s*\d+\s*\]": "LoopBack 3 finds nothing at a negative index; the last item is [-1:]",
+    r"\[\s*\((?!@\.length\s*-\s*1\))": "no script is evaluated except [(@.length-1)]",
+    r"\w\(": "no function is evaluated",
+    r"~": "the name of a match (~) cannot be selected",
+    r"\^": "the parent of a match (^) cannot be selected",
+    r"@(parent|parentProperty|path|property|root)\b": "a filter has only the values below @",
+    r"\.\.\s*length\b": "'..' does not find lengths",
+    r"\.@": "a name with @ is written in brackets and quotes: ['@name']",
+}
+# What jsonpath-ng writes differently.
+_REWRITTEN = {
+    r"\[\(@\.length\s*-\s*1\)\]": "[-1:]",
+    r"([=!]=)=": r"\1",
+    r"(?<!\.)\.\[": "..[",
+}
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
 
 
 class ResponsePath:
@@ -71,13 +93,38 @@ class ResponsePath:
 
 def parse_path(text: str) -> JSONPath:
     """Compile a JSONPath, or raise ValueError with the reason."""
+    unquoted = _QUOTED.sub("''", text)
+    for syntax, reason in _REFUSED.items():
+        if re.search(syntax, unquoted):
+            raise ValueError(reason)
+    for syntax, same in _REWRITTEN.items():
+        text = re.sub(syntax, same, text)
     # The expressions of jsonpath-ng raise errors of any class, here as in `find`.
     with translate_errors(Exception, _syntax_error):
         path = parse(text)
     refusal = _refusal(path)
     if refusal:
         raise ValueError(refusal)
+    descended = {id(part.right) for part in _parts(path) if isinstance(part, Descendants)}
+    for part in _parts(path):
+        if type(part) is Fields and id(part) not in descended:
+            part.__class__ = _Property
     return path
+
+
+class _Property(Fields):
+    """Names as in JavaScript: lists and texts have a length, and indices are names too."""
+
+    @staticmethod
+    def get_field_datum(datum: DatumInContext, field: str, create: bool) -> DatumInContext | None:
+        value = datum.value
+        if not isinstance(value, list | str):
+            return Fields.get_field_datum(datum, field, create)
+        if field == "length":
+            return DatumInContext(len(value), path=Fields(field), context=datum)
+        if field.isdecimal() and field.isascii() and int(field[:9]) < len(value):
+            return DatumInContext(value[int(field[:9])], path=Fields(field), context=datum)
+        return None
 
 
 def _syntax_error(error: Exception) -> ValueError:

@@ -25,19 +25,32 @@ from .url import UrlTemplate
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What operations and resources need of their data source."""
+    """What operations and resources need of their data source.
 
-    base_url: str
+    `template` has the defaults for keys of templates; with `is_lenient` calls may have arguments
+    that LoopBack 3 ignores.
+    """
+
     options: Mapping[str, Any]
+    template: Mapping[str, Any]
+    is_lenient: bool
     redactor: Redactor
     make_auth: Callable[[Mapping[str, Any]], Auth | None]
 
 
 class RequestBuilder:
-    """A compiled template that builds a request for every call."""
+    """A compiled template that builds a request for every call.
+
+    Texts of `declares` are not sent; their variables count as variables of the template.
+    """
 
     def __init__(
-        self, settings: Mapping[str, Any], context: SourceContext, errors: ErrorCollector, path: str
+        self,
+        settings: Mapping[str, Any],
+        context: SourceContext,
+        errors: ErrorCollector,
+        path: str,
+        declares: Mapping[str, Any] | None = None,
     ) -> None:
         upper = template_options(settings)
         merged = merge(context.options, upper)
@@ -46,7 +59,7 @@ class RequestBuilder:
         self._query = context.options["query"]
         self._redactor = context.redactor
         self._make_auth = context.make_auth
-        self._compile(settings, upper, context.base_url, errors, path)
+        self._compile(settings, upper, merged, errors, path, declares or {})
         try:
             self._prepare_constants(context.options["headers"], merged["auth"])
         except VariableError as error:
@@ -56,15 +69,18 @@ class RequestBuilder:
         self,
         settings: Mapping[str, Any],
         upper: Mapping[str, Any],
-        base_url: str,
+        merged: Mapping[str, Any],
         errors: ErrorCollector,
         path: str,
+        declares: Mapping[str, Any],
     ) -> None:
         url_path = join_path(path, "url")
         # A url that is not a string was reported before and is missing here.
         is_url_valid = not errors.has_error(url_path)
         collector = VariableCollector(errors, url_path)
-        self.url = self._compile_url(settings, base_url, collector)
+        # LoopBack 3 looks for variables in every text of a template.
+        Compiler(collector).declare(declares, path)
+        self.url = self._compile_url(settings, merged["baseURL"], collector)
         self._compile_parts(settings, upper, Compiler(collector), path)
         self._auth_node = _compile_auth(settings.get("options", {}), Compiler(collector), path)
         section = settings.get("variables", {})
@@ -73,6 +89,14 @@ class RequestBuilder:
         if is_url_valid:
             self.url.check(errors, url_path)
         self._check_parts(errors, path)
+        pattern = self.url.host_pattern()
+        if pattern and not merged["allowedHosts"]:
+            errors.warn(
+                url_path,
+                "a variable in the host: calls to other hosts than those of the settings are "
+                f'blocked; the entry "{pattern}" of `allowedHosts`, or the hosts themselves there, '
+                "would permit them",
+            )
 
     def _prepare_constants(self, headers: Mapping[str, Any], auth: Mapping[str, Any]) -> None:
         accept = {"Accept": "application/json"} if self.options.expects_json else {}
@@ -129,6 +153,7 @@ class RequestBuilder:
             self._build_auth(values),
             self._redactor,
             tuple(secret_values(self._secret_variables, values)),
+            self._headers,
         )
 
     def default_url(self) -> str:

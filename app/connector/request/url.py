@@ -21,6 +21,7 @@ from app.connector.template.variables import Variable, VariableCollector, may_ho
 from app.connector.values import to_text
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+_AUTHORITY = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _IN_AUTHORITY = re.compile(r"[^/?#]*://[^/?#]*\Z")
 _HOST_TEXT = re.compile(r"[A-Za-z0-9.:_\[\]-]*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
@@ -81,6 +82,15 @@ class UrlTemplate:
             errors.add(path, "a relative url needs a baseURL; else start with http:// or https://")
         if has_dot_segment(shape):
             errors.add(path, "must not contain . or .. as a path segment")
+
+    def host_pattern(self) -> str | None:
+        """Return the entry of `allowedHosts` that permits every value of variables in the host."""
+        found = _AUTHORITY.match(self.shape)
+        authority = found[1] if found else "" if self._base else self.shape[:1]
+        if _PLACEHOLDER not in authority:
+            return None
+        host, _, port = authority.partition(":")
+        return re.sub(f"{_PLACEHOLDER}+", "*", host if _PLACEHOLDER in port else authority)
 
     def default_url(self, variables: Mapping[str, Variable]) -> str:
         """Return the url with the defaults of its variables."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import INCLUDE, Schema, ValidationError, fields, pre_load, validates_schema
+from marshmallow import Schema, ValidationError, fields, pre_load
 
 from app.connector.errors import translate_errors
 from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.values import EnvText, boolean, integer
+
+from .leniency import adapt
 
 
 class TypedField(fields.Field[Any]):
@@ -40,16 +41,16 @@ _BOOLEAN = "must be true or false"
 
 
 class Boolean(fields.Field[bool]):
-    """True or false; also as a string from the environment, or where `text_too` says so."""
+    """True or false, also as a string; with `strict` only as one from the environment."""
 
-    def __init__(self, *, text_too: bool = False) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
         super().__init__()
-        self.text_too = text_too
+        self.strict = strict
 
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> bool:
         if isinstance(value, bool):
             return value
-        if isinstance(value, EnvText) or (self.text_too and isinstance(value, str)):
+        if isinstance(value, EnvText) or (isinstance(value, str) and not self.strict):
             with translate_errors(ValueError, lambda _: ValidationError(_BOOLEAN)):
                 return boolean(value)
         raise ValidationError(_BOOLEAN)
@@ -64,8 +65,6 @@ class NonNegativeInt(fields.Field[int]):
 
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> int:
         phrase = f"must be a whole number from {self.least} on, got"
-        if isinstance(value, str) and not isinstance(value, EnvText):
-            raise ValidationError(f"{phrase} {type_name(value)}")
         with translate_errors(
             ValueError, lambda _: ValidationError(f"{phrase} {type_name(value)}")
         ):
@@ -103,7 +102,7 @@ class MapOf(fields.Field[dict[str, Any]]):
 
     def __init__(self, schema: type[Schema]) -> None:
         super().__init__()
-        self.schema = schema
+        self.each = schema()
 
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -112,7 +111,7 @@ class MapOf(fields.Field[dict[str, Any]]):
         errors = {}
         for key, item in value.items():
             try:
-                loaded[key] = self.schema().load(item)
+                loaded[key] = self.each.load(item)
             except ValidationError as error:
                 errors[key] = error.messages
         if errors:
@@ -121,33 +120,13 @@ class MapOf(fields.Field[dict[str, Any]]):
 
 
 class Settings(Schema):
-    """An object of settings; unknown keys are errors that suggest the most similar known one."""
-
-    class Meta:
-        """Unknown keys are reported by `_refuse_unknown`, with a suggestion."""
-
-        unknown = INCLUDE
+    """An object of settings."""
 
     @pre_load
     def _must_be_object(self, data: Any, **_options: Any) -> Any:
         if not isinstance(data, dict):
             raise ValidationError(f"must be an object, got {type_name(data)}")
         return data
-
-    @validates_schema(pass_original=True, skip_on_field_errors=False)
-    def _refuse_unknown(self, _data: Any, original: Any, **_options: Any) -> None:
-        unknown = {
-            str(key): [unknown_key(str(key), self.fields)]
-            for key in original
-            if key not in self.fields
-        }
-        if unknown:
-            raise ValidationError(unknown)
-
-
-def unknown_key(key: str, known: Mapping[str, Any]) -> str:
-    """Return the message for an unknown key."""
-    return f"unknown key '{key}'{suggest(key, known)}"
 
 
 def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[str, Any] | None:
@@ -156,7 +135,7 @@ def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[s
     The others are reported to the error collector, and checking can go on.
     """
     try:
-        loaded: dict[str, Any] = schema.load(data)
+        loaded: dict[str, Any] = schema.load(adapt(schema, data, path, errors))
     except ValidationError as error:
         _flatten(error.messages, path, errors)
         if not isinstance(data, dict):

@@ -6,15 +6,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.connector.problems import ErrorCollector, type_name
+from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.redaction import secrets_by_name
 from app.connector.values import environment_values
 
-from .fields import load, unknown_key
-from .schema import DATA_SOURCE_KEYS, DataSourceSettings
+from .fields import load
+from .options import source_layers
+from .schema import DataSourceSettings
 
 _BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
-_BASE_MESSAGE = "must be http:// or https:// and a host, without credentials, query or fragment"
+BASE_URL_MESSAGE = "must be http:// or https:// and a host, without credentials, query or fragment"
+# A url that does not start with the base url.
+_COMPLETE_URL = re.compile(r"\s*([a-z]+://|\{)", re.IGNORECASE)
 _NAMES_ONLY = ("functions", "variables", "acls")
 
 
@@ -23,14 +26,32 @@ def check_settings(filled: Any, errors: ErrorCollector) -> dict[str, Any]:
     if not isinstance(filled, Mapping):
         errors.add("", f"the settings must be an object, got {type_name(filled)}")
         return {}
-    known = {key: value for key, value in filled.items() if key in DATA_SOURCE_KEYS}
-    for key in filled.keys() - known.keys():
-        errors.warn(str(key), unknown_key(str(key), dict.fromkeys(DATA_SOURCE_KEYS)))
-    loaded = load(DataSourceSettings(), known, "", errors) or {}
-    for key in ("baseURL", "restPath"):
-        if not _BASE_URL.fullmatch(loaded.get(key, "http://unset")):
-            errors.add(key, _BASE_MESSAGE)
+    loaded = load(DataSourceSettings(), filled, "", errors) or {}
+    needs_base = _needs_base(loaded)
+    for path, layer in source_layers(loaded).items():
+        if not is_base_url(layer) and needs_base:
+            errors.add(join_path(path, "baseURL"), BASE_URL_MESSAGE)
+        elif not is_base_url(layer):
+            errors.warn(join_path(path, "baseURL"), f"ignored: {BASE_URL_MESSAGE}")
+            del layer["baseURL"]
     return loaded
+
+
+def is_base_url(layer: Mapping[str, Any]) -> bool:
+    """Tell whether `baseURL` among options is one, or missing."""
+    return _BASE_URL.fullmatch(layer.get("baseURL", "http://unset")) is not None
+
+
+def _needs_base(loaded: Mapping[str, Any]) -> bool:
+    """Tell whether there are resources or relative urls."""
+    operations = loaded.get("operations")
+    return not operations or loaded.get("crud", False) or any(map(_is_relative, operations))
+
+
+def _is_relative(operation: Any) -> bool:
+    template = operation.get("template") if isinstance(operation, dict) else None
+    url = template.get("url") if isinstance(template, dict) else None
+    return isinstance(url, str) and not _COMPLETE_URL.match(url)
 
 
 def secrets_in_settings(settings: Any) -> list[str]:

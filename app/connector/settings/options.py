@@ -6,7 +6,8 @@ of the settings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 
@@ -20,6 +21,7 @@ class Default(NamedTuple):
 _MEGABYTE = 1024 * 1024
 
 OPTIONS: dict[str, Default] = {
+    "baseURL": Default("", "what relative urls start with; needed for resources"),
     "headers": Default(
         {"Accept-Encoding": "gzip, deflate", "User-Agent": "ostiary"},
         "headers of every request; null leaves one out",
@@ -66,13 +68,14 @@ OPTIONS: dict[str, Default] = {
 # Bytes of a response of a public data source, which anyone may ask for.
 PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
 PUBLIC_OPTIONS: dict[str, Default] = {
+    "baseURL": Default("", "what relative urls start with; needed for resources"),
     "maxResponseBytes": Default(PUBLIC_MAX_RESPONSE, OPTIONS["maxResponseBytes"].meaning),
 }
 
 TEMPLATE: dict[str, Default] = {
     "method": Default("GET", "the HTTP method"),
     "url": Default("", "absolute, or relative to baseURL"),
-    "responseSelect": Default("auto", "all matches, the first, or what suits the response path"),
+    "responseSelect": Default("all", "all matches, the first, or what suits the response path"),
     "onNoMatch": Default("empty", "what a response path without a match gives"),
     "fullResponse": Default(False, "whether status and headers are returned with the body"),
     "omitMissing": Default(False, "whether entries without a value are left out of the body"),
@@ -109,8 +112,9 @@ PRECEDENCE = (
     "options among the keys of the template",
 )
 _MERGED_BY_ENTRY = ("headers", "query", "retry")
-_OTHER_NAMES = {"qs": "query", "clientCert": "cert", "clientKey": "key"}
-_OPTION_KEYS = frozenset(OPTIONS) | frozenset(_OTHER_NAMES)
+_TYPE_HEADERS = ("accept", "content-type")
+# JSON with any suffix or parameters, or a type that is known only with a call.
+_JSON_TYPE = re.compile(r"[^;]*(json|[{*])[^;]*(;.*)?", re.IGNORECASE)
 _TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
 
 
@@ -120,51 +124,63 @@ def default_values(table: Mapping[str, Default], prefix: str = "") -> dict[str, 
     return {short: table[name].value for short, name in names.items() if "." not in short}
 
 
-def source_options(loaded: Mapping[str, Any]) -> dict[str, Any]:
+def source_options(loaded: dict[str, Any]) -> dict[str, Any]:
     """Return the options that a data source gives its operations."""
     return merge(
         default_values(OPTIONS),
         default_values(PUBLIC_OPTIONS) if loaded.get("public") else {},
-        loaded.get("defaults", {}),
-        {key: value for key, value in loaded.items() if key in _OPTION_KEYS},
-        loaded.get("options", {}),
+        *source_layers(loaded).values(),
     )
+
+
+def source_layers(loaded: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the layers of options of a data source by their paths, the weakest first."""
+    return {
+        "defaults": loaded.get("defaults", {}),
+        "": loaded,
+        "options": loaded.get("options", {}),
+    }
+
+
+def template_defaults(template: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults of a template's keys; a page is the list that its path leads to."""
+    values = default_values(TEMPLATE)
+    return {**values, "responseSelect": "auto"} if "paginate" in template else values
 
 
 def template_options(template: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a template sets itself."""
-    direct = {key: template[key] for key in _TEMPLATE_OPTION_KEYS if key in template}
+    direct = _json_by_headers(template.get("headers", {}))
+    direct.update({key: template[key] for key in _TEMPLATE_OPTION_KEYS if key in template})
     if isinstance(direct.get("query"), str):
         # The query is one variable, whose value is an object.
         del direct["query"]
     return merge(template.get("options", {}), direct)
 
 
-def allowed_hosts(loaded: Mapping[str, Any]) -> list[str]:
+def _json_by_headers(headers: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the option `json` as LoopBack 3 derives it: the last header with a type counts."""
+    types = [text for name, text in headers.items() if name.lower() in _TYPE_HEADERS]
+    return {"json": _JSON_TYPE.fullmatch(str(types[-1])) is not None} if types else {}
+
+
+def allowed_hosts(layers: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the host patterns of all layers; they hold for the whole data source."""
-    return [host for layer in _all_layers(loaded) for host in layer.get("allowedHosts", [])]
+    return [host for layer in layers for host in layer.get("allowedHosts", [])]
 
 
-def token_urls(loaded: Mapping[str, Any]) -> list[str]:
+def token_urls(layers: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the OAuth 2 token endpoints of all layers."""
-    auths = [layer.get("auth", {}) for layer in _all_layers(loaded)]
+    auths = [layer.get("auth", {}) for layer in layers]
     return [auth["oauth2"]["tokenUrl"] for auth in auths if "oauth2" in auth]
 
 
-def _all_layers(loaded: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield loaded.get("defaults", {})
-    yield loaded
-    yield loaded.get("options", {})
-    for operation in loaded.get("operations", []):
-        yield operation["template"].get("options", {})
-
-
 def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge layers of options, the later wins; headers, query and retry merge by entry."""
+    """Merge the options of layers, the later wins; headers, query and retry merge by entry."""
     merged: dict[str, Any] = {}
     for layer in layers:
-        for key, value in layer.items():
-            name = _OTHER_NAMES.get(key, key)
+        for name in layer.keys() & OPTIONS.keys():
+            value = layer[name]
             if name in _MERGED_BY_ENTRY:
                 value = _merge_entries(merged.get(name, {}), value, ignore_case=name == "headers")
             merged[name] = value

@@ -6,8 +6,6 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from app.connector.values import COERCERS
-
 from .fields import (
     Boolean,
     Choice,
@@ -34,9 +32,11 @@ _Timeouts = _schema(
 class Timeout(fields.Field[dict[str, int]]):
     """Milliseconds, or an object of time-outs."""
 
+    schema = _Timeouts()
+
     def _deserialize(self, value: Any, *args: Any, **options: Any) -> dict[str, int]:
         if isinstance(value, dict):
-            loaded: dict[str, int] = _Timeouts().load(value)
+            loaded: dict[str, int] = self.schema.load(value)
             return loaded
         read = NonNegativeInt(least=1)._deserialize(value, *args, **options)
         return {"connect": min(read, OPTIONS["timeout.connect"].value), "read": read}
@@ -73,18 +73,16 @@ _Auth = Settings.from_dict(
 _Pool = _schema(maxSockets=NonNegativeInt(least=1), maxConcurrent=NonNegativeInt(least=1))
 
 _OPTIONS: dict[str, fields.Field[Any]] = {
+    "baseURL": string_field(),
     "headers": object_field(),
     "query": object_field(),
-    "qs": object_field(),
     "auth": fields.Nested(_Auth),
     "timeout": Timeout(),
     "retry": fields.Nested(_Retry),
-    "strictSSL": Boolean(),
+    "strictSSL": Boolean(strict=True),
     "ca": string_field(),
     "cert": string_field(),
     "key": string_field(),
-    "clientCert": string_field(),
-    "clientKey": string_field(),
     "proxy": string_field(),
     "pool": fields.Nested(_Pool),
     "followRedirect": Boolean(),
@@ -95,20 +93,22 @@ _OPTIONS: dict[str, fields.Field[Any]] = {
     "allowedHosts": ListOf(string_field()),
     "maxResponseBytes": NonNegativeInt(least=1),
     # Always on; accepted because settings of LoopBack 3 have them.
-    "gzip": Boolean(),
-    "forever": Boolean(),
+    "gzip": fields.Raw(),
+    "forever": fields.Raw(),
 }
 
 OptionsSettings = Settings.from_dict(_OPTIONS, name="OptionsSettings")
 
 _Variable = _schema(
-    type=Choice(*COERCERS),
+    type=string_field(),
     default=fields.Raw(allow_none=True),
     required=Boolean(),
     doc=string_field(),
     enum=TypedField("a list", list),
     secret=Boolean(),
 )
+
+_SELECT = Choice("all", "first", "auto")
 
 _Paginate = Settings.from_dict(
     {
@@ -136,7 +136,7 @@ TemplateSettings = _schema(
     timeout=Timeout(),
     options=fields.Nested(OptionsSettings),
     responsePath=string_field(),
-    responseSelect=Choice("auto", "all", "first"),
+    responseSelect=_SELECT,
     onNoMatch=Choice("empty", "null", "error"),
     fullResponse=Boolean(),
     omitMissing=Boolean(),
@@ -149,11 +149,11 @@ OperationSettings = _schema(template=fields.Raw(allow_none=True), functions=fiel
 _OWN: dict[str, fields.Field[Any]] = {
     "connector": Choice("rest", "loopback-connector-rest"),
     "name": string_field(),
-    "debug": Boolean(text_too=True),
-    "baseURL": string_field(),
-    "restPath": string_field(),
+    "debug": Boolean(),
     "crud": Boolean(),
-    "public": Boolean(),
+    "compatibility": Choice("none", "loopback3"),
+    "responseSelect": _SELECT,
+    "public": Boolean(strict=True),
     "requestIdHeader": string_field(),
     "acls": TypedField("a list", list),
     "options": fields.Nested(OptionsSettings),
@@ -161,5 +161,5 @@ _OWN: dict[str, fields.Field[Any]] = {
     "operations": TypedField("a list", list),
 }
 
-DATA_SOURCE_KEYS = frozenset(_OWN) | frozenset(_OPTIONS)
 DataSourceSettings = Settings.from_dict({**_OPTIONS, **_OWN}, name="DataSourceSettings")
+DATA_SOURCE_KEYS = frozenset(DataSourceSettings().fields)

@@ -41,6 +41,11 @@ class Compiler:
             else ConstantNode(value)
         )
 
+    def declare(self, parts: Mapping[str, Any], path: str) -> None:
+        """Collect the variables of parts of a template."""
+        for root, value in parts.items():
+            self.compile(value, root, join_path(path, root))
+
     def _key(self, key: str, root: str, path: str) -> str | Node:
         node = self._text(key, root, join_path(path, key), None)
         return key if isinstance(node, ConstantNode) else node

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from app.connector.values import COERCERS
+from app.connector.values import known_type
 
 _HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
 _BRACE = re.compile("[{}]")
@@ -46,18 +44,6 @@ def scan(text: str) -> list[str | Token]:
     return pieces
 
 
-def variable_names(value: Any) -> Iterator[str]:
-    """Yield the names of the variables in the texts and keys of a structure."""
-    if isinstance(value, dict):
-        for item in (*value.keys(), *value.values()):
-            yield from variable_names(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from variable_names(item)
-    elif isinstance(value, str):
-        yield from (piece.name for piece in scan(value) if isinstance(piece, Token))
-
-
 def _token(text: str, brace: int, closing: int | None) -> tuple[Token, int] | None:
     head = _HEAD.match(text, brace)
     if head is None:
@@ -75,7 +61,7 @@ def _token(text: str, brace: int, closing: int | None) -> tuple[Token, int] | No
 
 def _token_with_default(text: str, name: str, required: bool) -> Token:
     default, colon, word = text.rpartition(":")
-    if not (colon and word in COERCERS):
+    if not (colon and known_type(word)):
         default, word = text, ""
     return Token(name, word or None, default, required)
 

@@ -8,9 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.connector.errors import MissingVariableError, VariableTypeError, translate_errors
-from app.connector.problems import ErrorCollector, join_path, suggest, type_name
+from app.connector.problems import ErrorCollector, closest, join_path, type_name
 from app.connector.redaction import scalar_texts
-from app.connector.values import COERCERS, TYPE_PHRASES, EnvText, environment_values
+from app.connector.values import (
+    COERCERS,
+    TYPE_PHRASES,
+    EnvText,
+    environment_values,
+    known_type,
+)
 
 from .scanner import Token
 
@@ -92,15 +98,17 @@ class VariableCollector:
 
     def add(self, token: Token, root: str, path: str) -> None:
         """Add one occurrence and check its type."""
-        if token.type is not None and token.type not in COERCERS:
-            known = ", ".join(COERCERS)
-            hint = suggest(token.type, COERCERS)
-            self.errors.add(
-                path, f"variable {token.name}: unknown type '{token.type}' (known: {known}){hint}"
-            )
-        elif token.type == "path" and root != "url":
+        if token.type is not None:
+            token = replace(token, type=self._known_type(token.type, token.name, path))
+        if token.type == "path" and root != "url":
             self.errors.add(path, f"variable {token.name}: type 'path' is only for the url")
         self.occurrences.append(Occurrence(token, root, path))
+
+    def _known_type(self, word: str, name: str, path: str) -> str:
+        known = known_type(word) or closest(word, COERCERS) or "any"
+        if known != word.lower():
+            self.errors.warn(path, f"variable {name}: unknown type '{word}' is read as '{known}'")
+        return known
 
     def merge(self, section: Mapping[str, Any], path: str = "variables") -> dict[str, Variable]:
         """Return the variables by name, declared by all occurrences and the `variables` section."""
@@ -113,9 +121,11 @@ class VariableCollector:
     def _declare(self, name: str, extra: Mapping[str, Any], path: str) -> Variable:
         found = [known for known in self.occurrences if known.token.name == name]
         places = [known.path for known in found if known.token.default is not None]
-        types = [known.token.type for known in found if known.token.type in COERCERS]
+        types = [known.token.type for known in found if known.token.type]
         defaults = [known.token.default for known in found if known.token.default is not None]
-        declared = extra.get("type") or (types[-1] if types else None)
+        if "type" in extra:
+            types.append(self._known_type(extra["type"], name, join_path(path, "type")))
+        declared = types[-1] if types else None
         default = extra.get("default", defaults[-1] if defaults else None)
         enum = extra.get("enum") or ()
         doc = extra.get("doc")

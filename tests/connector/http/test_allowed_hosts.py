@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.connector import BlockedHostError
+from app.connector import BlockedHostError, DataSource
 
 
 def test_address_that_is_none_is_an_error(connect):
@@ -70,6 +70,42 @@ def test_private_address_written_out_in_the_settings_is_trusted(call, other_serv
     url = f"http://localhost:{other_server.server_port}/text"
 
     assert call({"url": "{u}"}, {"u": url}, allowedHosts=["localhost"]) == "plain words"
+
+
+HOSTS = [
+    ("http://{h}/x", "*"),
+    ("http://{h}.api.example/x", "*.api.example"),
+    ("http://{h}.api.example:{p}/x", "*.api.example"),
+    ("http://{h}.api.example:8080/x", "*.api.example:8080"),
+    ("http://api.example:{p}/x", "api.example"),
+    ("{u}/x", "*"),
+    ("{u=http://api.example}/x", "*"),
+]
+
+
+@pytest.mark.parametrize(("url", "entry"), HOSTS)
+def test_variable_host_is_warned_of_with_the_entry_that_permits_it(url, entry):
+    operation = {"template": {"url": url}, "functions": {"f": []}}
+    source = DataSource.from_config({"operations": [operation]})
+    allowed = DataSource.from_config({"operations": [operation], "allowedHosts": [entry]})
+    values = {"h": "eu", "p": "81", "u": "http://eu.example"}
+    known = {name: values[name] for name in source.f.variables}
+    url = allowed.f._builder.build(known).url
+
+    [text] = [str(each) for each in source.warnings if "host" in each.meaning]
+    assert f'the entry "{entry}" of `allowedHosts`' in text
+    assert text.startswith("operations[0].template.url: ")
+    assert [each for each in allowed.warnings if "host" in each.meaning] == []
+    assert allowed._client.transport.policy.check(url) is None
+    with pytest.raises(BlockedHostError, match="of allowedHosts would permit it"):
+        source._client.transport.policy.check("http://evil.example/")
+
+
+def test_variable_behind_a_base_url_is_not_warned_of():
+    operation = {"template": {"url": "{path}"}}
+    source = DataSource.from_config({"baseURL": "http://api.example", "operations": [operation]})
+
+    assert [each for each in source.warnings if "host" in each.meaning] == []
 
 
 def test_international_name_of_the_settings_is_trusted(connect):

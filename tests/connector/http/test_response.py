@@ -29,9 +29,9 @@ BODY = {
 def answer(server, call):
     """Let the server answer a body and return what the call gives."""
 
-    def run(body, template=None, *, values=None, **reply):
+    def run(body, template=None, *, values=None, settings=None, **reply):
         server.routes["body"] = lambda handler: handler.reply(body, **reply)
-        return call({"url": "/body", **(template or {})}, values)
+        return call({"url": "/body", **(template or {})}, values, **(settings or {}))
 
     return run
 
@@ -99,7 +99,6 @@ def test_endlessly_nested_json_is_an_error(answer):
 
 PATHS = [
     ("$.results[0].geometry.location", "auto", {"lat": 1, "lng": 2}),
-    ("$.results[-1].p", "auto", 20),
     ("$['results'][0]['p']", "auto", 5),
     ("$.nope.x", "auto", None),
     ("$.none", "auto", None),
@@ -125,13 +124,37 @@ def test_response_path_picks(answer, path, select, expected):
     assert answer(BODY, {"responsePath": path, "responseSelect": select}) == expected
 
 
-def test_response_path_picks_by_auto_unless_told(answer):
-    assert answer(BODY, {"responsePath": "$.results[0].p"}) == 5
+def test_response_path_gives_the_list_of_matches_unless_told(answer):
+    template = {"responsePath": "$.results[0].p"}
+
+    assert answer(BODY, template) == [5]
+    first = {"responseSelect": "first"}
+    assert answer(BODY, template, settings=first) == 5
+    assert answer(BODY, {**template, "responseSelect": "all"}, settings=first) == [5]
+
+
+TYPES = [
+    ({"accept": "application/json"}, {"a": 1}),
+    ({"Accept": "application/vnd.api+json; v=1"}, {"a": 1}),
+    ({"accept": "application/{format=json}"}, {"a": 1}),
+    ({"accept": "text/xml"}, '{"a": 1}'),
+    (
+        {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"},
+        '{"a": 1}',
+    ),
+    ({"content-type": "text/csv", "accept": "application/json"}, {"a": 1}),
+]
+
+
+@pytest.mark.parametrize(("headers", "expected"), TYPES)
+def test_headers_of_a_template_say_whether_json_is_read(answer, headers, expected):
+    assert answer(b'{"a": 1}', {"headers": headers}) == expected
+    assert answer(b'{"a": 1}', {"headers": headers, "json": True}) == {"a": 1}
 
 
 @pytest.mark.parametrize(
     ("policy", "path", "expected"),
-    [("empty", "$.a[*]", []), ("null", "$.a[*]", None), ("empty", "$.a", None)],
+    [("empty", "$.a[*]", []), ("null", "$.a[*]", None), ("empty", "$.a", [])],
 )
 def test_no_match_gives_what_on_no_match_says(answer, policy, path, expected):
     assert answer(BODY, {"responsePath": path, "onNoMatch": policy}) == expected

@@ -26,6 +26,7 @@ GEOCODE = {
         "headers": {"accept": "application/json", "x-tenant": "{tenant}"},
         "query": {"address": "{^street},{city},{zipcode}", "sensor": "{sensor=false:boolean}"},
         "responsePath": "$.query",
+        "responseSelect": "first",
     },
     "functions": {"geocode": ["street", "city", "zipcode"]},
 }
@@ -185,8 +186,57 @@ def test_unknown_name_in_invoke_is_refused(source):
         source.geocode.invoke({"stret": "x"})
 
 
+def test_surplus_arguments_and_unknown_names_are_ignored_for_loopback(connect):
+    source = connect([GEOCODE], compatibility="loopback3")
+
+    assert source.geocode("107 S B St", "San Mateo", "94401", "more", 5) == ADDRESS
+    assert source.geocode.invoke({"street": "s", "stret": "x"}) == "address=s%2C%2C&sensor=false"
+    assert source.invoke(street="s", nope=1) == "address=s%2C%2C&sensor=false"
+    with pytest.raises(UnknownVariableError):
+        source.geocode(stret="x")
+
+
+def test_fixed_parameter_has_a_position_and_is_exposed_for_loopback(connect):
+    template = {"url": "/{path}/{x}", "responsePath": "$.path", "responseSelect": "first"}
+    functions = {"f": ["path=echo", "x"]}
+    source = connect([{"template": template, "functions": functions}], compatibility="loopback3")
+
+    assert source.f("ignored", "a") == "/echo/a"
+    assert source.f(x="a", path="ignored") == "/echo/a"
+    assert [each["arg"] for each in source.f.accepts] == ["path", "x"]
+    assert source.f.http["path"] == "/f/:path/:x"
+
+
+def test_parameters_with_a_path_source_are_exposed_in_their_positions(connect):
+    template = {"url": "/echo/{a}", "query": {"q": "{q}", "p": "{p}"}}
+    parameters = ["q", {"name": "p", "source": "path"}, "a", {"name": "z", "source": "path"}]
+    source = connect([{"template": template, "functions": {"f": parameters}}])
+
+    sources = [(each["arg"], each["http"]["source"]) for each in source.f.accepts]
+    assert sources == [("q", "query"), ("p", "path"), ("a", "path"), ("z", "path")]
+    assert source.f.http["path"] == "/f/:p/:a/:z"
+    seen = source.f(1, 2, 3, 4)
+    assert (seen["path"], seen["query"]) == ("/echo/3/4", "q=1&p=2")
+
+
+def test_parameter_that_is_listed_twice_takes_the_last_argument(connect):
+    template = {"url": "/echo", "query": {"q": "{q}"}}
+    source = connect([{"template": template, "functions": {"f": ["q", "q"]}}])
+
+    assert source.f(1)["query"] == "q=1"
+    assert source.f(1, 2)["query"] == "q=2"
+    assert str(inspect.signature(source.f)) == "(*args, **named)"
+
+
+def test_variables_of_texts_that_are_not_sent_are_parameters_without_effect(connect):
+    template = {"url": "/echo", "doc": "What {x} is.", "qurey": {"y": "{y}"}}
+    source = connect([{"template": template, "functions": {"f": ["x", "y"]}}])
+
+    assert source.f(1, 2)["query"] == ""
+
+
 def test_fixed_default_of_a_function_cannot_be_given_by_position(connect):
-    template = {"url": "/{path}/{x}", "responsePath": "$.path"}
+    template = {"url": "/{path}/{x}", "responsePath": "$.path", "responseSelect": "first"}
     source = connect(
         [
             {

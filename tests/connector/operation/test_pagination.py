@@ -102,7 +102,7 @@ def test_operation_without_pagination_has_one_page(connect):
         ]
     )
 
-    assert list(source.f.pages()) == ["GET"]
+    assert list(source.f.pages()) == [["GET"]]
     assert list(source.f.items()) == ["GET"]
     assert list(source.none.items()) == []
 

@@ -258,6 +258,7 @@ def test_text_body_with_its_own_content_type_is_sent_as_it_is(call):
         "url": "/echo",
         "body": "<a>{x}</a>",
         "headers": {"content-type": "application/xml"},
+        "json": True,
     }
 
     assert call(template, {"x": 1})["text"] == "<a>1</a>"
@@ -284,9 +285,40 @@ def test_body_with_a_form_content_type_is_sent_as_a_form(call):
         "url": "/echo",
         "body": {"a": "b c"},
         "headers": {"Content-Type": "application/x-www-form-urlencoded"},
+        "json": True,
     }
 
     assert call(template)["text"] == "a=b%20c"
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [
+        (None, FORM),
+        ("application/json", FORM),
+        ("text/plain", FORM),
+        (f"{FORM}; charset=utf-8", f"{FORM}; charset=utf-8"),
+    ],
+)
+def test_form_sets_its_own_content_type(call, kind, sent):
+    headers = {"content-type": kind} if kind else {}
+    template = {"method": "POST", "url": "/echo", "form": {"a": "{x}"}, "json": True}
+
+    for where in ({"headers": headers}, {"options": {"headers": headers}}):
+        seen = call({**template, **where}, {"x": "1 2"})
+        assert (seen["headers"]["content-type"], seen["text"]) == (sent, "a=1%202")
+
+
+def test_json_object_of_a_template_is_the_body(call, connect):
+    template = {"method": "POST", "url": "/echo", "json": {"a": "{x}", "b": "{y}"}}
+    source = connect([{"template": template, "functions": {"f": ["x"]}}])
+
+    assert source.f(1)["json"] == {"a": 1, "b": None}
+    assert source.f.accepts[0]["http"] == {"source": "body"}
+    assert call({**template, "json": "{x:object}"}, {"x": {"q": 1}})["json"] == {"q": 1}
 
 
 def test_form_wins_over_body_and_keeps_missing_entries_empty(call):

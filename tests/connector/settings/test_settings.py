@@ -16,6 +16,7 @@ from app.connector.settings.options import OPTIONS, default_values
 from app.connector.settings.schema import DATA_SOURCE_KEYS, OptionsSettings, TemplateSettings
 
 URL = "http://h.example/x"
+ABSOLUTE = {"template": {"url": URL}}
 
 
 def errors_of(settings):
@@ -63,11 +64,6 @@ WRONG_OPERATIONS = [
         "operations[0].functions.f[0]",
         "name number",
     ),
-    (
-        [{"template": {"url": URL}, "function": {}}],
-        "operations[0].function",
-        "unknown 'function' 'functions'",
-    ),
 ]
 
 
@@ -84,8 +80,6 @@ WRONG_TEMPLATES = [
     ({"url": "http://"}, "url", "no host"),
     ({"url": "http://?x"}, "url", "no host"),
     ({"url": "http://h/../x"}, "url", ".. segment"),
-    ({"qurey": {}}, "qurey", "unknown 'qurey' 'query'"),
-    ({"zzz": 1}, "zzz", "unknown 'zzz'"),
     ({"method": "FOO BAR"}, "method", "'FOO BAR' method"),
     ({"query": "a={b}"}, "query", "object variable"),
     ({"query": "a=b"}, "query", "object variable"),
@@ -96,19 +90,12 @@ WRONG_TEMPLATES = [
     ({"fullResponse": "yes"}, "fullResponse", "true false"),
     ({"omitMissing": 1}, "omitMissing", "true false"),
     ({"options": {"strictSSL": "false"}}, "options.strictSSL", "true false"),
-    (
-        {"options": {"strictSSl": False}},
-        "options.strictSSl",
-        "unknown 'strictSSl' 'strictSSL'",
-    ),
-    ({"options": 5}, "options", "object number"),
-    ({"options": {"timeout": "1"}}, "options.timeout", "whole 1 string"),
+    ({"options": {"timeout": "soon"}}, "options.timeout", "whole 1 string"),
+    ({"options": {"baseURL": "h"}}, "options.baseURL", "http:// host"),
     ({"options": {"timeout": True}}, "options.timeout", "whole 1 boolean"),
     ({"options": {"timeout": 0}}, "options.timeout", "whole 1 0"),
-    ({"options": {"timeout": {"raed": 1}}}, "options.timeout.raed", "unknown 'raed' 'read'"),
     ({"options": {"retry": {"methods": [1]}}}, "options.retry.methods[0]", "string number"),
     ({"options": {"retry": {"statuses": 500}}}, "options.retry.statuses", "list number"),
-    ({"options": {"auth": {"bearr": "x"}}}, "options.auth.bearr", "unknown 'bearr' 'bearer'"),
     (
         {"options": {"auth": {"oauth2": {"tokenUrl": "x", "clientId": "y"}}}},
         "options.auth.oauth2.clientSecret",
@@ -118,11 +105,6 @@ WRONG_TEMPLATES = [
     ({"onNoMatch": 5}, "onNoMatch", "empty null error"),
     ({"responsePath": 5}, "responsePath", "string number"),
     ({"variables": []}, "variables", "object list"),
-    (
-        {"variables": {"x": {"type": "nubmer"}}},
-        "variables.x.type",
-        "string any path integer boolean object array json 'number'",
-    ),
     ({"paginate": {"type": "next"}}, "paginate.path", "'next'"),
     ({"paginate": {}}, "paginate.type", "Missing"),
 ]
@@ -133,7 +115,7 @@ def test_wrong_template_is_named(template, place, words):
     assert_names(errors_of_template(**template), f"operations[0].template.{place}", words)
 
 
-@pytest.mark.parametrize("path", ["$.a[", "", "$.$type", "$.ünï"])
+@pytest.mark.parametrize("path", ["$.a[", "$.$type", "$.ünï"])
 def test_malformed_response_path_is_named_with_what_the_parser_says(path):
     errors = errors_of_template(responsePath=path)
 
@@ -150,14 +132,7 @@ def test_malformed_response_path_names_the_column():
 WRONG_FUNCTIONS = [
     ({"m1": ["nope"]}, ".m1[0]", "'nope' variable a p x"),
     ({"m1": ["xx"]}, ".m1[0]", "'xx' variable a p 'x'"),
-    ({"m1": [{"name": "x", "source": "bogus"}]}, ".m1[0]", "source path query header body form"),
-    ({"m1": [{"name": "x", "sauce": "path"}]}, ".m1[0]", "unknown 'sauce' 'source'"),
     ({"m1": [{"source": "path"}]}, ".m1[0]", "name object"),
-    ({"m1": ["x", "x"]}, ".m1[1]", "'x' twice"),
-    ({"define": []}, ".define", "'define' method"),
-    ({"close": []}, ".close", "'close' method"),
-    ({"operations": []}, ".operations", "'operations' method"),
-    ({"_x": []}, "._x", "name _"),
     ({"": []}, ".", "name empty"),
 ]
 
@@ -172,7 +147,7 @@ def test_wrong_function_is_named(functions, place, words):
     assert_names(errors, f"operations[0].functions{place}", words)
 
 
-@pytest.mark.parametrize("connector", ["soap", None, 5])
+@pytest.mark.parametrize("connector", ["soap", 5])
 def test_connector_of_another_kind_is_refused(connector):
     assert "connector" in errors_of({"connector": connector})
 
@@ -194,14 +169,6 @@ def test_place_of_a_parameter_counts_the_wrong_ones_too():
     assert set(errors) == {"operations[0].functions.f[0]", "operations[0].functions.f[1]"}
 
 
-def test_function_named_twice_is_refused():
-    operation = {"template": {"url": URL}, "functions": {"f": []}}
-
-    errors = errors_of({"operations": [operation, operation]})
-
-    assert_names(errors, "operations[1].functions.f", "already 'f'")
-
-
 def test_parameter_source_without_room_is_refused():
     errors = errors_of_operation(
         template={"url": URL, "body": "{b}"}, functions={"f": [{"name": "n", "source": "body"}]}
@@ -211,7 +178,6 @@ def test_parameter_source_without_room_is_refused():
 
 
 VARIABLES = [
-    ({"query": {"a": "{x:banana}"}}, "query.a", "type 'banana'"),
     ({"body": {"a": ["{x=q:number}"]}}, "body.a[0]", "default"),
     (
         {"query": {"a": "{x=c}"}, "variables": {"x": {"enum": ["a"]}}},
@@ -238,9 +204,9 @@ def test_every_problem_is_listed_at_once():
             "debug": "maybe",
             "options": {"strictSSL": "no"},
             "operations": [
-                {"template": {"url": "/a", "qurey": {}}},
+                {"template": {"url": "/a", "method": 5}},
                 {},
-                {"template": {"url": "http://h/{x:nix}"}, "functions": {"f": ["y"]}},
+                {"template": {"url": "http://h/{x=a:number}"}, "functions": {"f": ["y"]}},
             ],
         }
     )
@@ -249,7 +215,7 @@ def test_every_problem_is_listed_at_once():
         "baseURL",
         "debug",
         "options.strictSSL",
-        "operations[0].template.qurey",
+        "operations[0].template.method",
         "operations[1]",
         "operations[2].template.url",
         "operations[2].functions.f[0]",
@@ -259,13 +225,13 @@ def test_every_problem_is_listed_at_once():
 def test_unknown_key_hides_no_other_problem():
     errors = errors_of_operation(
         template={
-            "url": f"{URL}/../{{id:nubmer}}",
+            "url": f"{URL}/../{{id=a:number}}",
             "responsePath": "$[",
             "paginate": {"type": "next"},
             "variables": {"id": {"requird": True}},
             "qurey": {},
         },
-        functions={"find": ["id", "nmae"], "_find": []},
+        functions={"find": ["id", "nmae"], "": []},
         unknown=1,
     )
 
@@ -273,21 +239,17 @@ def test_unknown_key_hides_no_other_problem():
         "operations[0].template.url",
         "operations[0].template.responsePath",
         "operations[0].template.paginate.path",
-        "operations[0].template.variables.id.requird",
-        "operations[0].template.qurey",
         "operations[0].functions.find[1]",
-        "operations[0].functions._find",
-        "operations[0].unknown",
+        "operations[0].functions.",
     }
     assert len(errors["operations[0].template.url"]) == 2
 
 
 def test_error_in_a_part_of_a_template_is_not_reported_as_another():
     for wrong in (
-        {"qurey": {"a": "{a}"}},
         {"url": ["/{a}"]},
-        {"options": {"headrs": {"a": "{a}"}}},
         {"headers": ["{a}"]},
+        {"options": {"proxy": ["{a}"]}},
     ):
         operation = {"template": {"url": "http://h/x", **wrong}, "functions": {"f": ["a"]}}
         assert len(errors_of({"operations": [operation]})) == 1
@@ -308,7 +270,8 @@ def test_settings_that_are_no_object_are_refused(settings):
 )
 def test_base_url_that_is_none_is_refused(base):
     assert "baseURL" in errors_of({"baseURL": base})
-    assert "restPath" in errors_of({"restPath": base})
+    assert "options.baseURL" in errors_of({"options": {"baseUrl": base}})
+    assert "baseURL" in errors_of({"baseURL": base, "crud": True, "operations": [ABSOLUTE]})
 
 
 def test_rest_path_is_another_name_for_the_base_url():
@@ -319,13 +282,111 @@ def test_rest_path_is_another_name_for_the_base_url():
     assert source.f.prepare().full_url == f"{URL}/y"
 
 
-def test_unknown_key_of_a_data_source_is_a_warning(caplog):
-    DataSource.from_config({"baseUrl": "http://h"}, name="remote")
+def test_warnings_are_kept_and_logged_once(caplog):
+    source = DataSource.from_config({"retrys": {}}, name="remote")
 
     [record] = caplog.records
     assert record.levelname == "WARNING"
-    assert "'baseUrl'" in record.getMessage()
-    assert "'baseURL'" in record.getMessage()
+    [warning] = source.warnings
+    assert warning.path == "retrys"
+    assert record.getMessage() == f"data source remote: {warning}"
+    assert str(warning) == "retrys: unknown key 'retrys' is ignored; did you mean 'retry'?"
+
+
+TEMPLATE = "operations[0].template"
+FUNCTION = "operations[0].functions.f"
+# Settings with one template, the path of the warning, and the words of its meaning.
+ADAPTED = [
+    ({"baseURL": ""}, "baseURL", "empty missing"),
+    ({"baseURL": " http://h "}, "baseURL", "blanks"),
+    ({"baseURL": "h.example/v1"}, "baseURL", "http:// host"),
+    ({"baseUrl": "http://h"}, "baseUrl", "`baseURL`"),
+    ({"restPath": "http://h"}, "restPath", "`baseURL`"),
+    ({"options": {"baseUrl": "http://h"}}, "options.baseUrl", "`baseURL`"),
+    ({"options": "none"}, "options", "ignored object string"),
+    ({"defaults": ""}, "defaults", "empty missing"),
+    ({"options": {"strictSSl": False}}, "options.strictSSl", "unknown 'strictSSL'"),
+    ({"options": {"auth": {"username": "u"}}}, "options.auth.username", "`user`"),
+    ({"options": {"auth": {"password": "p"}}}, "options.auth.password", "`pass`"),
+    ({"options": {"auth": {"bearr": "x"}}}, "options.auth.bearr", "unknown 'bearer'"),
+    ({"options": {"timeout": {"raed": 1}}}, "options.timeout.raed", "unknown 'read'"),
+    ({"options": {"agentOptions": {}}}, "options.agentOptions", "ignored `cert`"),
+    ({"rejectUnauthorized": False}, "rejectUnauthorized", "ignored `strictSSL`"),
+    ({"options": {"jar": True}}, "options.jar", "ignored cookies"),
+    ({"options": {"time": True}}, "options.time", "ignored"),
+    ({"template": {"qurey": {}}}, f"{TEMPLATE}.qurey", "unknown 'query'"),
+    ({"template": {"doc": "What {x} is."}}, f"{TEMPLATE}.doc", "ignored `doc`"),
+    ({"template": {"attachments": []}}, f"{TEMPLATE}.attachments", "ignored `files`"),
+    ({"template": {"functions": {"g": []}}}, f"{TEMPLATE}.functions", "ignored `template`"),
+    ({"template": {"options": "none"}}, f"{TEMPLATE}.options", "ignored object string"),
+    ({"template": {"responsePath": ""}}, f"{TEMPLATE}.responsePath", "empty missing"),
+    ({"template": {"headers": None}}, f"{TEMPLATE}.headers", "empty missing"),
+    ({"template": {"method": "get "}}, f"{TEMPLATE}.method", "blanks"),
+    ({"template": {"url": f" {URL} "}}, f"{TEMPLATE}.url", "blanks"),
+    ({"template": {"json": {"a": 1}, "method": "POST"}}, f"{TEMPLATE}.json", "`body`"),
+    ({"template": {"query": {"a": "{x:int}"}}}, f"{TEMPLATE}.query.a", "'int' 'integer'"),
+    ({"template": {"query": {"a": "{x:text}"}}}, f"{TEMPLATE}.query.a", "'text' 'string'"),
+    ({"template": {"query": {"a": "{x:nubmer}"}}}, f"{TEMPLATE}.query.a", "'nubmer' 'number'"),
+    ({"template": {"query": {"a": "{x:banana}"}}}, f"{TEMPLATE}.query.a", "'banana' 'any'"),
+    (
+        {"template": {"query": {"a": "{x}"}, "variables": {"x": {"type": "long"}}}},
+        f"{TEMPLATE}.variables.x.type",
+        "'long' 'integer'",
+    ),
+    ({"function": {}}, "function", "unknown"),
+    ({"operation": {"function": {}}}, "operations[0].function", "unknown 'functions'"),
+    ({"functions": {"close": []}}, "operations[0].functions.close", "operations['close']"),
+    ({"functions": {"_x": []}}, "operations[0].functions._x", "operations['_x']"),
+    ({"functions": {"f": [{"name": "x", "sauce": 1}]}}, f"{FUNCTION}[0]", "unknown 'source'"),
+    ({"functions": {"f": [{"name": "x", "source": "no"}]}}, f"{FUNCTION}[0]", "source path query"),
+    ({"functions": {"f": ["x", "x"]}}, f"{FUNCTION}[1]", "twice last"),
+]
+
+
+@pytest.mark.parametrize(("given", "path", "words"), ADAPTED)
+def test_what_loopback_accepts_is_used_with_a_warning(given, path, words):
+    settings = dict(given)
+    template = {"url": URL, "query": {"x": "{x}"}, **settings.pop("template", {})}
+    operation = {"template": template, **settings.pop("operation", {})}
+    operation["functions"] = settings.pop("functions", {"f": ["x"]})
+
+    source = DataSource.from_config({**settings, "operations": [operation]})
+
+    [warning] = source.warnings
+    assert warning.path == path
+    assert [word for word in words.split() if word not in warning.meaning] == [], warning
+    assert source.operations.keys() == operation["functions"].keys()
+
+
+def test_second_function_of_a_name_replaces_the_first():
+    operations = [
+        {"template": {"url": f"{URL}/{number}"}, "functions": {"f": []}} for number in (1, 2)
+    ]
+    source = DataSource.from_config({"operations": operations})
+
+    assert source.f.prepare().url == f"{URL}/2"
+    assert str(source.warnings[0]) == (
+        "operations[1].functions.f: replaces the function operations[0].functions.f"
+    )
+
+
+def test_function_with_the_name_of_an_attribute_is_among_the_operations():
+    functions = {"close": [], "_client": []}
+    source = DataSource.from_config(
+        {"operations": [{"template": {"url": URL}, "functions": functions}]}
+    )
+
+    assert source.operations["close"].prepare().url == URL
+    assert source.operations["_client"].prepare().url == URL
+    assert source.close() is None
+
+
+def test_warning_shows_nothing_of_the_environment(monkeypatch):
+    monkeypatch.setenv("KEY", "k3y-in-a-type")
+    template = {"url": URL, "query": {"a": "{x}"}, "variables": {"x": {"type": {"$env": "KEY"}}}}
+    source = DataSource.from_config({"operations": [{"template": template}]})
+
+    assert "'***'" in str(source.warnings[0])
 
 
 def test_public_and_acls_are_read_and_not_warned_about(caplog):
@@ -471,9 +532,8 @@ def test_settings_raise_nothing_but_a_configuration_error(operations, others):
 def test_each_option_has_a_stated_default():
     known = OptionsSettings().fields
     always_on = {"gzip", "forever"}
-    other_names = {"qs", "clientCert", "clientKey"}
 
-    assert set(default_values(OPTIONS)) == set(known) - always_on - other_names
+    assert set(default_values(OPTIONS)) == set(known) - always_on
     for group in ("retry", "pool"):
         assert set(default_values(OPTIONS, f"{group}.")) == set(known[group].schema.fields)
 

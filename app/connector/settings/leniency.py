@@ -1,0 +1,92 @@
+"""What settings of LoopBack 3 may say differently: each adaptation is a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from app.connector.problems import ErrorCollector, join_path, suggest, type_name
+
+# The key that another one is read as; those of the second table without a warning.
+ALIASES = {"baseUrl": "baseURL", "restPath": "baseURL", "username": "user", "password": "pass"}
+OTHER_NAMES = {"qs": "query", "clientCert": "cert", "clientKey": "key"}
+# Keys of LoopBack 3 that have no effect here.
+IGNORED = {
+    "agentOptions": "use `ca`, `cert` and `key`",
+    "attachments": "no file of this machine is sent; use `files`",
+    "doc": "describe variables by `doc` in `variables`",
+    "functions": "they are not defined; `functions` belongs beside `template`",
+    "jar": "no cookies are kept",
+    "rejectUnauthorized": "certificates are checked unless `strictSSL` is false",
+    "sendImmediately": "credentials are always sent with the first request",
+    "time": "hooks see `elapsed`",
+}
+# Where LoopBack 3 ignores what is no object.
+_OPTIONS = ("options", "defaults")
+_TRIMMED = ("url", "baseURL", "method")
+_BOOLEAN_TEXTS = ("true", "false")
+_ABSENT = object()
+
+Warn = Callable[[str], None]
+
+
+def adapt(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> Any:
+    """Return settings in the terms of the schema, and warn about every difference."""
+    if not isinstance(data, dict):
+        return data
+    adapted: dict[str, Any] = {}
+    for key, value in data.items():
+        warn = partial(errors.warn, join_path(path, str(key)))
+        name = _known_name(str(key), value, schema, warn)
+        if name is None or (name != key and name in data):
+            continue
+        value = _adapt_value(name, value, schema.fields[name], warn)
+        if value is not _ABSENT:
+            adapted[name] = _adapt_below(schema.fields[name], value, join_path(path, name), errors)
+    return adapted
+
+
+def _known_name(key: str, value: Any, schema: Schema, warn: Warn) -> str | None:
+    if key == "json" and "body" in schema.fields and not _is_flag(value):
+        warn("read as `body`")
+        return "body"
+    if key in schema.fields:
+        return key
+    if OTHER_NAMES.get(key) in schema.fields:
+        return OTHER_NAMES[key]
+    if ALIASES.get(key) in schema.fields:
+        warn(f"read as `{ALIASES[key]}`")
+        return ALIASES[key]
+    if key in IGNORED:
+        warn(f"ignored: {IGNORED[key]}")
+    else:
+        warn(f"unknown key '{key}' is ignored{suggest(key, schema.fields)}")
+    return None
+
+
+def _is_flag(value: Any) -> bool:
+    return value is None or isinstance(value, bool) or str(value).lower() in _BOOLEAN_TEXTS
+
+
+def _adapt_value(name: str, value: Any, field: fields.Field[Any], warn: Warn) -> Any:
+    if value in (None, "") and not isinstance(field, fields.Raw):
+        warn("is empty, and read as if it were missing")
+        return _ABSENT
+    if name in _OPTIONS and not isinstance(value, dict):
+        warn(f"ignored: must be an object, got {type_name(value)}")
+        return _ABSENT
+    if name in _TRIMMED and isinstance(value, str) and value != value.strip():
+        warn("the blanks around it are left out")
+        return type(value)(value.strip())
+    return value
+
+
+def _adapt_below(field: fields.Field[Any], value: Any, path: str, errors: ErrorCollector) -> Any:
+    each: Schema | None = getattr(field, "each", None)
+    if each is not None and isinstance(value, dict):
+        return {key: adapt(each, item, join_path(path, key), errors) for key, item in value.items()}
+    part: Schema | None = getattr(field, "schema", None)
+    return value if part is None else adapt(part, value, path, errors)
