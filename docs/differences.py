@@ -87,16 +87,22 @@ DIFFERENCES = {
         "All of these are refused when the data source is loaded.",
         "A path that finds nothing is a mistake; nobody notices it before the data is needed.",
     ),
-    "methods, urls and operations": Difference(
-        "A `method` or `url` that cannot be called fails when it is called; `operations` that are"
-        " no list are ignored.",
-        "They are refused when the data source is loaded.",
+    "urls and operations": Difference(
+        "A `url` that is no address fails when it is called; `operations` that are no list are"
+        " ignored.",
+        "Both are refused when the data source is loaded.",
         "They cannot work.",
     ),
-    "parameters listed twice": Difference(
-        "Of a parameter that is listed twice, the last position counts.",
-        "It is refused when the data source is loaded.",
-        "One of the two arguments would be lost.",
+    "blanks in a method": Difference(
+        "A `method` with a blank after it fails when it is called.",
+        "The blank is left out.",
+        "It cannot mean anything else.",
+    ),
+    "vendor types": Difference(
+        "Only `application/json` itself, as `Accept` or `Content-Type` of a template, makes JSON"
+        " read; with `application/vnd.api+json` the body is returned as text.",
+        "All types of JSON do.",
+        "They are JSON (RFC 6839).",
     ),
     "parameters with a source": Difference(
         "A parameter that the template does not mention makes the data source fail.",
@@ -124,11 +130,19 @@ DIFFERENCES = {
         "A path from settings or a caller must not choose what is read.",
     ),
     "headers in hooks": Difference(
-        "`ctx.req.headers` has the headers of the template; those of the data source are added"
-        " after the hook.",
-        "It has all headers that are sent, so that replacing it drops the others; set or delete"
-        " entries instead.",
+        "`ctx.req.headers` has the headers of the template.",
+        "It has those of the data source too.",
         "A hook can change everything that is sent.",
+    ),
+    "surplus arguments": Difference(
+        "Arguments that a function does not have are ignored.",
+        "They are an `UnknownVariableError`, unless the data source has `compatibility`.",
+        "They are usually mistakes.",
+    ),
+    "fixed arguments": Difference(
+        'A parameter with a fixed value, `"path=geocode"`, has a position among the arguments.',
+        "It has none, unless the data source has `compatibility`.",
+        "The argument would be ignored.",
     ),
     "names of resources": Difference(
         "A model without `resourceName` and `plural` is at the English plural of its name.",

@@ -27,7 +27,7 @@ from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 
-from .schemas import endpoint_schemas
+from .schemas import endpoint_schemas, part_of_request
 from .sources import data_sources
 
 # Names of data sources, functions and arguments that may be used in a path.
@@ -69,15 +69,16 @@ def _rules(source: DataSource) -> list[Rule]:
 
 
 def _endpoint(source: str, operation: Operation) -> Endpoint:
-    """Return the endpoint of a function; its verb is the template's method."""
+    """Return the endpoint of a function; its verb is the template's method, POST if that varies."""
+    verb = operation.method if operation.method.isalpha() else "POST"
     path = "".join(
         f"/<path:{name}>" if operation.variables[name].type == "path" else f"/<{name}>"
         for name in _arguments_of(operation, "path")
     )
     return Endpoint(
         method=operation.name,
-        access=READ if operation.method in ("GET", "HEAD") else EXECUTE,
-        routes=(Route(operation.method, f"/{operation.name}{path}"),),
+        access=READ if verb in ("GET", "HEAD") else EXECUTE,
+        routes=(Route(verb, f"/{operation.name}{path}"),),
         view=_view(source, operation),
         errors=(
             ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
@@ -100,8 +101,8 @@ def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValu
 
 
 def _arguments_of(operation: Operation, *sources: str) -> list[str]:
-    """Return the names of the arguments with these HTTP sources, in their order."""
-    arguments = (each["arg"] for each in operation.accepts if each["http"]["source"] in sources)
+    """Return the names of the arguments in these parts of a request, in their order."""
+    arguments = (each["arg"] for each in operation.accepts if part_of_request(each) in sources)
     return list(dict.fromkeys(arguments))
 
 

@@ -11,11 +11,21 @@ TYPES = {"string", "number", "integer", "boolean", "object", "array"}
 PARAMETER_LOCATIONS = {"query": "query", "header": "header"}
 
 
+# The part of a request that has the arguments of a variable for which HTTP has no place.
+PARTS = {"options": "header", "method": "query"}
+
+
+def part_of_request(argument: Mapping[str, Any]) -> str:
+    """Return where a request has an argument: `path`, `query`, `header`, `body` or `form`."""
+    source: str = argument["http"]["source"]
+    return PARTS.get(source, source)
+
+
 def endpoint_schemas(operation: Operation) -> dict[str, Any]:
     """Return the fields of Endpoint that describe the arguments and the result of a function."""
     by_source: dict[str, dict[str, Variable]] = {}
     for each in operation.accepts:
-        variables = by_source.setdefault(each["http"]["source"], {})
+        variables = by_source.setdefault(part_of_request(each), {})
         variables[each["arg"]] = operation.variables[each["arg"]]
     return {
         "body": _body({**by_source.get("body", {}), **by_source.get("form", {})}),

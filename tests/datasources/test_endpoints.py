@@ -146,6 +146,17 @@ def test_invalid_public_data_sources_stop_the_start(make_app, geo, name, change,
         make_app(DATA_SOURCES={name: {**geo, **change}})
 
 
+def test_variables_in_options_and_method_are_read_from_the_request(make_app, geo):
+    template = {"method": "{verb=GET}", "url": "/echo", "options": {"auth": {"bearer": "{key}"}}}
+    geo["operations"] = [{"template": template, "functions": {"run": ["verb", "key"]}}]
+    geo["acls"] = [{"principalId": "$everyone", "permission": "ALLOW", "property": "run"}]
+    client = make_app(DATA_SOURCES={"geo": geo}).test_client()
+
+    seen = client.post("/api/geo/run?verb=PUT", headers={"key": "k"}).json
+
+    assert (seen["method"], seen["headers"]["authorization"]) == ("PUT", "Bearer k")
+
+
 def test_bytes_and_full_responses_are_returned(make_app, geo, server, api, token):
     server.routes["picture"] = lambda handler: handler.reply(b"\x89PNG\x00", kind="image/png")
     full = {"method": "GET", "url": "/echo", "fullResponse": True}

@@ -41,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         is_json = "json" in answer
         headers = {"Content-Type": "application/json"} if is_json else {}
-        content = json.dumps(answer["json"]) if is_json else answer["text"]
+        content = _compact(answer["json"]) if is_json else answer["text"]
         self.send_response(answer.get("status", 200))
         for name, value in {**headers, **answer.get("headers", {})}.items():
             self.send_header(name, value)
@@ -51,6 +51,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_args: Any) -> None:
         pass
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class Remote(ThreadingHTTPServer):
