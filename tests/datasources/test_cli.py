@@ -28,7 +28,10 @@ def test_check_and_list_print_the_data_sources(runner):
 
 
 def test_check_prints_warnings_and_is_strict_on_request(make_app, geo):
-    geo["operations"][3]["template"]["url"] = "http://{!host}.example/slow"
+    geo["operations"][3] = {
+        "template": {"url": "http://{!host}.example/slow"},
+        "functions": {"slow": ["host"]},
+    }
     runner = make_app(DATA_SOURCES={"geo": geo}).test_cli_runner()
 
     code, output = run(runner, "check")

@@ -1,12 +1,14 @@
 """The documented data source, resource and hook, as printed, against a stand-in."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 from app.connector import ConnectorError
+from app.connector.operation.response_path import ResponsePath
 from app.connector.settings.schema import DATA_SOURCE_KEYS, TemplateSettings
 from tests.datasources.conftest import LOCATION
 from tests.documents import blocks, run_shell
@@ -75,6 +77,33 @@ def test_the_documented_options_are_options(monkeypatch, connect):
     source = connect([], options=json.loads(blocks(DOCUMENT, "json", "Options")[0]))
 
     assert "a planted secret" not in repr(source)
+
+
+def test_the_documented_response_paths_give_what_the_table_says():
+    body = json.loads(blocks(DOCUMENT, "json", "Response paths")[0])
+    rows = re.findall(r"^\| `(.+)` \| `(.+)` \| (.+) \|$", section("Response paths"), re.MULTILINE)
+
+    found = {path: select(path, body) for path, _, _ in rows}
+
+    assert len(rows) > 30
+    assert found == {
+        path: loopback if ours == "the same" else ours.strip("`") for path, loopback, ours in rows
+    }
+
+
+def section(heading):
+    """Return the text under a heading."""
+    text = (ROOT / DOCUMENT).read_text()
+    return text.partition(f"\n### {heading}\n")[2].partition("\n## ")[0]
+
+
+def select(path, body):
+    """Return what a response path gives, as the table says it."""
+    try:
+        found = ResponsePath(path, "all").select(body)
+    except ValueError:
+        return "refused"
+    return json.dumps(found, separators=(",", ":"))
 
 
 def test_every_key_and_every_error_is_documented():
