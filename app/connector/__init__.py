@@ -29,6 +29,7 @@ from .errors import (
 from .http.call import Call
 from .http.limit import without_waiting
 from .operation.operation import Operation
+from .operation.pagination import Pages, items_of
 from .problems import ConfigWarning
 from .redaction import install_log_filter
 from .request.model import Request
@@ -52,6 +53,7 @@ __all__ = [
     "NotFoundError",
     "NotSupportedError",
     "Operation",
+    "Pages",
     "PaginationError",
     "RateLimitedError",
     "Record",
@@ -72,6 +74,7 @@ __all__ = [
     "Variable",
     "VariableError",
     "VariableTypeError",
+    "items_of",
     "without_waiting",
 ]
 

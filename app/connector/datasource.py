@@ -30,6 +30,7 @@ from .settings.loading import check_settings, secrets_in_settings
 from .settings.options import (
     TEMPLATE,
     allowed_hosts,
+    options_in_effect,
     pool_options,
     source_layers,
     source_options,
@@ -63,11 +64,12 @@ class DataSource:
         filled = substitute_environment(settings, errors)
         loaded = check_settings(filled, errors)
         self.name = name
+        self._loaded = loaded
         self.public = loaded.get("public", False)
         self.acls = loaded.get("acls", [])
         self._context = _source_context(filled, loaded)
         policy = HostPolicy()
-        pool = pool_options(self._context.options)
+        pool = pool_options(self._context.options["pool"])
         transport = Transport(policy, pool["maxSockets"])
         limit = CallLimit(pool["maxConcurrent"]) if pool["maxConcurrent"] else None
         debug = loaded.get("debug", False)
@@ -146,6 +148,15 @@ class DataSource:
             client,
         )
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings and options in effect, with secrets masked."""
+        own = {key: self._loaded[key] for key in _SHOWN if key in self._loaded}
+        options = options_in_effect(self._context.options)
+        redactor = self._context.redactor
+        shown: dict[str, Any] = redactor.structure({**own, **options})
+        return {**shown, "proxy": options["proxy"] and redactor.url(options["proxy"])}
+
     def observe(self, event: str, hook: Callable[[Call], object]) -> None:
         """Call a hook with each Call: `before execute`, `after execute` or `execute failed`."""
         signals = {
@@ -220,4 +231,5 @@ def _report(errors: ErrorCollector, filled: Any, name: str) -> list[ConfigWarnin
     return warnings
 
 
+_SHOWN = ("baseURL", "restPath", "requestIdHeader", "debug", "acls")
 RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

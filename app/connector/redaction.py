@@ -20,6 +20,7 @@ _SECRET_NAME = re.compile(
 )
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 _WORD = re.compile(r"\w")
+_CREDENTIALS = re.compile("//[^/@]*@")
 _SHORT_SECRET = 4
 # Checked before Mapping, whose check takes five times as long.
 _SCALARS = (str, int, float)
@@ -112,8 +113,9 @@ def _bounded(secrets: Iterable[str]) -> set[str]:
 
 
 def masked_url(url: str) -> str:
-    """Mask the entries of a url's query whose names say that they are secrets."""
+    """Mask the credentials in a url, and entries of its query named like secrets."""
     address, mark, query = url.partition("?")
+    address = _CREDENTIALS.sub(f"//{MASK}@", address)
     return address + mark + "&".join(map(_masked_pair, query.split("&")))
 
 

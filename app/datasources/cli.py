@@ -1,14 +1,16 @@
 """The commands `flask datasources`: check, list, show and call data sources."""
 
 import json
+from textwrap import indent
 from typing import Any
 
 import click
 from flask import Flask, current_app
 
 from app.commands import CommandGroup, json_option, print_rows
-from app.connector import ConnectorError, DataSource, Operation, Response
+from app.connector import ConnectorError, DataSource, Operation, Pages, Response, items_of
 
+from .description import describe
 from .sources import data_sources
 
 datasources = CommandGroup("datasources", help="Check, list, show and call data sources.")
@@ -45,38 +47,56 @@ def list_(as_json: bool) -> None:
 @datasources.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Show the functions of the data source NAME, and what each takes."""
-    for operation in _find_source(name).operations.values():
-        click.echo(f"{operation.name}{operation.__signature__}\t{operation.method} {operation.url}")
-        for variable in operation.variables.values():
-            needed = "required" if variable.required else "optional"
-            click.echo(
-                f"  {variable.name}\t{variable.type}\t{needed}\t{variable.doc or ''}".rstrip()
-            )
+    """Show the settings of the data source NAME, its functions, and what each takes."""
+    source = _find_source(name)
+    for line in describe(source, current_app.config["REST_API_ROOT"]):
+        click.echo(line)
 
 
 @datasources.command()
 @click.argument("name")
 @click.argument("function")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--all", "all_pages", is_flag=True, help="Print the items of all pages as one list.")
 @click.option("--dry-run", is_flag=True, help="Print the call as a curl line instead.")
-def call(name: str, function: str, arguments: tuple[str, ...], dry_run: bool) -> None:
-    """Call FUNCTION of the data source NAME and print what it returns."""
+def call(
+    name: str, function: str, arguments: tuple[str, ...], all_pages: bool, dry_run: bool
+) -> None:
+    """Call FUNCTION of the data source NAME and print what it returns, or its first page."""
     operation = _find_function(_find_source(name), function)
     values = dict(_parse_argument(argument) for argument in arguments)
     try:
         if dry_run:
             click.echo(operation.prepare(**values).as_curl())
-            return
-        result = operation.invoke(values)
+        elif all_pages:
+            _print_items(operation.invoke_pages(values))
+        else:
+            _print_first_page(operation.invoke_pages(values))
     except ConnectorError as error:
         raise click.ClickException(str(error)) from None
-    if isinstance(result, Response):
-        result = {"statusCode": result.status_code, "body": result.body}
-    click.echo(_to_json(result))
+
+
+def _print_first_page(pages: Pages) -> None:
+    click.echo(_to_json(next(pages)))
+    if pages.has_next:
+        click.echo("This is the first page; there may be more: --all prints them.", err=True)
+
+
+def _print_items(pages: Pages) -> None:
+    """Print the items of each page as it arrives, so that they are not kept."""
+    count = 0
+    for page in pages:
+        for item in items_of(page):
+            click.echo(",\n" if count else "[\n", nl=False)
+            click.echo(indent(_to_json(item), "  "), nl=False)
+            count += 1
+        click.echo(f"Page {pages.count}: {count} items so far.", err=True)
+    click.echo("\n]" if count else "[]")
 
 
 def _to_json(result: Any) -> str:
+    if isinstance(result, Response):
+        result = {"statusCode": result.status_code, "body": result.body}
     try:
         text = json.dumps(result, indent=2, ensure_ascii=False, default=repr)
     except RecursionError:

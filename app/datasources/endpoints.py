@@ -69,16 +69,12 @@ def _rules(source: DataSource) -> list[Rule]:
 
 
 def _endpoint(source: str, operation: Operation) -> Endpoint:
-    """Return the endpoint of a function; its verb is the template's method, POST if that varies."""
-    verb = operation.method if operation.method.isalpha() else "POST"
-    path = "".join(
-        f"/<path:{name}>" if operation.variables[name].type == "path" else f"/<{name}>"
-        for name in _arguments_of(operation, "path")
-    )
+    """Return the endpoint of a function."""
+    verb = endpoint_verb(operation)
     return Endpoint(
         method=operation.name,
         access=READ if verb in ("GET", "HEAD") else EXECUTE,
-        routes=(Route(verb, f"/{operation.name}{path}"),),
+        routes=(Route(verb, _route(operation)),),
         view=_view(source, operation),
         errors=(
             ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
@@ -88,6 +84,24 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
         ),
         **endpoint_schemas(operation),
     )
+
+
+def _route(operation: Operation) -> str:
+    def segment(name: str) -> str:
+        return f"<path:{name}>" if operation.variables[name].type == "path" else f"<{name}>"
+
+    return "/".join(["", operation.name, *map(segment, _arguments_of(operation, "path"))])
+
+
+def endpoint_verb(operation: Operation) -> str:
+    """Return the verb of a function's endpoint: the template's method, POST if that varies."""
+    return operation.method if operation.method.isalpha() else "POST"
+
+
+def endpoint_path(operation: Operation) -> str:
+    """Return the path of a function's endpoint below that of its data source."""
+    names = _arguments_of(operation, "path")
+    return "/".join(["", operation.name, *[f"{{{name}}}" for name in names]])
 
 
 def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:

@@ -43,13 +43,113 @@ def test_check_prints_warnings_and_is_strict_on_request(make_app, geo):
     assert run(runner, "check", "--strict") == (1, output)
 
 
-def test_show_prints_the_arguments_of_each_function(runner):
+def test_show_prints_the_settings_and_functions(runner, server):
     code, output = run(runner, "show", "geo")
 
     assert code == 0
-    assert "geocode(street, city=None, floor=None, tenant=None)\tGET " in output
-    assert "  street\tstring\trequired\n" in output
+    lines = output.splitlines()
+    assert lines[:2] == ["geo\tpublic", f'  baseURL\t"{server.url}"']
+    assert {"  timeout.read\t1000", "  timeout.total\t60000", "  pool.maxSockets\t20"} < {*lines}
+    assert (
+        "geocode(street, city=None, floor=None, tenant=None)\tGET /geocode/{format=json}" in lines
+    )
+    start = lines.index("inFormat(format, street)\tGET /geocode/{format=json}")
+    assert lines[start + 1 : start + 4] == [
+        "  endpoint\tGET /api/geo/inFormat/{format}",
+        '  format\tstring\toptional\tpath\tdefault "json"',
+        "  tenant\tstring\toptional\t-",
+    ]
+    assert "  street\tstring\trequired\tquery" in lines
+    assert '  responsePath\t"$.results[0].geometry.location"' in lines
     assert "a planted secret" not in output
+
+
+def test_show_masks_every_secret(make_app, monkeypatch):
+    monkeypatch.setenv("KEY", "planted-1")
+    template = {
+        "url": "https://api.example.org/{a}?api_key=planted-2",
+        "headers": {
+            "X-Api-Key": "planted-3",
+            "X-Plain": "{mine=planted-4}",
+            "X-Env": {"$env": "KEY"},
+        },
+        "body": {"password": "planted-5"},
+        "variables": {"mine": {"secret": True, "enum": ["planted-4"]}, "a": {"doc": "of a"}},
+    }
+    settings = {
+        "operations": [{"template": template, "functions": {"get": ["a", "mine"]}}],
+        "options": {
+            "auth": {"user": "u", "pass": "planted-6"},
+            "proxy": "http://u:planted-7@proxy",
+        },
+    }
+    runner = make_app(DATA_SOURCES={"geo": settings}).test_cli_runner()
+
+    code, output = run(runner, "show", "geo")
+
+    assert code == 0
+    assert "planted" not in output
+    assert '  proxy\t"http://***@proxy"' in output
+    assert "  a\tstring\toptional\tpath\tof a\n" in output
+
+
+ROWS = [1, 2, {"a": "b\nc"}, 4, 5]
+
+
+@pytest.fixture
+def rows(make_app, geo, server):
+    """The commands of an app whose data source has a list of three pages."""
+
+    def page(handler):
+        start = int(handler.query.get("offset", 0))
+        handler.reply(ROWS[start : start + 2])
+
+    server.routes["rows"] = page
+    template = {"url": "/rows", "paginate": {"type": "offset", "limit": 2}}
+    operation = {"template": template, "functions": {"rows": []}}
+    app = make_app(DATA_SOURCES={"geo": {**geo, "operations": [*geo["operations"], operation]}})
+    return app.test_cli_runner()
+
+
+def test_call_says_when_the_first_page_is_not_everything(rows, server):
+    result = rows.invoke(args=["datasources", "call", "geo", "rows"])
+    whole = rows.invoke(args=["datasources", "call", "geo", "geocode", "street=x"])
+
+    assert json.loads(result.stdout) == ROWS[:2]
+    assert result.stderr == "This is the first page; there may be more: --all prints them.\n"
+    assert server.hits["/rows"] == 1
+    assert (json.loads(whole.stdout), whole.stderr) == (LOCATION, "")
+
+
+def test_call_prints_the_items_of_all_pages(rows):
+    result = rows.invoke(args=["datasources", "call", "geo", "rows", "--all"])
+    one = rows.invoke(args=["datasources", "call", "geo", "geocode", "street=x", "--all"])
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == ROWS
+    assert result.stderr.splitlines() == [
+        "Page 1: 2 items so far.",
+        "Page 2: 4 items so far.",
+        "Page 3: 5 items so far.",
+    ]
+    assert json.loads(one.stdout) == [LOCATION]
+
+
+def test_call_of_all_pages_prints_an_empty_list(rows, server):
+    server.routes["rows"] = lambda handler: handler.reply([])
+
+    result = rows.invoke(args=["datasources", "call", "geo", "rows", "--all"])
+
+    assert json.loads(result.stdout) == []
+
+
+def test_an_error_on_a_later_page_ends_the_command(rows, server):
+    server.routes["rows"] = lambda h: h.reply([1, 2], 500 if "offset=2" in h.path else 200)
+
+    result = rows.invoke(args=["datasources", "call", "geo", "rows", "--all"])
+
+    assert result.exit_code == 1
+    assert "Error: rows: GET" in result.stderr
 
 
 def test_call_prints_the_result(runner):

@@ -15,7 +15,7 @@ from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
 from app.connector.values import EnvText
 
-from .pagination import Pages, Paginator
+from .pagination import Pages, Paginator, items_of
 from .parameters import (
     Parameter,
     bind,
@@ -96,10 +96,12 @@ class Operation:
     def items(self, /, *args: Any, **named: Any) -> Iterator[Any]:
         """Yield the items of every page."""
         for page in self.pages(*args, **named):
-            if isinstance(page, list):
-                yield from page
-            elif page is not None:
-                yield page
+            yield from items_of(page)
+
+    @property
+    def template(self) -> dict[str, Any]:
+        """The settings of the template, with secrets masked."""
+        return self._builder.masked_settings()
 
     def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         if self._is_lenient:

@@ -89,6 +89,13 @@ class Pages:
         self._seen.add(request.full_url)
 
 
+def items_of(page: Any) -> list[Any]:
+    """Return the items of a page: those of a list, else the page itself, nothing for None."""
+    if isinstance(page, list):
+        return page
+    return [] if page is None else [page]
+
+
 class _LinkPaginator(Paginator):
     """The header Link names the next page by its url; RFC 8288."""
 

@@ -56,6 +56,7 @@ class RequestBuilder:
         merged = merge(context.options, upper)
         self.options = read_options(merged)
         self.method: str = settings["method"]
+        self._settings = settings
         self._query = context.options["query"]
         self._redactor = context.redactor
         self._make_auth = context.make_auth
@@ -155,6 +156,13 @@ class RequestBuilder:
             tuple(secret_values(self._secret_variables, values)),
             self._headers,
         )
+
+    def masked_settings(self) -> dict[str, Any]:
+        """Return the settings of the template, with secrets masked."""
+        defaults = {name: known.default for name, known in self.variables.items()}
+        redactor = self._redactor.with_secrets(secret_values(self._secret_variables, defaults))
+        url = redactor.url(str(self._settings["url"]))
+        return {**redactor.structure(self._settings), "url": url}
 
     def default_url(self) -> str:
         """Return the url with the defaults of its variables."""

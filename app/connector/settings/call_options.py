@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .options import OPTIONS, default_values
+from .options import retry_options, timeouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,12 @@ def read_options(merged: Mapping[str, Any]) -> Options:
 
 
 def _timeouts(settings: Mapping[str, int]) -> Timeouts:
-    values = {**default_values(OPTIONS, "timeout."), **settings}
-    if "total" not in settings:
-        values["total"] = max(values["total"], 2 * values["read"])
+    values = timeouts(settings)
     return Timeouts(values["connect"] / 1000, values["read"] / 1000, values["total"] / 1000)
 
 
 def _retry_policy(settings: Mapping[str, Any]) -> RetryPolicy:
-    values = {**default_values(OPTIONS, "retry."), **settings}
+    values = retry_options(settings)
     return RetryPolicy(
         max_attempts=values["maxAttempts"],
         statuses=frozenset(values["statuses"]),

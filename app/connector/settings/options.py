@@ -195,6 +195,30 @@ def _merge_entries(
     return {**kept, **upper}
 
 
-def pool_options(merged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the pool of connections."""
-    return {**default_values(OPTIONS, "pool."), **merged["pool"]}
+def options_in_effect(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return merged options by the names of the table, such as `retry.maxAttempts`."""
+    groups = {
+        "timeout": timeouts(merged["timeout"]),
+        "retry": retry_options(merged["retry"]),
+        "pool": pool_options(merged["pool"]),
+    }
+    below = {f"{group}.{key}": v for group, entries in groups.items() for key, v in entries.items()}
+    return {name: {**merged, **below}[name] for name in OPTIONS if name not in groups}
+
+
+def timeouts(settings: Mapping[str, int]) -> dict[str, int]:
+    """Return the time-outs in milliseconds."""
+    values = {**default_values(OPTIONS, "timeout."), **settings}
+    if "total" not in settings:
+        values["total"] = max(values["total"], 2 * values["read"])
+    return values
+
+
+def retry_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which calls are repeated, and how."""
+    return {**default_values(OPTIONS, "retry."), **settings}
+
+
+def pool_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sizes of the pool of connections."""
+    return {**default_values(OPTIONS, "pool."), **settings}
