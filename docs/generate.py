@@ -17,7 +17,6 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app import errors
-from app.connector.settings.options import OPTIONS
 from app.settings import (
     PasswordHashSchema,
     SettingsSchema,
@@ -25,6 +24,7 @@ from app.settings import (
     TokenMiddlewareSchema,
 )
 
+from . import connector_tables as connector
 from .differences import DIFFERENCES
 from .limits import LIMITS
 
@@ -136,20 +136,9 @@ def field_codes() -> str:
     return _table(("Code", "Message"), [*rows, ("`invalid`", "any other")])
 
 
-def connector_options() -> str:
-    """Return the table of the options of calls."""
-    rows = [(f"`{name}`", _shown(option.value), option.meaning) for name, option in OPTIONS.items()]
-    return _table(("Option", "Default", "Meaning"), rows)
-
-
 def loopback_differences() -> str:
     """Return the table of the connector's differences from LoopBack 3."""
     return _table(("LoopBack 3", "Ostiary", "Reason"), list(DIFFERENCES.values()))
-
-
-def _shown(value: Any) -> str:
-    """Return a default as JSON; nothing where there is none."""
-    return f"`{json.dumps(value)}`" if value not in (None, {}, ()) else ""
 
 
 def limits() -> str:
@@ -178,7 +167,13 @@ TABLES: dict[str, Callable[[], str]] = {
     "own_errors": own_errors,
     "http_errors": http_errors,
     "field_codes": field_codes,
-    "connector_options": connector_options,
+    "connector_source": lambda: _table(connector.KEY_COLUMNS, connector.source_keys()),
+    "connector_template": lambda: _table(connector.KEY_COLUMNS, connector.template_keys()),
+    "connector_variable": lambda: _table(connector.KEY_COLUMNS, connector.variable_keys()),
+    "connector_options": lambda: _table(connector.KEY_COLUMNS, connector.options()),
+    "connector_auth": lambda: _table(connector.KEY_COLUMNS, connector.auth_keys()),
+    "connector_paginate": lambda: _table(connector.KEY_COLUMNS, connector.paginate_keys()),
+    "connector_errors": lambda: _table(("Class", "Base", "`kind`", "Meaning"), connector.errors()),
     "loopback_differences": loopback_differences,
     "limits": limits,
 }

@@ -1,0 +1,209 @@
+"""The tables of `docs/connector.md`: the keys of the settings, the options and the errors."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from app.connector import ConnectorError
+from app.connector.settings.fields import (
+    Boolean,
+    Choice,
+    ListOf,
+    NonNegativeInt,
+    TypedField,
+)
+from app.connector.settings.options import (
+    AUTH,
+    OPTIONS,
+    PAGINATE,
+    PAGINATE_STYLES,
+    TEMPLATE,
+    Default,
+)
+from app.connector.settings.schema import (
+    DataSourceSettings,
+    OptionsSettings,
+    TemplateSettings,
+    Timeout,
+)
+
+Rows = list[tuple[object, ...]]
+
+KEY_COLUMNS = ("Key", "Type", "Default", "Meaning")
+
+# What keys without a default mean.
+SOURCE = {
+    "connector": "needed by LoopBack 3 alone",
+    "name": "not used; the name is the key in the file",
+    "debug": "log a line for each call, at level DEBUG; false by default",
+    "baseURL": "what relative URLs start with; needed for resources",
+    "restPath": "used where there is no `baseURL`",
+    "crud": "accepted, without effect: resources are always there",
+    "compatibility": "with `loopback3`, surplus arguments are ignored, see [functions](#functions)",
+    "responseSelect": "the `responseSelect` of templates that have none",
+    "requestIdHeader": "the header in which calls send the id of the request that is served",
+    "public": "serve the functions as endpoints; false by default",
+    "acls": "who may call these endpoints; by default whoever is logged in",
+    "options": "options of all operations, see [options](#options); they may also stand beside"
+    " the keys of this table",
+    "defaults": "options that all others replace",
+    "operations": "objects of `template` and `functions`",
+}
+TEMPLATE_KEYS = {
+    "headers": "headers",
+    "query": "the query; entries without a value are left out",
+    "body": "the body, sent as JSON unless `Content-Type` says otherwise",
+    "form": "the body in the form of HTML forms",
+    "files": "parts of a multipart body; the values are bytes or files opened in binary mode",
+    "json": "the option `json`",
+    "timeout": "the option `timeout`",
+    "options": "options of this operation, see [options](#options)",
+    "responsePath": "JSONPath of the part of the body to return",
+    "variables": "more about variables, by name",
+    "paginate": "how to reach the next page, see [pagination](#pagination)",
+}
+VARIABLE = {
+    "type": "a type of the table above; without one, everything is accepted",
+    "default": "the value where none is given",
+    "required": "whether a call needs a value; `!` or `^` before the name says the same",
+    "doc": "shown by `flask datasources show` and in the OpenAPI document",
+    "enum": "the allowed values",
+    "secret": "whether values are masked wherever they are shown; those from `$env` always are",
+}
+AUTH_KEYS = {
+    "user": "the user name of Basic authorization",
+    "bearer": "the token of Bearer authorization",
+    "apiKey": "a key in a header or in the query",
+    "oauth2": "OAuth 2 client credentials, see below",
+    "oauth2.tokenUrl": "where access tokens are fetched",
+    "oauth2.clientId": "the client",
+    "oauth2.clientSecret": "its secret",
+    "oauth2.scope": "the scope to ask for",
+}
+PAGINATE_KEYS = {
+    "type": "how the next page is reached, see above",
+    "path": "JSONPath in the body, needed for `next` and `cursor`",
+    "param": "the query entry that selects a page",
+    "start": "its first value",
+    "limit": "items of a page; `page` and `offset` stop at a shorter page",
+    "items": "JSONPath of the list whose items are counted; by default the result",
+}
+
+
+def source_keys() -> Rows:
+    """Return the keys of a data source that are no options."""
+    known = DataSourceSettings().fields
+    own = {name: field for name, field in known.items() if name in SOURCE or name not in _OPTIONS}
+    return list(_keys(own, {}, SOURCE))
+
+
+def template_keys() -> Rows:
+    """Return the keys of a template."""
+    return list(_keys(TemplateSettings().fields, TEMPLATE, TEMPLATE_KEYS))
+
+
+def variable_keys() -> Rows:
+    """Return the keys of an entry of `variables`."""
+    return list(_keys(_below(TemplateSettings().fields["variables"]), {}, VARIABLE))
+
+
+def auth_keys() -> Rows:
+    """Return the keys of `auth`."""
+    return list(_keys(_flat(_below(_OPTIONS["auth"])), AUTH, AUTH_KEYS))
+
+
+def paginate_keys() -> Rows:
+    """Return the keys of `paginate`."""
+    return list(_keys(_below(TemplateSettings().fields["paginate"]), PAGINATE, PAGINATE_KEYS))
+
+
+def options() -> Rows:
+    """Return the options of calls."""
+    known = _flat(_OPTIONS)
+    return [
+        (f"`{name}`", _type(known[name]), _default(option.value), option.meaning)
+        for name, option in OPTIONS.items()
+    ]
+
+
+def errors() -> Rows:
+    """Return the classes of errors below ConnectorError."""
+    return [
+        (f"`{each.__name__}`", _bases(each), f"`{each.kind}`", _sentence(each))
+        for each in _subclasses(ConnectorError)
+    ]
+
+
+def _bases(kind: type[ConnectorError]) -> str:
+    return ", ".join(f"`{base.__name__}`" for base in kind.__bases__)
+
+
+def _subclasses(kind: type[ConnectorError]) -> Iterator[Any]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def _sentence(kind: type[ConnectorError]) -> str:
+    first = (kind.__doc__ or "").splitlines()[0].removesuffix(".")
+    return first[0].lower() + first[1:]
+
+
+def _keys(
+    known: Mapping[str, fields.Field[Any]],
+    defaults: Mapping[str, Default],
+    meanings: Mapping[str, str],
+) -> Iterator[tuple[object, ...]]:
+    for name, field in known.items():
+        value, meaning = defaults.get(name) or (None, meanings[name])
+        default = "required" if field.required else _default(value) or _style_defaults(name)
+        yield f"`{name}`", _type(field), default, meaning
+
+
+def _style_defaults(name: str) -> str:
+    """Return the defaults that a key of `paginate` has for some of its types."""
+    styles = PAGINATE_STYLES.items()
+    return ", ".join(f"{style}: `{each[name]}`" for style, each in styles if name in each)
+
+
+def _below(field: fields.Field[Any]) -> dict[str, fields.Field[Any]]:
+    """Return the fields of the object, or objects, that a field takes; none for other values."""
+    schema = getattr(field, "schema", None)
+    known = schema() if isinstance(schema, type) else schema
+    return known.fields if isinstance(known, Schema) else {}
+
+
+def _flat(known: Mapping[str, fields.Field[Any]]) -> dict[str, fields.Field[Any]]:
+    """Return fields and those of their objects, by names such as `retry.maxAttempts`."""
+    flat: dict[str, fields.Field[Any]] = {}
+    for name, field in known.items():
+        flat[name] = field
+        flat |= {f"{name}.{below}": each for below, each in _below(field).items()}
+    return flat
+
+
+def _type(field: fields.Field[Any]) -> str:
+    if isinstance(field, Choice):
+        return " or ".join(f"`{word}`" for word in field.words)
+    if isinstance(field, NonNegativeInt):
+        return f"whole number from {field.least} on"
+    if isinstance(field, TypedField):
+        return re.sub(r"\ban? ", "", field.phrase).replace("string", "text")
+    if isinstance(field, ListOf):
+        return f"list of {_type(field.inner)}".replace("number", "numbers")
+    return next((text for kind, text in _TYPES.items() if isinstance(field, kind)), "object")
+
+
+def _default(value: Any) -> str:
+    return f"`{json.dumps(value)}`" if value not in (None, {}, (), "") else ""
+
+
+_TYPES: dict[type[fields.Field[Any]], str] = {
+    Boolean: "boolean",
+    Timeout: "whole number or object",
+    fields.Raw: "any",
+}
+_OPTIONS = OptionsSettings().fields
