@@ -201,16 +201,20 @@ def _number_text(value: Any) -> str:
     return str(value)
 
 
+def _iso_text(value: date | time) -> str:
+    """Return a date or time in ISO 8601; one in UTC as JavaScript writes it."""
+    if not isinstance(value, datetime) or value.utcoffset() != _UTC:
+        return value.isoformat()
+    precision = "microseconds" if value.microsecond % 1000 else "milliseconds"
+    return f"{value.isoformat(timespec=precision)[:-6]}Z"
+
+
 def to_json_scalar(value: Any) -> Any:
     """Return the JSON form of a date, a UUID or an Enum; any other value unchanged."""
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, datetime) and value.utcoffset() == _UTC:
-        # As JavaScript writes a date.
-        has_more = value.microsecond % 1000
-        return value.isoformat(timespec="microseconds" if has_more else "milliseconds")[:-6] + "Z"
     if isinstance(value, date | time):
-        return value.isoformat()
+        return _iso_text(value)
     if isinstance(value, UUID):
         return str(value)
     return value
