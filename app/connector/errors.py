@@ -1,29 +1,4 @@
-"""Every error the connector raises, one tree under ConnectorError.
-
-ConnectorError
-├─ ConfigError                 the settings are wrong; `errors` maps paths to messages
-├─ VariableError               a call has an argument that cannot be used
-│  ├─ MissingVariableError
-│  ├─ VariableTypeError
-│  └─ UnknownVariableError
-├─ NotSupportedError           there is no request for this method
-├─ HTTPStatusError             the response has an error status
-│  ├─ NotFoundError
-│  ├─ UnauthorizedError
-│  └─ RateLimitedError
-├─ ResponseError               the response cannot be used
-│  ├─ ResponseDecodeError
-│  ├─ ResponsePathError
-│  ├─ ResponseTooLargeError
-│  └─ PaginationError
-└─ TransportError              no complete response was received
-   ├─ ConnectError
-   ├─ CallTimeoutError
-   ├─ TLSError
-   ├─ TooManyCallsError
-   ├─ TooManyRedirectsError
-   └─ BlockedHostError
-"""
+"""Every error that the connector raises: the classes below ConnectorError."""
 
 from __future__ import annotations
 

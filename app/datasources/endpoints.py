@@ -20,6 +20,7 @@ from app.connector import (
     Operation,
     Response,
     TooManyCallsError,
+    Variable,
     VariableError,
     without_waiting,
 )
@@ -74,7 +75,7 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
     return Endpoint(
         method=operation.name,
         access=READ if verb in ("GET", "HEAD") else EXECUTE,
-        routes=(Route(verb, _route(operation)),),
+        routes=(Route(verb, endpoint_path(operation, _segment)),),
         view=_view(source, operation),
         errors=(
             ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
@@ -86,22 +87,21 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
     )
 
 
-def _route(operation: Operation) -> str:
-    def segment(name: str) -> str:
-        return f"<path:{name}>" if operation.variables[name].type == "path" else f"<{name}>"
+def endpoint_path(
+    operation: Operation, segment: Callable[[Variable], str] = lambda known: f"{{{known.name}}}"
+) -> str:
+    """Return the path of a function below that of its data source, with a segment for each name."""
+    known = [operation.variables[name] for name in _arguments_of(operation, "path")]
+    return "/".join(["", operation.name, *map(segment, known)])
 
-    return "/".join(["", operation.name, *map(segment, _arguments_of(operation, "path"))])
+
+def _segment(variable: Variable) -> str:
+    return f"<path:{variable.name}>" if variable.type == "path" else f"<{variable.name}>"
 
 
 def endpoint_verb(operation: Operation) -> str:
     """Return the verb of a function's endpoint: the template's method, POST if that varies."""
     return operation.method if operation.method.isalpha() else "POST"
-
-
-def endpoint_path(operation: Operation) -> str:
-    """Return the path of a function's endpoint below that of its data source."""
-    names = _arguments_of(operation, "path")
-    return "/".join(["", operation.name, *[f"{{{name}}}" for name in names]])
 
 
 def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:

@@ -8,7 +8,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,8 +36,18 @@ _TOKEN = re.compile(r"[\x20-\x7e]+")
 _MAX_CLIENTS = 1000
 
 
-class _FixedCredentials:
-    """Credentials that come from the settings and never change."""
+class FixedCredentials:
+    """Credentials of the settings in a header or query entry: basic, bearer or API key."""
+
+    def __init__(self, name: str, text: str, *, in_query: bool = False) -> None:
+        self.name = name
+        self.text = text if in_query else validate_header(name, text)
+        self.in_query = in_query
+
+    def apply(self, request: Request) -> None:
+        """Add the header or query entry."""
+        entries: MutableMapping[str, Any] = request.query if self.in_query else request.headers
+        entries.setdefault(self.name, self.text)
 
     def refresh(
         self,
@@ -49,37 +59,9 @@ class _FixedCredentials:
         """Return that there is nothing to refresh."""
         return False
 
-
-class HeaderAuth(_FixedCredentials):
-    """Credentials in a header: basic, bearer or API key."""
-
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self.text = validate_header(name, text)
-
-    def apply(self, request: Request) -> None:
-        """Add the header."""
-        request.headers.setdefault(self.name, self.text)
-
     def secrets(self) -> Iterable[str]:
-        """Return the text of the header and the credentials in it."""
+        """Return the text and the credentials in it."""
         return credential_parts(self.text)
-
-
-class QueryAuth(_FixedCredentials):
-    """An API key in the query."""
-
-    def __init__(self, name: str, key: str) -> None:
-        self.name = name
-        self.key = key
-
-    def apply(self, request: Request) -> None:
-        """Add the query entry."""
-        request.query.setdefault(self.name, self.key)
-
-    def secrets(self) -> Iterable[str]:
-        """Return the key."""
-        return (self.key,)
 
 
 class ClientCredentials:
@@ -206,15 +188,15 @@ class AuthFactory:
 
 def _fixed_credentials(texts: Mapping[str, str]) -> Auth | None:
     if texts.get("bearer"):
-        return HeaderAuth("Authorization", f"Bearer {texts['bearer']}")
+        return FixedCredentials("Authorization", f"Bearer {texts['bearer']}")
     if "user" in texts:
         password = texts.get("pass", AUTH["pass"].value)
-        return HeaderAuth("Authorization", basic_credentials(texts["user"], password))
+        return FixedCredentials("Authorization", basic_credentials(texts["user"], password))
     if "apiKey" not in texts:
         return None
     name = texts.get("name", AUTH["name"].value)
-    is_query = texts.get("in", AUTH["in"].value) == "query"
-    return (QueryAuth if is_query else HeaderAuth)(name, texts["apiKey"])
+    in_query = texts.get("in", AUTH["in"].value) == "query"
+    return FixedCredentials(name, texts["apiKey"], in_query=in_query)
 
 
 def _to_texts(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 from typing import Any, NoReturn
@@ -36,21 +37,22 @@ _CHARSETS = frozenset(
 _MAX_CHARSET_LENGTH = 40
 
 
-def decode(content: bytes, headers: CaseInsensitiveDict[str], *, expects_json: bool) -> Any:
-    """Return the body as JSON, text or bytes; ValueError if only its type is JSON."""
-    if not content:
+def decode_body(raw: RawResponse, *, expects_json: bool) -> Any:
+    """Return the body of a response as JSON, text or bytes.
+
+    Broken JSON is an error, unless the status is one already.
+    """
+    if not raw.content:
         return None
-    kind = headers.get("Content-Type", "").lower()
+    kind = raw.headers.get("Content-Type", "").lower()
     if kind.startswith(_BINARY):
-        return content
+        return raw.content
     if not expects_json:
-        return _text(content, headers)
-    try:
-        return parse_json(content)
-    except ValueError:
-        if is_json(kind):
-            raise
-    return _text(content, headers)
+        return _text(raw.content, raw.headers)
+    with suppress(ValueError):
+        return parse_json(raw.content)
+    # Not inside the block: the error of the parser holds the body, which may have secrets.
+    return _broken(raw) if is_json(kind) else _text(raw.content, raw.headers)
 
 
 def parse_json(content: bytes) -> Any:
@@ -99,16 +101,9 @@ def _charset(headers: CaseInsensitiveDict[str]) -> str:
     return aliases.get(name, name)
 
 
-def decode_body(raw: RawResponse, *, expects_json: bool) -> Any:
-    """Decode the body of a response; broken JSON is an error unless the status is one already."""
-    try:
-        return decode(raw.content, raw.headers, expects_json=expects_json)
-    except ValueError:
-        text = raw.content.decode("utf-8", "replace")
+def _broken(raw: RawResponse) -> str:
+    text = raw.content.decode("utf-8", "replace")
     if raw.status_code >= 400:
         return text
-    raise ResponseDecodeError(
-        f"{raw.status_code}: the body is not the JSON that its type announces: {text}",
-        raw.status_code,
-        text,
-    )
+    message = f"{raw.status_code}: the body is not the JSON that its type announces: {text}"
+    raise ResponseDecodeError(message, raw.status_code, text)

@@ -100,17 +100,6 @@ PAGINATE_STYLES: dict[str, Mapping[str, Any]] = {
     "cursor": {"param": "cursor"},
 }
 
-# The layers of settings from the weakest to the strongest; see `source_options` and
-# `template_options`.
-PRECEDENCE = (
-    "the defaults",
-    "the defaults of public data sources",
-    "`defaults` of the data source",
-    "options among the keys of the data source",
-    "`options` of the data source",
-    "`options` of the template",
-    "options among the keys of the template",
-)
 _MERGED_BY_ENTRY = ("headers", "query", "retry")
 _TYPE_HEADERS = ("accept", "content-type")
 # JSON with any suffix or parameters, or a type that is known only with a call.
