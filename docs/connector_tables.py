@@ -96,7 +96,7 @@ PAGINATE_KEYS = {
 def source_keys() -> Rows:
     """Return the keys of a data source that are no options."""
     known = DataSourceSettings().fields
-    own = {name: field for name, field in known.items() if name in SOURCE or name not in _OPTIONS}
+    own = {name: field for name, field in known.items() if name not in _OPTIONS}
     return list(_keys(own, {}, SOURCE))
 
 
@@ -171,7 +171,7 @@ def _style_defaults(name: str) -> str:
 
 def _below(field: fields.Field[Any]) -> dict[str, fields.Field[Any]]:
     """Return the fields of the object, or objects, that a field takes; none for other values."""
-    schema = getattr(field, "schema", None)
+    schema = getattr(field, "schema", None) or getattr(field, "each", None)
     known = schema() if isinstance(schema, type) else schema
     return known.fields if isinstance(known, Schema) else {}
 
