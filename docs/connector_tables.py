@@ -39,8 +39,6 @@ SOURCE = {
     "connector": "needed by LoopBack 3 alone",
     "name": "not used; the name is the key in the file",
     "debug": "log a line for each call, at level DEBUG; false by default",
-    "baseURL": "what relative URLs start with; needed for resources",
-    "restPath": "used where there is no `baseURL`",
     "crud": "accepted, without effect: resources are always there",
     "compatibility": "with `loopback3`, surplus arguments are ignored, see [functions](#functions)",
     "responseSelect": "the `responseSelect` of templates that have none",
