@@ -149,12 +149,12 @@ class DataSource:
         )
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """The settings and options in effect, with secrets masked."""
+    def effective_settings(self) -> dict[str, Any]:
+        """The options and other settings in effect, with secrets masked."""
         own = {key: self._loaded[key] for key in _SHOWN if key in self._loaded}
         options = options_in_effect(self._context.options)
         redactor = self._context.redactor
-        shown: dict[str, Any] = redactor.structure({**own, **options})
+        shown: dict[str, Any] = redactor.structure({**options, **own})
         return {**shown, "proxy": options["proxy"] and redactor.url(options["proxy"])}
 
     def observe(self, event: str, hook: Callable[[Call], object]) -> None:
@@ -231,5 +231,5 @@ def _report(errors: ErrorCollector, filled: Any, name: str) -> list[ConfigWarnin
     return warnings
 
 
-_SHOWN = ("baseURL", "restPath", "requestIdHeader", "debug", "acls")
+_SHOWN = ("requestIdHeader", "debug", "compatibility", "responseSelect", "acls")
 RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

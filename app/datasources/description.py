@@ -15,7 +15,7 @@ _SHOWN = frozenset({"method", "url", "variables"})
 def describe(source: DataSource, root: str) -> Iterator[str]:
     """Yield the settings in effect of a data source, then its functions."""
     yield f"{source.name}\t{'public' if source.public else 'private'}"
-    for name, value in source.settings.items():
+    for name, value in source.effective_settings.items():
         yield f"  {name}\t{_to_text(value)}"
     for operation in source.operations.values():
         template = operation.template
