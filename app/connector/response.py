@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from requests.structures import CaseInsensitiveDict
+
+
+def alias(name: str) -> property:
+    """Return a property that gives an attribute its name in LoopBack 3."""
+
+    def set_(owner: object, value: Any) -> None:
+        setattr(owner, name, value)
+
+    return property(attrgetter(name), set_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +37,7 @@ class Response:
     body: Any
     reason: str = ""
 
-    @property
-    def statusCode(self) -> int:  # noqa: N802 - the name of LoopBack 3
-        """The status."""
-        return self.status_code
+    statusCode = alias("status_code")  # noqa: N815
 
     def __repr__(self) -> str:
         return f"<Response {self.status_code} {self.headers.get('Content-Type', '')}>"

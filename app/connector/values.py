@@ -109,20 +109,14 @@ def _refuse_constant(_name: str) -> NoReturn:
     raise ValueError
 
 
-def json_object(value: Any) -> dict[str, Any]:
-    """Return a dict unchanged, or read one from a string with JSON."""
-    found = json_value(value)
-    if not isinstance(found, dict):
-        raise ValueError
-    return found
+def _json_of(*types: type) -> Callable[[Any], Any]:
+    def structure(value: Any) -> Any:
+        found = json_value(value)
+        if not isinstance(found, types):
+            raise ValueError
+        return found
 
-
-def json_array(value: Any) -> list[Any] | tuple[Any, ...]:
-    """Return a list unchanged, or read one from a string with JSON."""
-    found = json_value(value)
-    if not isinstance(found, list | tuple):
-        raise ValueError
-    return found
+    return structure
 
 
 COERCERS: dict[str, Callable[[Any], Any] | None] = {
@@ -132,8 +126,8 @@ COERCERS: dict[str, Callable[[Any], Any] | None] = {
     "number": number,
     "integer": integer,
     "boolean": boolean,
-    "object": json_object,
-    "array": json_array,
+    "object": _json_of(dict),
+    "array": _json_of(list, tuple),
     "json": json_value,
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.connector import ConnectorError
 from app.connector.operation.response_path import ResponsePath
-from app.connector.settings.schema import DATA_SOURCE_KEYS, TemplateSettings
+from app.connector.settings.schema import DataSourceSettings, TemplateSettings
 from tests.datasources.conftest import LOCATION
 from tests.documents import blocks, run_shell
 from tests.installation import ROOT, Installation
@@ -108,7 +108,11 @@ def select(path, body):
 
 def test_every_key_and_every_error_is_documented():
     text = (ROOT / DOCUMENT).read_text()
-    names = {*DATA_SOURCE_KEYS, *TemplateSettings().fields, *map(str, errors(ConnectorError))}
+    names = {
+        *DataSourceSettings().fields,
+        *TemplateSettings().fields,
+        *map(str, errors(ConnectorError)),
+    }
 
     assert {name for name in names if f"`{name}`" not in text} == set()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.connector.errors import ConnectorError
 from app.connector.request.model import Request
-from app.connector.response import Response
+from app.connector.response import Response, alias
 from app.connector.settings.call_options import Options
 
 
@@ -32,15 +32,8 @@ class Call:
     is_ended: bool = False
     sent: list[Request] = field(default_factory=list)
 
-    @property
-    def req(self) -> Request:
-        """The request; the name of LoopBack 3."""
-        return self.request
-
-    @property
-    def res(self) -> Response | None:
-        """The response; the name of LoopBack 3."""
-        return self.response
+    req = alias("request")
+    res = alias("response")
 
     def end(self, result: Any) -> None:
         """Make this the result: nothing is sent after that, and an error is not raised."""

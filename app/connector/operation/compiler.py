@@ -112,25 +112,16 @@ class OperationCompiler:
         paginator = self._paginator(template, template_path)
         self._warn(template, builder, template_path)
         if not self._errors.errors:
-            self.templates[-1] = self._operation("invoke", builder, [], selector, paginator)
+            self.templates[-1] = Operation("invoke", builder, [], selector, paginator, self._client)
         for name, parameters in functions.items():
             extended = extend_template(template, parameters, builder.variables)
             own = builder if extended is None else self._builder(extended, settings, template_path)
             function_path = join_path(join_path(path, "functions"), name)
             check_parameters(parameters, own.variables, self._errors, function_path)
             if not self._errors.errors:
-                self.functions[name] = self._operation(name, own, parameters, selector, paginator)
-
-    def _operation(
-        self,
-        name: str,
-        builder: RequestBuilder,
-        parameters: list[Parameter],
-        selector: ResultSelector,
-        paginator: Paginator,
-    ) -> Operation:
-        is_lenient = self._context.is_lenient
-        return Operation(name, builder, parameters, selector, paginator, self._client, is_lenient)
+                self.functions[name] = Operation(
+                    name, own, parameters, selector, paginator, self._client
+                )
 
     def _builder(
         self, template: Mapping[str, Any], settings: Mapping[str, Any], path: str

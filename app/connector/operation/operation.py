@@ -39,20 +39,19 @@ class Operation:
         selector: ResultSelector,
         paginator: Paginator,
         client: Client,
-        is_lenient: bool = False,
     ) -> None:
         self.name = self.__name__ = name
         self._builder = builder
         self._selector = selector
         self._paginator = paginator
         self._client = client
-        self._is_lenient = is_lenient
+        self._is_lenient = builder.is_lenient
         # The url with the defaults of its variables: what the settings alone name.
         self.default_url = builder.default_url()
         self.max_bytes = builder.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
         # In LoopBack 3 a parameter with a fixed value has a position; what is given is ignored.
-        listed = [known for known in parameters if is_lenient or known.fixed is None]
+        listed = [known for known in parameters if builder.is_lenient or known.fixed is None]
         self.parameters = tuple(known.name for known in listed)
         self.variables = builder.variables
         self.method = builder.method

@@ -57,6 +57,7 @@ class RequestBuilder:
         self.options = read_options(merged)
         self.method: str = settings["method"]
         self._settings = settings
+        self.is_lenient = context.is_lenient
         self._query = context.options["query"]
         self._redactor = context.redactor
         self._make_auth = context.make_auth
@@ -88,16 +89,8 @@ class RequestBuilder:
         self.variables = collector.merge(section, join_path(path, "variables"))
         self._secret_variables = [known for known in self.variables.values() if known.secret]
         if is_url_valid:
-            self.url.check(errors, url_path)
+            self.url.check(errors, url_path, merged["allowedHosts"])
         self._check_parts(errors, path)
-        pattern = self.url.host_pattern()
-        if pattern and not merged["allowedHosts"]:
-            errors.warn(
-                url_path,
-                "a variable in the host: calls to other hosts than those of the settings are "
-                f'blocked; the entry "{pattern}" of `allowedHosts`, or the hosts themselves there, '
-                "would permit them",
-            )
 
     def _prepare_constants(self, headers: Mapping[str, Any], auth: Mapping[str, Any]) -> None:
         accept = {"Accept": "application/json"} if self.options.expects_json else {}

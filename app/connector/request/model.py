@@ -12,7 +12,7 @@ from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
 from app.connector.redaction import Redactor, secrets_by_name
-from app.connector.response import RawResponse
+from app.connector.response import RawResponse, alias
 from app.connector.values import MISSING
 
 from .body import encode_body
@@ -67,23 +67,8 @@ class Request:
     # Headers of the data source, which a hook keeps that replaces all headers.
     defaults: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def uri(self) -> str:
-        """The url; the name of LoopBack 3."""
-        return self.url
-
-    @uri.setter
-    def uri(self, url: str) -> None:
-        self.url = url
-
-    @property
-    def qs(self) -> dict[str, Any]:
-        """The query; the name of LoopBack 3."""
-        return self.query
-
-    @qs.setter
-    def qs(self, query: dict[str, Any]) -> None:
-        self.query = query
+    uri = alias("url")
+    qs = alias("query")
 
     @property
     def full_url(self) -> str:

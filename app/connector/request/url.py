@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -32,6 +32,10 @@ _MAX_AUTHORITY_LENGTH = 300
 # Characters of a url; few servers accept more than 16 KiB.
 MAX_URL_LENGTH = 32_768
 _PLACEHOLDER = "\0"
+_HOST_WARNING = (
+    "a variable in the host: calls to other hosts than those of the settings are blocked; the "
+    'entry "{}" of `allowedHosts`, or the hosts themselves there, would permit them'
+)
 
 
 class UrlTemplate:
@@ -67,8 +71,8 @@ class UrlTemplate:
         if "#" not in before:
             self._pieces.append(entry)
 
-    def check(self, errors: ErrorCollector, path: str) -> None:
-        """Report errors in the fixed parts of the url."""
+    def check(self, errors: ErrorCollector, path: str, allowed: Sequence[str]) -> None:
+        """Report errors in the fixed parts of the url, and variables in the host."""
         shape = self.shape
         if _ABSOLUTE.match(shape):
             host = re.split(r"[/?#]", shape)[2]
@@ -82,8 +86,11 @@ class UrlTemplate:
             errors.add(path, "a relative url needs a baseURL; else start with http:// or https://")
         if has_dot_segment(shape):
             errors.add(path, "must not contain . or .. as a path segment")
+        pattern = self._host_pattern()
+        if pattern and not allowed:
+            errors.warn(path, _HOST_WARNING.format(pattern))
 
-    def host_pattern(self) -> str | None:
+    def _host_pattern(self) -> str | None:
         """Return the entry of `allowedHosts` that permits every value of variables in the host."""
         found = _AUTHORITY.match(self.shape)
         authority = found[1] if found else "" if self._base else self.shape[:1]

@@ -37,9 +37,6 @@ def object_field() -> TypedField:
     return TypedField("an object", dict)
 
 
-_BOOLEAN = "must be true or false"
-
-
 class Boolean(fields.Field[bool]):
     """True or false, also as a string; with `strict` only as one from the environment."""
 
@@ -48,12 +45,10 @@ class Boolean(fields.Field[bool]):
         self.strict = strict
 
     def _deserialize(self, value: Any, *_args: Any, **_options: Any) -> bool:
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, EnvText) or (isinstance(value, str) and not self.strict):
-            with translate_errors(ValueError, lambda _: ValidationError(_BOOLEAN)):
-                return boolean(value)
-        raise ValidationError(_BOOLEAN)
+        with translate_errors(ValueError, lambda _: ValidationError("must be true or false")):
+            if not isinstance(value, bool | EnvText if self.strict else bool | str):
+                raise ValueError
+            return boolean(value)
 
 
 class NonNegativeInt(fields.Field[int]):

@@ -110,18 +110,15 @@ _Variable = _schema(
 
 _SELECT = Choice("all", "first", "auto")
 
-_Paginate = Settings.from_dict(
-    {
-        "type": Choice(*PAGINATE_STYLES, required=True),
-        "path": string_field(),
-        "param": string_field(),
-        "limitParam": string_field(),
-        "limit": NonNegativeInt(least=1),
-        "start": NonNegativeInt(),
-        "items": string_field(),
-        "maxPages": NonNegativeInt(least=1),
-    },
-    name="Paginate",
+_Paginate = _schema(
+    type=Choice(*PAGINATE_STYLES, required=True),
+    path=string_field(),
+    param=string_field(),
+    limitParam=string_field(),
+    limit=NonNegativeInt(least=1),
+    start=NonNegativeInt(),
+    items=string_field(),
+    maxPages=NonNegativeInt(least=1),
 )
 
 TemplateSettings = _schema(
@@ -162,4 +159,3 @@ _OWN: dict[str, fields.Field[Any]] = {
 }
 
 DataSourceSettings = Settings.from_dict({**_OPTIONS, **_OWN}, name="DataSourceSettings")
-DATA_SOURCE_KEYS = frozenset(DataSourceSettings().fields)

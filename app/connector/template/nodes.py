@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.connector.errors import VariableError
@@ -18,23 +19,23 @@ class Node(Protocol):
         """Return the part for the resolved values."""
 
 
+@dataclass(frozen=True, slots=True)
 class ConstantNode:
     """A value without variables."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    value: Any
 
     def build(self, values: Mapping[str, Any]) -> Any:
         """Return the value as it is."""
         return self.value
 
 
+@dataclass(frozen=True, slots=True)
 class VariableNode:
     """A text that is only one variable: its value keeps its type."""
 
-    def __init__(self, name: str, missing: Any = None) -> None:
-        self.name = name
-        self.missing = missing
+    name: str
+    missing: Any = None
 
     def build(self, values: Mapping[str, Any]) -> Any:
         """Return the value itself."""
@@ -60,11 +61,11 @@ class TextNode:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class ObjectNode:
     """An object; its keys may have variables too."""
 
-    def __init__(self, entries: list[tuple[str | Node, Node]]) -> None:
-        self.entries = entries
+    entries: list[tuple[str | Node, Node]]
 
     def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return a new dict without the entries that are MISSING."""
@@ -83,11 +84,11 @@ def _built_key(node: Node, values: Mapping[str, Any]) -> str:
     return key
 
 
+@dataclass(frozen=True, slots=True)
 class ArrayNode:
     """A list."""
 
-    def __init__(self, items: list[Node]) -> None:
-        self.items = items
+    items: list[Node]
 
     def build(self, values: Mapping[str, Any]) -> list[Any]:
         """Return a new list without the items that are MISSING."""

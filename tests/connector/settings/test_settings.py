@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.connector import ConfigError, DataSource, Template
 from app.connector.settings.options import OPTIONS, default_values
-from app.connector.settings.schema import DATA_SOURCE_KEYS, OptionsSettings, TemplateSettings
+from app.connector.settings.schema import DataSourceSettings, OptionsSettings, TemplateSettings
 
 URL = "http://h.example/x"
 ABSOLUTE = {"template": {"url": URL}}
@@ -521,7 +521,7 @@ USABLE = TEMPLATES.map(lambda template: {"url": URL, **template})
         ),
         max_size=2,
     ),
-    st.dictionaries(st.sampled_from(sorted(DATA_SOURCE_KEYS)), ANYTHING, max_size=4),
+    st.dictionaries(st.sampled_from(sorted(DataSourceSettings().fields)), ANYTHING, max_size=4),
 )
 @profile(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_settings_raise_nothing_but_a_configuration_error(operations, others):
