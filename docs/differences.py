@@ -82,10 +82,19 @@ DIFFERENCES = {
         "It cannot mean anything else.",
     ),
     "response paths": Difference(
-        "`[-1]` and a path that does not start with `$` match nothing; `~` is the name of a match,"
-        " `^` its parent. A path that cannot be read matches anything or nothing.",
-        "All of these are refused when the data source is loaded.",
-        "A path that finds nothing is a mistake; nobody notices it before the data is needed.",
+        "`[-1]`, and a path that starts with `.` or `[`, match nothing; `~` is the name of a"
+        " match, `^` its parent; scripts in brackets, `@property` and `..length` are evaluated."
+        " A path that cannot be read matches anything or nothing.",
+        "All of these are refused when the data source is loaded, except `[(@.length-1)]`.",
+        "Nobody notices a path that finds nothing before its data is needed, and no code from"
+        " settings is evaluated.",
+    ),
+    "other matches": Difference(
+        "A text has its characters as items, `==` compares as JavaScript does, and a length of 0"
+        " is false in a filter; `[?@.a]` and `['a','b']` match nothing.",
+        "Only lists have items, `==` compares values of one type, and a filter tests whether a"
+        " value is there; `[?@.a]` is read as `[?(@.a)]`, and `['a','b']` as both names.",
+        "The library that evaluates the paths, jsonpath-ng, defines them so.",
     ),
     "urls and operations": Difference(
         "A `url` that is no address fails when it is called; `operations` that are no list are"
@@ -121,7 +130,7 @@ DIFFERENCES = {
     ),
     "strictSSL": Difference(
         '`"false"`, as text, is true.',
-        "For `strictSSL` it is refused; for other options it is false.",
+        'For `strictSSL` it is refused; for other options, `"false"` is false.',
         "A setting of security is not guessed.",
     ),
     "attachments": Difference(

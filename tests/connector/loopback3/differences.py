@@ -11,6 +11,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "response_path_names_of_a_list",
         "response_path_malformed",
         "variable_in_a_response_path",
+        "response_path_lengths_everywhere",
+        "response_path_script_with_another_number",
+        "response_path_property_of_a_filter",
+        "response_path_index_of_the_root",
     ),
     "strictSSL": ("text_as_a_boolean_option",),
     "urls and operations": (
@@ -90,6 +94,13 @@ IN_THE_LIBRARY: dict[str, tuple[str, ...]] = {
     ),
     "vendor types": ("json_off: vendor",),
     "blanks in a method": ("method_with_a_blank: get",),
+    "other matches": (
+        "response_path_item_of_text: rows",
+        "response_path_filter_without_parentheses: rows",
+        "response_path_union_of_names: rows",
+        "response_path_equality_of_text_and_number: rows",
+        "response_path_length_as_a_condition: rows",
+    ),
 }
 
 # Calls that differ only when they are made through an endpoint.
