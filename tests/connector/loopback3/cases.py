@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from .differences import NEED_COMPATIBILITY
 from .remote import Remote
 
 FOLDER = Path(__file__).parent
@@ -52,6 +53,13 @@ class Case:
     answers: Mapping[str, Any]
     calls: list[Call]
     loads: bool
+
+    @property
+    def loopback_settings(self) -> dict[str, Any]:
+        """The settings, with that of compatibility if the case needs it."""
+        if self.name not in NEED_COMPATIBILITY:
+            return self.settings
+        return {**self.settings, "compatibility": "loopback3"}
 
 
 def read_cases(remote: Remote) -> dict[str, Case]:

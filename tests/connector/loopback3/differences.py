@@ -106,7 +106,8 @@ IN_THE_LIBRARY: dict[str, tuple[str, ...]] = {
 # Calls that differ only when they are made through an endpoint.
 AT_ENDPOINTS: dict[str, tuple[str, ...]] = {"objects in a query": ("key_value_store: list",)}
 
-# Calls that differ only when the data source does not say that it is LoopBack 3's.
+# Calls that differ only when the data source does not say that it is LoopBack 3's. The other
+# cases are equivalent without that.
 WITHOUT_COMPATIBILITY: dict[str, tuple[str, ...]] = {
     "surplus arguments": (
         "repository_with_one_operation: invoke 3",
@@ -119,3 +120,6 @@ WITHOUT_COMPATIBILITY: dict[str, tuple[str, ...]] = {
         "fixed_arguments: places",
     ),
 }
+NEED_COMPATIBILITY = sorted(
+    {call.partition(":")[0] for calls in WITHOUT_COMPATIBILITY.values() for call in calls}
+)

@@ -21,11 +21,10 @@ from .cases import Call, Case, Outcome, comparable, kept_headers
 from .remote import Remote
 
 
-def replay(case: Case, remote: Remote, compatibility: str = "loopback3") -> list[Outcome]:
+def replay(case: Case, remote: Remote, settings: Mapping[str, Any]) -> list[Outcome]:
     """Return the outcome of each call of a case; ConfigError if its settings are refused."""
     remote.answers = case.answers
     observed: list[Any] = []
-    settings = {**case.settings, "compatibility": compatibility}
     with DataSource.from_config(settings, name=case.name) as source:
         models = {name: _define(source, name, entry) for name, entry in case.models.items()}
         for hook in case.hooks:
