@@ -1,22 +1,30 @@
-"""Processes killed while they write: acknowledged writes persist, others have no effect."""
+"""Processes killed while they work: acknowledged writes and mails persist, others do not."""
 
 import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from multiprocessing import get_context
 from threading import Event
 
+import pytest
 import requests
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from app.extensions import db
+from app.outbox import claims, worker
+from app.outbox.delivery import drain
 from app.users.accounts import change_password
 from app.users.models import AccessToken
-from tests.apps import build
+from tests.apps import build, close
 from tests.conftest import NEW, PASSWORD, login_status
+from tests.databases import connected
 from tests.live import serve
+from tests.mail.resets import LINK
+from tests.outbox.conftest import make_past
 from tests.rows import count
-from tests.smtp import eventually
+from tests.smtp import Postbox, eventually, free_port, smtp_server
 
 WRITERS = 4
 # Rows acknowledged between two kills, and how many kills there are.
@@ -94,3 +102,78 @@ def change_and_die(database_url, folder):
 def die_before_tokens_end(connection, cursor, statement, *_):
     if statement.startswith("DELETE FROM access_tokens"):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("moment", "mails"), [("before_delivery", 1), ("after_delivery", 2)])
+def test_a_mail_whose_process_is_killed_arrives(
+    app, api, token, database_url, tmp_path, moment, mails
+):
+    arguments = (database_url, tmp_path, moment)
+    process = get_context("spawn").Process(target=request_reset_and_die, args=arguments)
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    # The lease of the dead process ends.
+    make_past(app, next_attempt=timedelta(seconds=1))
+
+    other = build(database_url, tmp_path)
+    drain(other)
+    close(other)
+
+    found = [LINK.search(path.read_text())[2] for path in sorted(tmp_path.glob("*.eml"))]
+    assert len(set(found)) == mails
+    api.secrets.extend(found)
+    body = {"newPassword": NEW}
+    answers = [api("POST", "/users/reset-password", body, token=each) for each in found]
+    assert [answer.status_code for answer in answers] == [401] * (mails - 1) + [204]
+
+
+def request_reset_and_die(database_url, folder, moment):
+    """Request a reset, and be killed once it is committed, or once its mail is delivered."""
+    app = build(database_url, folder)
+    if moment == "before_delivery":
+        worker.Worker.reserve = die
+    else:
+        claims.finish = die
+    app.test_client().post("/api/users/reset", json={"email": "ada@example.com"})
+    time.sleep(60)
+
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_each_mail_arrives_once_and_all_though_a_worker_is_killed(database_url, tmp_path):
+    port, everyone = free_port(), [f"user{number}@example.com" for number in range(8)]
+    settings = {
+        "APP_MAIL_URL": f"smtp://127.0.0.1:{port}",
+        "APP_OUTBOX_POLL_INTERVAL": "0.1",
+    }
+    with (
+        smtp_server(port, Postbox()) as postbox,
+        serve(tmp_path, database_url, **settings) as server,
+    ):
+        for email in everyone:
+            user = {"email": email, "password": PASSWORD}
+            requests.post(f"{server.url}/api/users", json=user, timeout=10).raise_for_status()
+        for email in everyone:
+            request_reset(server, email)
+        once = [postbox.wait().rcpt_tos[0] for _ in everyone]
+
+        for email in everyone:
+            request_reset(server, email)
+        for pid in server.workers():
+            os.kill(pid, signal.SIGKILL)
+        # Their leases end.
+        with connected(database_url) as connection:
+            connection.execute(text("UPDATE deliveries SET next_attempt = created FROM outbox"))
+        missing = set(everyone)
+        while missing:
+            missing -= set(postbox.wait().rcpt_tos)
+
+    assert sorted(once) == everyone
+
+
+def request_reset(server, email):
+    answer = requests.post(f"{server.url}/api/users/reset", json={"email": email}, timeout=10)
+    assert answer.status_code == 200

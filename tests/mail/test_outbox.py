@@ -55,6 +55,35 @@ def test_the_mail_arrives_once_a_missing_server_is_there(mailing, caplog):
 
     with smtp_server(port, Postbox()) as postbox:
         assert postbox.wait().rcpt_tos == ["ada@example.com"]
+        eventually(lambda: "mail sent" in caplog.text)
+        drain(api.client.application)
+        assert postbox.messages.empty()
+
+
+@pytest.mark.parametrize("farewell", ["421 the queue is full", "gone"])
+def test_a_server_that_fails_after_it_has_taken_a_mail_gets_it_once(mailing, caplog, farewell):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+
+    with smtp_server(port, RudePostbox(farewell)) as postbox:
+        request_reset(api)
+        postbox.wait()
+        eventually(lambda: "mail sent" in caplog.text)
+        drain(api.client.application)
+        assert postbox.messages.empty()
+
+
+class RudePostbox(Postbox):
+    """Takes a message, and fails to say goodbye."""
+
+    def __init__(self, farewell):
+        super().__init__()
+        self.farewell = farewell
+
+    async def handle_QUIT(self, server, session, envelope):  # noqa: N802
+        if self.farewell == "gone":
+            server.transport.abort()
+        return self.farewell
 
 
 def test_pauses_between_tries_double(mailing, caplog, monkeypatch):
