@@ -299,23 +299,23 @@ class SettingsSchema(Schema):
     OUTBOX_IN_PROCESS = fields.Boolean(
         load_default=True,
         metadata=described(
-            "`false`: the service's processes send no mails; `flask outbox run` does, which must"
-            " run beside them."
+            "`false`: the service's processes send no mail; `flask outbox run` must run beside"
+            " them, and sends it."
         ),
     )
     OUTBOX_POLL_INTERVAL = fields.Float(
         load_default=10.0,
         validate=validate.Range(min=0.1),
         metadata=described(
-            "Seconds after which a process looks for deliveries that others left. Its own and"
-            " those whose time is known do not wait for it."
+            "Seconds between two looks of a process for mail that others have left. Its own mail"
+            " does not wait for it."
         ),
     )
     OUTBOX_DAYS = fields.Integer(
         strict=True,
         load_default=7,
         validate=validate.Range(min=0, max=36500),
-        metadata=described("Days for which finished deliveries are kept."),
+        metadata=described("Days for which the outbox keeps what is sent or given up."),
     )
     TRUSTED_PROXIES = fields.Integer(
         strict=True,

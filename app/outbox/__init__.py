@@ -9,7 +9,7 @@ from flask import Flask
 from . import cli, registry, worker
 from .models import Attempt, DeliveryError, UndeliverableError
 from .registry import define, subscribe
-from .service import discard, record
+from .service import record, record_decoy
 from .worker import start, stop
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "DeliveryError",
     "UndeliverableError",
     "define",
-    "discard",
     "init_app",
     "record",
+    "record_decoy",
     "start",
     "stop",
     "subscribe",

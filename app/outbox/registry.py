@@ -22,9 +22,13 @@ class Registry:
     loads: dict[str, Load] = field(default_factory=dict)
     handlers: dict[str, dict[str, Handler]] = field(default_factory=lambda: defaultdict(dict))
 
+    def subscribers(self, event: str) -> list[str]:
+        """Return the names of an event's subscribers."""
+        return list(self.handlers.get(event, ()))
+
     def find(self, event: str, subscriber: str) -> tuple[Load, Handler]:
         """Return how to deliver an event; raise DeliveryError when this app does not know how."""
-        if event not in self.loads or subscriber not in self.handlers[event]:
+        if event not in self.loads or subscriber not in self.subscribers(event):
             # Recorded by another version of the service.
             raise DeliveryError("there is no such subscriber")
         return self.loads[event], self.handlers[event][subscriber]

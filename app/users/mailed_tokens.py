@@ -20,25 +20,21 @@ def issue_for_mail(
 ) -> IssuedToken | None:
     """Issue a token and record the event that mails it to `email`, in one transaction.
 
-    Without a user, or if the user is deleted meanwhile, returns None. Without a user a decoy is
-    stored and deleted, which takes the same time: otherwise it would reveal which users there are.
+    Returns None without a user, or if the user is deleted meanwhile. Without a user decoys are
+    stored, which takes the same time: otherwise it would reveal which users there are.
     """
     any_user_id = select(func.min(User.id)).scalar_subquery()
     try:
         with transaction():
             value, row = issue(user.id if user else any_user_id, ttl, scope)
-            data = {
-                "user_id": user.id if user else 0,
-                "user_email": user.email if user else email,
-                "scope": scope,
-                "handle": row.handle,
-                "email": email,
-            }
-            event_id = outbox.record(event, data, ttl, secret=value)
-            affected_rows(
-                delete(AccessToken).where(AccessToken.digest == ("" if user else row.digest))
-            )
-            outbox.discard(None if user else event_id)
+            data: dict[str, Any] = {"scope": scope, "handle": row.handle}
+            if user:
+                data |= {"user_id": user.id, "user_email": user.email, "email": email}
+                outbox.record(event, data, ttl, secret=value)
+            else:
+                outbox.record_decoy(event, data, ttl)
+            decoy_digest = "" if user else row.digest
+            affected_rows(delete(AccessToken).where(AccessToken.digest == decoy_digest))
     except IntegrityError:
         return None
     return IssuedToken(value, ttl, row.created, user.id) if user else None

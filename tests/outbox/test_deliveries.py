@@ -14,6 +14,7 @@ from app.outbox import delivery as attempts
 from app.outbox.delivery import drain, seconds_until_due
 from app.outbox.models import Delivery, OutboxEvent
 from app.outbox.worker import worker_of
+from tests.documents import blocks
 from tests.outbox.conftest import EVENT, make_past, rows
 from tests.rows import count, statements
 from tests.smtp import eventually
@@ -57,7 +58,7 @@ def test_an_event_of_a_transaction_that_rolls_back_is_not_recorded(recorder):
 
 def test_an_event_without_subscribers_is_not_recorded(recorder):
     with recorder.app.app_context(), statements(recorder.app) as sent:
-        assert outbox.record("nobodyListens", {}, 60) is None
+        outbox.record("nobodyListens", {}, 60)
 
     assert sent == []
 
@@ -139,6 +140,15 @@ def test_what_cannot_be_delivered_is_given_up(recorder, lifetime, failure, state
     assert drain(recorder.app) == {state: 1}
     assert states(recorder.app) == [(state, 1, reason)]
     assert recorder.delivered == []
+
+
+def test_a_decoy_is_not_delivered(recorder):
+    with recorder.app.test_request_context():
+        outbox.record_decoy(EVENT, {"number": 1}, 60)
+    outbox.stop(recorder.app)
+
+    assert drain(recorder.app) == {}
+    assert states(recorder.app) == [("obsolete", 0, None)]
 
 
 def test_what_has_become_obsolete_is_not_delivered(recorder):
@@ -278,6 +288,19 @@ def test_finished_events_are_purged_in_batches(recorder, monkeypatch):
     # One that finished a moment ago, and one that is pending.
     assert rows(app, OutboxEvent.data, model=OutboxEvent) == [({"number": 5},), ({"number": 6},)]
     assert states(app) == [("delivered", 1, None), ("pending", 0, None)]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_documented_event_is_delivered(make_app, caplog):
+    app, example = make_app(), {}
+    exec(blocks("docs/mail.md", "python")[0], example)
+    example["init_app"](app)
+    with app.app_context():
+        example["finish"](7)
+
+    assert drain(app) == {"delivered": 1}
+    assert "to-do 7 is done" in caplog.text
+    assert "chat told (todoDone, attempts: 1)" in caplog.text
 
 
 def raise_(error):
