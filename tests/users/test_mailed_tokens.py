@@ -126,6 +126,7 @@ def test_a_token_that_is_of_no_use_any_more_is_not_mailed(app, api, left, mailed
     else:
         expire(app, left)
 
+    outbox.stop(app)
     drain(app)
 
     assert states(app)[0] == "obsolete"
@@ -160,6 +161,7 @@ def test_a_retry_for_another_address_is_obsolete(app, api, left, mailed, monkeyp
     with app.app_context():
         maintenance.retry([1])
 
+    outbox.stop(app)
     drain(app)
 
     assert states(app)[0] == "obsolete"
