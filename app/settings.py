@@ -236,8 +236,8 @@ class SettingsSchema(Schema):
         allow_none=True,
         validate=positive,
         metadata=described(
-            "Requests that may compute password hashes in one process at once; more are refused"
-            " with 503. By default half of `THREADS`."
+            "Requests of one process that compute a password hash, one at a time, or wait for it;"
+            " more are refused with 503. By default half of `THREADS`."
         ),
     )
     THROTTLE_ENABLED = fields.Boolean(

@@ -8,19 +8,21 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 from flask import current_app
 from sqlalchemy import (
-    ColumnElement,
+    BindParameter,
+    Integer,
     String,
+    bindparam,
     case,
     delete,
     inspect,
-    literal,
     or_,
     select,
     tuple_,
@@ -32,6 +34,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.errors import TooManyRequests
 from app.extensions import Model, UtcDateTime, connection, db, now
+from app.statements import PreparedStatement
 
 # The throttles; their figures are the entries of the setting THROTTLES.
 LOGIN_IDENTITY = "login_identity"
@@ -50,7 +53,6 @@ PURGE_BATCH = 1000
 PURGE_INTERVAL = 60
 
 INSERTS: dict[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
-MOMENT = UtcDateTime()
 
 
 class Throttle(Model):
@@ -70,6 +72,10 @@ class Throttle(Model):
 
 
 ROWS = inspect(Throttle).columns
+# The row of a throttle and a key, and how many uses the throttle allows.
+THE_ROW = ROWS.name == bindparam("row_name"), ROWS.digest == bindparam("row_digest")
+LIMIT = bindparam("limit", type_=Integer)
+BLOCKED_UNTIL = PreparedStatement(select(ROWS.blocked_until).where(*THE_ROW))
 
 
 class Use(NamedTuple):
@@ -91,13 +97,15 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
         return None
     if db.session.registry.has() and db.session().info.get("in_transaction"):
         raise RuntimeError("a use must not be counted in a transaction: a rollback would undo it")
-    digest = _digest(key)
-    with connection() as connected:
-        row = connected.execute(_counting(name, digest, uses)).first()
+    row_key = {"row_name": name, "row_digest": _digest(key)}
+    moments, locks = _moments(current_app.config["THROTTLES"][name])
+    limit = current_app.config["THROTTLES"][name]["limit"]
+    counting = _counting(db.engine.dialect.name, locks)
+    row = counting.first({**row_key, **moments, "limit": limit, "uses": uses})
     if row is None:
-        raise TooManyRequests(_seconds_blocked(name, digest))
+        raise TooManyRequests(_seconds_blocked(row_key))
     _purge_if_due()
-    return Use(name, digest, row.started, row.blocked_until)
+    return Use(name, row_key["row_digest"], row.started, row.blocked_until)
 
 
 @contextmanager
@@ -116,104 +124,102 @@ def clear(name: str, *key: object) -> None:
     """Forget the uses of a throttle by a key."""
     if current_app.config["THROTTLE_ENABLED"]:
         with connection() as connected:
-            connected.execute(delete(Throttle).where(*_row(name, _digest(key))))
+            row_key = {"row_name": name, "row_digest": _digest(key)}
+            connected.execute(delete(Throttle).where(*THE_ROW), row_key)
 
 
 def _digest(key: tuple[object, ...]) -> str:
     return hashlib.sha256(json.dumps(key).encode()).hexdigest()
 
 
-def _row(name: str, digest: str) -> tuple[ColumnElement[bool], ...]:
-    return ROWS.name == name, ROWS.digest == digest
+def _moments(rate: Mapping[str, int]) -> tuple[dict[str, datetime], int]:
+    """Return the moments that `_counting` compares with or sets, and how many locks there are."""
+    moment, window = now(), timedelta(seconds=rate["seconds"])
+    moments = {"moment": moment, "window_end": moment + window}
+    locks = list(_locks(rate["lock"], rate["max_lock"])) if "lock" in rate else []
+    for step, seconds in enumerate(locks):
+        moments[f"lock_end_{step}"] = moment + timedelta(seconds=seconds)
+        moments[f"lock_expires_{step}"] = moments[f"lock_end_{step}"] + window
+    return moments, len(locks)
 
 
-def _counting(name: str, digest: str, uses: int) -> Any:
+def _locks(seconds: int, longest: int) -> Iterator[int]:
+    """Yield the seconds of the first lock, of the second and so on; the last one repeats."""
+    while seconds < longest:
+        yield seconds
+        seconds *= 2
+    yield longest
+
+
+@cache
+def _counting(dialect: str, locks: int) -> PreparedStatement:
     """Return the statement that counts: it returns a row if the uses pass, none if they do not.
 
     One statement, so that of concurrent uses no more pass than the limit allows.
     """
-    rate, moment = current_app.config["THROTTLES"][name], now()
-    window_end = moment + timedelta(seconds=rate["seconds"])
-    total, first = ROWS.count + uses, literal(window_end, MOMENT)
-    insert = INSERTS[db.engine.dialect.name](Throttle).values(
-        name=name,
-        digest=digest,
+    moment, window_end = _moment("moment"), _moment("window_end")
+    uses = bindparam("uses", type_=Integer)
+    total = ROWS.count + uses
+    insert = INSERTS[dialect](Throttle).values(
+        name=bindparam("row_name"),
+        digest=bindparam("row_digest"),
         count=uses,
         started=moment,
-        **_ends(rate, moment, literal(uses), first, first),
+        blocked_until=_by_lock(locks, uses, window_end, "lock_end"),
+        expires_at=_by_lock(locks, uses, window_end, "lock_expires"),
     )
-    # A window that starts after the present one ends is from a clock that was set back.
-    is_over = or_(ROWS.expires_at <= moment, ROWS.started > window_end)
     continued = {
         "count": total,
         "started": ROWS.started,
-        **_ends(rate, moment, total, ROWS.blocked_until, ROWS.expires_at),
+        "blocked_until": _by_lock(locks, total, ROWS.blocked_until, "lock_end"),
+        "expires_at": _by_lock(locks, total, ROWS.expires_at, "lock_expires"),
     }
-    return insert.on_conflict_do_update(
-        index_elements=[ROWS.name, ROWS.digest],
-        set_={
-            column: case((is_over, insert.excluded[column]), else_=value)
-            for column, value in continued.items()
-        },
-        where=or_(is_over, total <= rate["limit"], ROWS.blocked_until <= moment),
-    ).returning(ROWS.started, ROWS.blocked_until)
+    # A window that starts after the present one ends is from a clock that was set back.
+    is_over = or_(ROWS.expires_at <= moment, ROWS.started > window_end)
+    return PreparedStatement(
+        insert.on_conflict_do_update(
+            index_elements=[ROWS.name, ROWS.digest],
+            set_={
+                column: case((is_over, insert.excluded[column]), else_=value)
+                for column, value in continued.items()
+            },
+            where=or_(is_over, total <= LIMIT, ROWS.blocked_until <= moment),
+        ).returning(ROWS.started, ROWS.blocked_until)
+    )
 
 
-def _ends(
-    rate: Mapping[str, Any], moment: datetime, total: Any, blocked_until: Any, expires_at: Any
-) -> dict[str, Any]:
-    """Return `blocked_until` and `expires_at` of a row that has counted `total` uses.
-
-    They are the given ones, unless the throttle locks and the limit is reached: then the use locks
-    for twice as long as the last one did, and is remembered for a window after that.
-    """
-    if "lock" not in rate:
-        return {"blocked_until": blocked_until, "expires_at": expires_at}
-    limit, window = rate["limit"], timedelta(seconds=rate["seconds"])
-    ends = [moment + timedelta(seconds=seconds) for seconds in _locks(rate)]
-    return {
-        "blocked_until": _by_total(limit, total, blocked_until, ends),
-        "expires_at": _by_total(limit, total, expires_at, [end + window for end in ends]),
-    }
+def _by_lock(locks: int, total: Any, window_end: Any, name: str) -> Any:
+    """Return the end of the window below the limit, and from there on that of each lock in turn."""
+    if not locks:
+        return window_end
+    ends = [_moment(f"{name}_{step}") for step in range(locks)]
+    steps = [(total == LIMIT + step, end) for step, end in enumerate(ends)]
+    return case((total < LIMIT, window_end), *steps, else_=ends[-1])
 
 
-def _locks(rate: Mapping[str, Any]) -> Iterator[float]:
-    """Yield the seconds of the first lock, the second and so on; the last one repeats."""
-    seconds: float = rate["lock"]
-    while seconds < rate["max_lock"]:
-        yield seconds
-        seconds *= 2
-    yield rate["max_lock"]
+def _moment(name: str) -> BindParameter[datetime]:
+    return bindparam(name, type_=UtcDateTime)
 
 
-def _by_total(limit: int, total: Any, before: Any, ends: Sequence[datetime]) -> Any:
-    """Return `before` up to the limit, and from there on the ends in turn, then the last one."""
-    moments = [literal(end, MOMENT) for end in ends]
-    steps = [(total == limit + step, end) for step, end in enumerate(moments)]
-    return case((total < limit, before), *steps, else_=moments[-1])
-
-
-def _seconds_blocked(name: str, digest: str) -> int:
+def _seconds_blocked(row_key: Mapping[str, str]) -> int:
     """Return the whole seconds until a use may pass, at least 1."""
-    blocked = select(ROWS.blocked_until).where(*_row(name, digest))
-    with connection() as connected:
-        until = connected.scalar(blocked) or now()
-    return max(1, math.ceil((until - now()).total_seconds()))
+    row = BLOCKED_UNTIL.first(row_key)
+    seconds = (row.blocked_until - now()).total_seconds() if row else 0
+    return max(1, math.ceil(seconds))
 
 
 def _give_back(use: Use) -> None:
     """Undo a use, if its window is still open; if that fails, the use stays counted."""
-    moment = now()
-    rate = current_app.config["THROTTLES"][use.name]
     changes: dict[str, Any] = {"count": ROWS.count - 1}
-    if "lock" in rate:
+    if "lock" in current_app.config["THROTTLES"][use.name]:
         # The lock that this use has set, and none that another one has set since.
         is_own = ROWS.blocked_until == use.blocked_until
-        changes["blocked_until"] = case((is_own, moment), else_=ROWS.blocked_until)
-    statement = update(Throttle).where(*_row(use.name, use.digest), ROWS.started == use.started)
+        changes["blocked_until"] = case((is_own, now()), else_=ROWS.blocked_until)
+    is_open = ROWS.started == use.started
+    statement = update(Throttle).where(*THE_ROW, is_open).values(changes)
     try:
         with connection() as connected:
-            connected.execute(statement.values(changes))
+            connected.execute(statement, {"row_name": use.name, "row_digest": use.digest})
     except SQLAlchemyError as error:
         current_app.logger.warning("a use was not given back: %s", type(error).__name__)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from threading import BoundedSemaphore, local
+from threading import BoundedSemaphore, Lock, local
 
 import bcrypt
 from argon2 import PasswordHasher
@@ -35,15 +35,23 @@ def init_app(app: Flask) -> None:
 
 
 class Slots:
-    """The places for hashing in a process, of which a thread needs one however often it hashes."""
+    """The places in a process for requests that hash passwords, of which one hashes at a time.
+
+    A hash takes a core for milliseconds. As there are about as many processes as cores, several at
+    once in a process would only delay other requests.
+    """
 
     def __init__(self, limit: int) -> None:
         self._free = BoundedSemaphore(limit)
         self._thread = local()
+        self.computing = Lock()
 
     @contextmanager
     def reserve(self) -> Iterator[None]:
-        """Hold a place during the block; raise TooManyHashes if there is none."""
+        """Hold a place during the block; raise TooManyHashes if none is free.
+
+        A thread holds one at most: in a block within a block it has one already.
+        """
         if getattr(self._thread, "holds_one", False):
             yield
             return
@@ -59,26 +67,36 @@ class Slots:
 
 @contextmanager
 def hashing() -> Iterator[None]:
-    """Reserve a place to hash passwords during the block; raise TooManyHashes if there is none.
+    """Reserve a place to hash passwords during the block; raise TooManyHashes if none is free.
 
-    Every function here that hashes does so itself. A service that works before it hashes, or
-    hashes twice, uses it so that it is refused at once or not at all.
+    Whatever hashes does so by itself. A service that works before it hashes, or hashes twice, does
+    so too, and is thereby refused before it begins or not at all.
     """
-    slots: Slots = current_app.extensions["password_slots"]
-    with slots.reserve():
+    with _slots().reserve():
         yield
+
+
+def _slots() -> Slots:
+    slots: Slots = current_app.extensions["password_slots"]
+    return slots
 
 
 @hashing()
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return hasher.hash(_encode(password))
+    with _slots().computing:
+        return hasher.hash(_encode(password))
 
 
 @hashing()
 def verify_password(stored: str, password: str) -> bool:
     """Compare a password with a stored hash of Argon2, bcrypt or Werkzeug."""
+    with _slots().computing:
+        return _matches(stored, password)
+
+
+def _matches(stored: str, password: str) -> bool:
     attempt = _encode(password)
     try:
         if stored.startswith("$argon2"):
