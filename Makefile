@@ -40,6 +40,8 @@ format: .venv/.installed-dev ## format the code
 bench: install ## measure against bare floors; takes some minutes (QUICK=1: a minute or two)
 	$(BIN)/python -m benchmarks.connector
 	$(BIN)/python -m benchmarks.rest $(if $(QUICK),--quick)
+	$(BIN)/python -m benchmarks.flood $(if $(QUICK),--quick)
+	$(BIN)/python -m benchmarks.enumeration $(if $(QUICK),--samples 20)
 
 bench-peers: install ## compare with LoopBack 3, which needs node (QUICK=1: a minute or two)
 	$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)

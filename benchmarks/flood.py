@@ -4,7 +4,6 @@ import argparse
 import json
 import multiprocessing
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -37,7 +36,8 @@ def main() -> None:
     options = parser.parse_args()
     rounds, seconds = (2, 3) if options.quick else (7, 5)
     if not stack.has_postgresql():
-        sys.exit("PostgreSQL's initdb and pg_ctl are not on this machine.")
+        print("PostgreSQL is not on this machine: not measured")
+        return
     print(
         f"{stack.machine()}, {rounds} rounds of {seconds} s: {READS} GET /todos/{{id}} a second,"
         f" alone and with {LOGINS} POST /users/login a second"
