@@ -17,11 +17,17 @@ from app import errors
 
 from .schemas import Json, ref
 
+RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Whole seconds until the next attempt.",
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
 # The errors that any operation may answer with.
 SERVICE_ERRORS = (
     RequestURITooLarge(),
     InternalServerError(),
-    ServiceUnavailable(),
+    ServiceUnavailable(retry_after=errors.RETRY_AFTER),
     errors.DatabaseTimeout(),
 )
 
@@ -73,7 +79,9 @@ def _response(errors_: list[HTTPException]) -> Json:
     if all("code" in each["value"]["error"] for each in bodies.values()):
         codes = {"properties": {"code": {"enum": list(bodies)}}, "required": ["code"]}
         schema = {"allOf": [schema, {"properties": {"error": codes}}]}
+    is_temporary = all(getattr(error, "retry_after", None) for error in errors_)
     return {
         "description": "  \n".join(descriptions.values()),
+        **({"headers": RETRY_AFTER} if is_temporary else {}),
         "content": {"application/json": {"schema": schema, "examples": bodies}},
     }

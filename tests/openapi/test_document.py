@@ -254,3 +254,26 @@ def test_endpoints_of_other_modules_are_described_as_declared_or_by_their_route(
     assert [each["name"] for each in described["parameters"]] == ["city"]
     assert described["responses"]["200"]["content"]["application/json"]["schema"] == answer
     assert named(document, "weather.cities")["summary"] == "List the cities"
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "statuses"),
+    [
+        ("users.create", {"429", "503"}),
+        ("users.login", {"429", "503"}),
+        ("users.resetPassword", {"429"}),
+        ("users.setPassword", {"429", "503"}),
+        ("users.changePassword", {"429", "503"}),
+        ("users.patchAttributes", {"429", "503"}),
+    ],
+)
+def test_refusals_that_are_temporary_say_when_to_try_again(document, operation_id, statuses):
+    responses = named(document, operation_id)["responses"]
+    codes = {"429": "TOO_MANY_REQUESTS", "503": "TOO_MANY_HASHES"}
+    shared = document["components"]["responses"]
+
+    for status in statuses:
+        response = shared[responses[status]["$ref"].rpartition("/")[2]]
+        assert codes[status] in response["content"]["application/json"]["examples"]
+        assert response["headers"]["Retry-After"]["schema"] == {"type": "integer", "minimum": 1}
+    assert "429" not in named(document, "todos.create")["responses"]
