@@ -15,7 +15,7 @@ from .bodies import read_body, read_items
 from .endpoint import declare, endpoints_of, register_endpoints
 from .ids import row_id
 from .parameters import read_parameter
-from .relations import relation_endpoints
+from .relation_views import relation_endpoints
 from .repository import Conditions
 from .resource import Resource
 from .serialization import respond_page, respond_row, respond_rows
