@@ -17,7 +17,7 @@ from app.datasources.endpoints import register_data_sources
 from app.explorer import views as explorer
 from app.extensions import db
 from app.ops import headers, json
-from app.rest.collection import register_resource
+from app.rest.collection import check_relations, register_resource
 from app.rest.routing import CaseInsensitiveCollections
 from app.server import errors as server_errors
 from app.todos.resource import todos
@@ -58,6 +58,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     register_resource(app, todos)
     register_data_sources(app)
     check_acls(app)
+    check_relations(app)
     app.register_blueprint(pages.bp)
     openapi.init_app(app)
     explorer.init_app(app)

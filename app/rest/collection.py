@@ -5,17 +5,21 @@ from typing import Any
 
 from flask import Flask, jsonify, request
 from flask.typing import ResponseReturnValue
+from sqlalchemy import inspect
 from werkzeug.exceptions import Conflict
 
 from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
+from app.config import ConfigurationError
 from app.errors import InvalidFilter
 
 from .bodies import read_body, read_items
+from .echo import without_echo
 from .endpoint import declare, endpoints_of, register_endpoints
 from .ids import row_id
 from .parameters import read_parameter
 from .relation_views import relation_endpoints
+from .relations import BELONGS_TO, Relation
 from .repository import Conditions
 from .resource import Resource
 from .serialization import respond_page, respond_row, respond_rows
@@ -167,6 +171,7 @@ class CollectionViews:
     def _update_one(
         self, number: int, scope: Conditions, body: dict[str, Any], partial: bool
     ) -> ResponseReturnValue:
+        body = without_echo(self.resource, number, scope, body)
         return respond_row(
             self.resource, self.resource.update_one(number, scope, body, partial=partial)
         )
@@ -189,6 +194,30 @@ class CollectionViews:
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
         return self.resource.parse({"where": where}).conditions
+
+
+def check_relations(app: Flask) -> None:
+    """Raise ConfigurationError for relations to a resource, or by an attribute, that is none."""
+    resources: dict[str, Resource] = app.extensions["resources"]
+    for resource in resources.values():
+        for name, relation in resource.relations.items():
+            problem = _relation_problem(resource, relation, resources.get(relation.target))
+            if problem:
+                raise ConfigurationError(f"the relation {resource.name}.{name}: {problem}")
+
+
+def _relation_problem(resource: Resource, relation: Relation, target: Resource | None) -> str:
+    if target is None:
+        return f"there is no model {relation.target}"
+    holder = relation.holder(resource.model, target.model)
+    attributes = inspect(holder).columns.keys()
+    for key in filter(None, (relation.foreign_key, relation.target_key)):
+        if key not in attributes:
+            return f"{holder.__name__} has no attribute {key}"
+    shown = {column.key for column in resource.properties.values()}
+    if relation.kind == BELONGS_TO and relation.foreign_key not in shown:
+        return f"{relation.foreign_key} must be a property, so that clients can read it"
+    return ""
 
 
 def register_resource(app: Flask, resource: Resource) -> None:

@@ -49,9 +49,11 @@ class Schema(marshmallow.Schema):
 
     def handle_error(self, error: ValidationError, data: Any, **kwargs: Any) -> None:
         """Report read-only properties as such, not as unknown."""
-        for name, field in self.fields.items():
-            if field.dump_only and (field.data_key or name) in error.messages_dict:
-                error.messages_dict[field.data_key or name] = ["is read-only"]
+        found: Any = error.messages_dict
+        for messages in found.values() if kwargs["many"] else [found]:
+            for name, field in self.fields.items():
+                if field.dump_only and (field.data_key or name) in messages:
+                    messages[field.data_key or name] = ["is read-only"]
 
 
 class Text(fields.String):

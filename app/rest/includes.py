@@ -4,18 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import inspect
+
 from app.errors import InvalidFilter, quote
 
 from .filters import Filter
-from .resource import Relation, Resource, resource_named
-from .targets import Column
+from .relations import THROUGH, Relation
+from .resource import Resource, resource_named
 
 # Depth of nested includes.
 MAX_LEVELS = 3
 # Relations that one filter may include, at all levels together; each is a query.
 MAX_INCLUDES = 10
 
-Keys = tuple[Column, ...]
+# Each is a foreign key, or the model between both sides.
+Keys = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def _include(
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
     target = resource_named(relation.target)
-    keys = (*keys, (target if relation.many else resource).rows.column(relation.foreign_key))
+    keys = (*keys, _key(resource, relation, target))
     if len(keys) > MAX_LEVELS:
         raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")
     # Following the same key back would return n rows for each of n rows.
@@ -66,3 +69,11 @@ def _include(
         raise InvalidFilter(f"{path} leads back to what it is included into.")
     inner = target.parse(scope)
     return Include(path, name, relation, target, inner, _parse(target, inner, path, keys))
+
+
+def _key(resource: Resource, relation: Relation, target: Resource) -> Any:
+    """Return what a relation follows, which the way back would follow too."""
+    if relation.kind == THROUGH:
+        return relation.through
+    holder = relation.holder(resource.model, target.model)
+    return inspect(holder).columns[relation.foreign_key]

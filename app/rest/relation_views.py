@@ -1,61 +1,162 @@
-"""The endpoints of hasMany relations: `/users/7/todos`."""
+"""The endpoints of relations, such as `/users/7/todos`; the rules of both sides apply to each."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from flask import jsonify
+from flask import Response, jsonify
 from flask.typing import ResponseReturnValue
+from sqlalchemy import delete, exists, insert, select
+from werkzeug.exceptions import Conflict
 
 from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
+from app.extensions import connection, transaction
 
 from .bodies import read_body
+from .echo import without_echo
 from .endpoint import NO_CONTENT, Endpoint, declare, endpoints_of
 from .ids import row_id
 from .parameters import read_parameter
+from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .repository import Conditions
-from .resource import Relation, Resource, resource_named
+from .resource import Resource, resource_named
 from .serialization import respond_page, respond_row
 
 
-class RelationViews:
-    """The views of one relation; the rules of both the parent and the target apply."""
+class Related:
+    """The parent and the target of one relation."""
 
-    def __init__(self, parent: Resource, relation: Relation) -> None:
+    def __init__(self, parent: Resource, name: str, relation: Relation) -> None:
         self.parent = parent
-        self.foreign_key = relation.foreign_key
-        self.target_name = relation.target
+        self.name = name
+        self.relation = relation
 
     @property
     def target(self) -> Resource:
         """The resource whose rows these are."""
-        return resource_named(self.target_name)
+        return resource_named(self.relation.target)
+
+    def parent_id(self, grant: Grant, text: str) -> int:
+        """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
+        parent_id = self.parent.authorize_id(grant, text)
+        # The caller exists, as the token proves; whether other rows do must be asked.
+        if not (self.parent.is_owner_model and parent_id == grant.user_id):
+            self.parent.read(grant, parent_id)
+        return parent_id
+
+    def belonging(self, parent_id: int) -> Any:
+        """Return the condition that a row of the target belongs to a parent."""
+        if self.relation.kind != THROUGH:
+            return self.target.rows.column(self.relation.foreign_key) == parent_id
+        link = self.relation.link
+        linked = select(link(self.relation.target_key))
+        belongs = link(self.relation.foreign_key) == parent_id
+        return self.target.rows.key.in_(linked.where(belongs))
+
+    def scope(self, grant: Grant, text: str, target_method: str) -> Conditions:
+        """Return the conditions for the parent's rows on which the target's method is allowed."""
+        parent_id = self.parent_id(grant, text)
+        scope = authorize(self.relation.target, target_method).scope(self.target.rows.owner)
+        return [self.belonging(parent_id), *scope]
+
+    def child_id(self, parent_id: str, text: str) -> int:
+        """Return the id of a row that belongs to the parent; raise ModelNotFound.
+
+        Without this check a row of another parent would be a 403 to callers who may read it.
+        """
+        number = row_id(self.target.singular, text)
+        self.target.or_404(number, self.target.rows.get(number, [self.belonging(int(parent_id))]))
+        return number
+
+    def only_child(self, scope: Conditions) -> Any:
+        """Return the one row of a hasOne relation; raise ModelNotFound."""
+        rows = self.target.rows.find(scope, self.target.parse({"limit": 1})).rows
+        return self.target.or_404(self.name, rows[0] if rows else None)
+
+    def create(self, parent_id: int, fixed: Mapping[str, Any]) -> ResponseReturnValue:
+        """Create a row of the target from the body, with these values."""
+        own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
+        rows = self.target.create(read_body(), {**own, **fixed})
+        return respond_row(self.target, rows[0])
+
+    def update(self, number: int, scope: Conditions) -> ResponseReturnValue:
+        """Change some properties of a row of the target."""
+        body = without_echo(self.target, number, scope, read_body())
+        return respond_row(self.target, self.target.update_one(number, scope, body, partial=True))
+
+
+class BelongsToViews(Related):
+    """The endpoint of a belongsTo relation."""
+
+    @declare("get", READ, "GET /", query="filter", answer="{}WithRelations", requires="findById")
+    def get(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Show the row that this parent belongs to."""
+        parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
+        scope = authorize(self.relation.target, "findById").scope(self.target.rows.owner)
+        target_id = getattr(parent, self.relation.foreign_key)
+        found = None if target_id is None else self.target.rows.get(target_id, scope)
+        row = self.target.or_404(self.name if target_id is None else target_id, found)
+        return respond_row(self.target, row, self.target.parse(read_parameter("filter")))
+
+
+class HasOneViews(Related):
+    """The endpoints of a hasOne relation."""
+
+    @declare("get", READ, "GET /", query="filter", answer="{}WithRelations", requires="findById")
+    def get(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Show the row that belongs to the parent."""
+        row = self.only_child(self.scope(grant, id, "findById"))
+        return respond_row(self.target, row, self.target.parse(read_parameter("filter")))
+
+    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
+    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Create the row that belongs to the parent, if there is none."""
+        parent_id = self.parent_id(grant, id)
+        with transaction():
+            # Concurrent requests create one after the other.
+            self.parent.rows.lock(parent_id)
+            if self.target.rows.count([self.belonging(parent_id)]):
+                raise Conflict(f"There is a {self.target.singular} already.")
+            return self.create(parent_id, {self.relation.foreign_key: parent_id})
+
+    @declare("update", WRITE, "PUT /", body="{}Partial", answer="{}", requires="patchAttributes")
+    def put(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Change some properties of the row that belongs to the parent."""
+        scope = self.scope(grant, id, "patchAttributes")
+        child = self.only_child([self.belonging(int(id))])
+        return self.update(child.id, scope)
+
+    @declare("destroy", WRITE, "DELETE /", requires="deleteById")
+    def delete(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Delete the row that belongs to the parent."""
+        scope = self.scope(grant, id, "deleteById")
+        child = self.only_child([self.belonging(int(id))])
+        self.target.delete_one(child.id, scope)
+        return NO_CONTENT
+
+
+class ToManyViews(Related):
+    """The endpoints that all relations to many rows have."""
 
     @declare("get", READ, "GET /", query="filter", answer="[{}WithRelations]", requires="find")
     def find(self, grant: Grant, id: str) -> ResponseReturnValue:
         """List the rows that belong to the parent."""
-        conditions = self._rows(grant, id, "find")
+        conditions = self.scope(grant, id, "find")
         filter_ = self.target.parse(read_parameter("filter"))
         return respond_page(self.target, self.target.rows.find(conditions, filter_), filter_)
-
-    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
-    def create(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Create a row that belongs to the parent."""
-        parent_id = self._parent_id(grant, id)
-        own = self.target.owned_by(authorize(self.target_name, "create").user_id)
-        rows = self.target.create(read_body(), {**own, self.foreign_key: parent_id})
-        return respond_row(self.target, rows[0])
 
     @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Count the rows that belong to the parent."""
-        conditions = self._rows(grant, id, "count")
+        conditions = self.scope(grant, id, "count")
         filter_ = self.target.parse({"where": read_parameter("where")})
         return jsonify({"count": self.target.rows.count([*conditions, *filter_.conditions])})
 
     @declare("findById", READ, "GET /<fk>", answer="{}", requires="findById")
     def find_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Show one row that belongs to the parent."""
-        conditions = self._rows(grant, id, "findById")
+        conditions = self.scope(grant, id, "findById")
         number = row_id(self.target.singular, fk)
         row = self.target.or_404(number, self.target.rows.get(number, conditions))
         return respond_row(self.target, row)
@@ -65,45 +166,105 @@ class RelationViews:
     )
     def update_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
-        conditions = self._rows(grant, id, "patchAttributes")
-        number = self._child_id(id, fk)
-        row = self.target.update_one(number, conditions, read_body(), partial=True)
-        return respond_row(self.target, row)
+        conditions = self.scope(grant, id, "patchAttributes")
+        return self.update(self.child_id(id, fk), conditions)
 
     @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById")
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
-        conditions = self._rows(grant, id, "deleteById")
-        self.target.delete_one(self._child_id(id, fk), conditions)
+        conditions = self.scope(grant, id, "deleteById")
+        self.target.delete_one(self.child_id(id, fk), conditions)
         return NO_CONTENT
 
-    def _parent_id(self, grant: Grant, text: str) -> int:
-        """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
-        parent_id = self.parent.authorize_id(grant, text)
-        # The caller exists, as the token proves; whether other rows do must be asked.
-        if not (self.parent.is_owner_model and parent_id == grant.user_id):
-            self.parent.read(grant, parent_id)
-        return parent_id
 
-    def _child_id(self, parent_id: str, text: str) -> int:
-        """Return the id of a row that belongs to the parent; raise ModelNotFound.
+class HasManyViews(Related):
+    """The endpoints that only hasMany relations have."""
 
-        Without this check a row of another parent would be a 403 to callers who may read it.
-        """
-        number = row_id(self.target.singular, text)
-        belongs = self.target.rows.column(self.foreign_key) == int(parent_id)
-        self.target.or_404(number, self.target.rows.get(number, [belongs]))
-        return number
+    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
+    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Create a row that belongs to the parent."""
+        parent_id = self.parent_id(grant, id)
+        return self.create(parent_id, {self.relation.foreign_key: parent_id})
 
-    def _rows(self, grant: Grant, text: str, target_method: str) -> Conditions:
-        """Return the conditions for the parent's rows on which the target's method is allowed."""
-        parent_id = self._parent_id(grant, text)
-        scope = authorize(self.target_name, target_method).scope(self.target.rows.owner)
-        return [self.target.rows.column(self.foreign_key) == parent_id, *scope]
+    @declare("delete", WRITE, "DELETE /", requires="deleteById")
+    def delete_all(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Delete all rows that belong to the parent and that the caller may delete."""
+        self.target.rows.delete(self.scope(grant, id, "deleteById"))
+        return NO_CONTENT
+
+
+class ThroughViews(Related):
+    """The endpoints that only relations through another model have."""
+
+    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
+    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Create a row and link it to the parent."""
+        parent_id = self.parent_id(grant, id)
+        with transaction():
+            own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
+            rows = self.target.create(read_body(), own)
+            self._insert(parent_id, rows[0].id)
+        return respond_row(self.target, rows[0])
+
+    @declare("link", WRITE, "PUT /rel/<fk>", requires="findById")
+    def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
+        """Link a row to the parent, unless it is linked already."""
+        parent_id = self.parent_id(grant, id)
+        scope = authorize(self.relation.target, "findById").scope(self.target.rows.owner)
+        number = row_id(self.target.singular, fk)
+        self.target.or_404(number, self.target.rows.get(number, scope))
+        with transaction():
+            self.parent.rows.lock(parent_id)
+            if not self._is_linked(parent_id, number):
+                self._insert(parent_id, number)
+        return NO_CONTENT
+
+    @declare("unlink", WRITE, "DELETE /rel/<fk>")
+    def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
+        """End the link of a row to the parent; the row stays."""
+        parent_id, number = self.parent_id(grant, id), row_id(self.target.singular, fk)
+        links = delete(self.relation.through).where(*self._links(parent_id, number))  # type: ignore[arg-type]
+        with connection() as database:
+            count = database.execute(links).rowcount
+        self.target.or_404(number, count or None)
+        return NO_CONTENT
+
+    @declare("exists", READ, "HEAD /rel/<fk>")
+    def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
+        """Tell by the status whether a row is linked to the parent."""
+        parent_id, number = self.parent_id(grant, id), row_id(self.target.singular, fk)
+        self.target.or_404(number, self._is_linked(parent_id, number) or None)
+        return Response()
+
+    def _links(self, parent_id: int, number: int) -> Conditions:
+        link = self.relation.link
+        return [
+            link(self.relation.foreign_key) == parent_id,
+            link(self.relation.target_key) == number,
+        ]
+
+    def _is_linked(self, parent_id: int, number: int) -> bool:
+        with connection() as database:
+            return bool(database.scalar(select(exists().where(*self._links(parent_id, number)))))
+
+    def _insert(self, parent_id: int, number: int) -> None:
+        keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
+        values = {self.relation.link(name): value for name, value in keys.items()}
+        with connection() as database:
+            database.execute(insert(self.relation.through).values(values))  # type: ignore[arg-type]
+
+
+# The classes of views of each kind of relation.
+VIEWS: Mapping[str, tuple[type[Related], ...]] = {
+    BELONGS_TO: (BelongsToViews,),
+    HAS_ONE: (HasOneViews,),
+    HAS_MANY: (ToManyViews, HasManyViews),
+    THROUGH: (ToManyViews, ThroughViews),
+}
 
 
 def relation_endpoints(parent: Resource) -> list[Endpoint]:
-    """Return the endpoints of a resource's hasMany relations."""
+    """Return the endpoints of a resource's relations."""
     return [
         replace(
             endpoint,
@@ -113,6 +274,6 @@ def relation_endpoints(parent: Resource) -> list[Endpoint]:
             finds_row=True,
         )
         for name, relation in parent.relations.items()
-        if relation.many
-        for endpoint in endpoints_of(RelationViews(parent, relation))
+        for views in VIEWS[relation.kind]
+        for endpoint in endpoints_of(views(parent, name, relation))
     ]

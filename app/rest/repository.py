@@ -86,6 +86,21 @@ class Repository:
         """Return one row of this owner, or None."""
         return self._row_of_owner.first({"row": row_id, "owner": owner_id})
 
+    def existing(self, row_ids: Iterable[Any], conditions: Conditions) -> set[Any]:
+        """Return which of these ids rows within the conditions have."""
+        statement = select(self.key).where(self.key.in_(row_ids), *conditions)
+        with connection() as database:
+            return set(database.scalars(statement))
+
+    def lock(self, row_id: int) -> None:
+        """Lock a row until the end of the transaction, against others that lock it.
+
+        SQLite has one writer at a time and ignores the lock.
+        """
+        statement = select(self.key).where(self.key == row_id).with_for_update(key_share=True)
+        with connection() as database:
+            database.execute(statement).all()
+
     def count(self, conditions: Conditions) -> int:
         """Return how many rows fulfil the conditions."""
         statement = select(func.count()).select_from(self.key.table).where(*conditions)

@@ -18,19 +18,10 @@ from .endpoint import Endpoint, View, declare
 from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .ids import row_id
+from .references import check_changed_references, check_references, with_fixed
+from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
 from .targets import Column
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A relation to another resource: hasMany (`many=True`) or belongsTo (`many=False`)."""
-
-    # The name of the other resource.
-    target: str
-    # The foreign key's attribute: of the target for hasMany, of this model for belongsTo.
-    foreign_key: str
-    many: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,17 +168,40 @@ class Resource:
     def create(self, body: Values | list[Any], fixed: Values) -> Sequence[Any]:
         """Create one row, or every row of a list, in one transaction.
 
-        `fixed` are values that the client cannot set. Raises ValidationError, which names the item
-        of a list.
+        `fixed` are values by attribute that the client does not choose. Raises ValidationError,
+        which names the item of a list.
         """
         many = isinstance(body, list)
         if many and len(body) > self.max_create:
             raise MalformedBody(f"The array must not have more than {self.max_create} items.")
-        loaded = self.create_schema_instance.load(body, many=many)
-        items = [{**each, **fixed} for each in (loaded if many else [loaded])]
+        given = [with_fixed(self, each, fixed) for each in (body if many else [body])]
+        loaded = self.create_schema_instance.load(given if many else given[0], many=many)
+        new = loaded if many else [loaded]
+        check_references(self, new, many, fixed)
+        items = [{**each, **fixed} for each in new]
         if self.insert_with:
             return self.rows.from_entities(self.insert_with(items))
         return self.rows.insert(items)
+
+    @cached_property
+    def read_only(self) -> set[str]:
+        """The properties that clients read and cannot write."""
+        loaded = self.schema_instance.load_fields.items()
+        return self.properties.keys() - {field_.data_key or name for name, field_ in loaded}
+
+    @cached_property
+    def references(self) -> list[tuple[str, Relation]]:
+        """The properties that hold the id of another row and that clients may write."""
+        writable = {
+            field_.attribute or name: field_.data_key or name
+            for schema in (self.schema_instance, self.create_schema_instance)
+            for name, field_ in schema.load_fields.items()
+        }
+        return [
+            (writable[relation.foreign_key], relation)
+            for relation in self.relations.values()
+            if relation.kind == BELONGS_TO and relation.foreign_key in writable
+        ]
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
@@ -196,7 +210,11 @@ class Resource:
         return self.rows.update(conditions, values)
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
-        """Change every row that fulfils the conditions; return how many those were."""
+        """Change every row that fulfils the conditions; return how many those were.
+
+        Raises ValidationError.
+        """
+        check_references(self, [values], many=False)
         if self.update_with:
             return len(self.update_with(conditions, values))
         return self.rows.update_all(conditions, values)
@@ -206,8 +224,8 @@ class Resource:
 
         Raises ValidationError, or what `or_denied` does.
         """
-        body = self._without_echo(row_id, scope, body)
         values = self.schema_instance.load(body, partial=partial)
+        check_changed_references(self, row_id, scope, values)
         if not values:
             return self.or_denied(row_id, self.rows.get(row_id, scope))
         rows = self.update([self.rows.key == row_id, *scope], values)
@@ -217,20 +235,6 @@ class Resource:
         """Delete one row within a scope; raise what `or_denied` does."""
         count = self.rows.delete([self.rows.key == row_id, *scope])
         self.or_denied(row_id, count or None)
-
-    def _without_echo(self, row_id: int, scope: Conditions, body: Values) -> Values:
-        """Drop read-only properties whose value is unchanged: clients send back what they read."""
-        read_only = self.properties.keys() - {
-            field_.data_key or name for name, field_ in self.schema_instance.load_fields.items()
-        }
-        if read_only.isdisjoint(body):
-            return body
-        current = self.dump(self.or_denied(row_id, self.rows.get(row_id, scope)))
-        return {
-            name: value
-            for name, value in body.items()
-            if name not in read_only or value != current[name]
-        }
 
     def or_404(self, row_id: object, row: Any) -> Any:
         """Return the row; raise ModelNotFound if there is none."""

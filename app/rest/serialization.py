@@ -3,12 +3,13 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 from flask import jsonify, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import func, select
+from sqlalchemy import FromClause, func, select
 
 from app.access.policy import authorize
 from app.extensions import connection
@@ -16,7 +17,9 @@ from app.extensions import connection
 from .filters import Filter
 from .includes import Include, parse_includes
 from .pages import PROPERTY_SIZE, Budget, Page, text_size
+from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .resource import Resource
+from .targets import Column
 
 Object = dict[str, Any]
 
@@ -64,8 +67,7 @@ def _serialize(
     if filter_.fields is not None:
         objects = [_select_fields(each, filter_.fields) for each in objects]
     for include in includes:
-        add = _add_many if include.relation.many else _add_one
-        add(include, rows, objects, budget)
+        ADD[include.relation.kind](include, rows, objects, budget)
     return objects
 
 
@@ -92,6 +94,25 @@ def _add_one(include: Include, rows: Sequence[Any], objects: list[Object], budge
             each[include.name] = related[id]
 
 
+def _add_first(
+    include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget
+) -> None:
+    """Add to each object its one related object, which has its id, if the caller may read it."""
+    one = replace(include, filter_=replace(include.filter_, limit=1, skip=0))
+    found = _to_many(one, [row.id for row in rows], budget)
+    for row, each in zip(rows, objects, strict=True):
+        if row.id in found:
+            each[include.name] = found[row.id][0]
+
+
+ADD = {
+    BELONGS_TO: _add_one,
+    HAS_ONE: _add_first,
+    HAS_MANY: _add_many,
+    THROUGH: _add_many,
+}
+
+
 def _measure(object_: Object, include: Include) -> tuple[int, int]:
     """Return the number of objects, counting included ones, and about their bytes in JSON."""
     names = {each.name for each in include.inner}
@@ -107,8 +128,8 @@ def _measure(object_: Object, include: Include) -> tuple[int, int]:
 
 def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list[Object]]:
     """Return the related objects of each id, in one query; limit and skip apply to each."""
-    target, filter_ = include.target, include.filter_
-    parent = target.rows.column(include.relation.foreign_key)
+    target, filter_, relation = include.target, include.filter_, include.relation
+    parent = _parent_column(relation, target)
     scope = authorize(target.name, "find").scope(target.rows.owner)
     rank = (
         func.row_number()
@@ -117,6 +138,7 @@ def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list
     )
     numbered = (
         select(target.rows.key.label("id_"), parent.label("parent_"), rank)
+        .select_from(_with_links(relation, target))
         .where(parent.in_(ids), *scope, *filter_.conditions)
         .subquery()
     )
@@ -135,6 +157,23 @@ def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list
     for row, each in zip(rows, objects, strict=True):
         grouped[row.parent_].append(each)
     return grouped
+
+
+def _parent_column(relation: Relation, target: Resource) -> Column:
+    """Return the column with the ids of the rows that related rows belong to."""
+    if relation.kind == THROUGH:
+        column: Column = relation.link(relation.foreign_key)
+        return column
+    return target.rows.column(relation.foreign_key)
+
+
+def _with_links(relation: Relation, target: Resource) -> FromClause:
+    """Return the table of the target, joined to that of the model between both sides, if any."""
+    table: FromClause = target.rows.key.table
+    if relation.kind != THROUGH:
+        return table
+    link = relation.link(relation.target_key)
+    return table.join(link.table, link == target.rows.key)
 
 
 def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, OWNER, Rule, allow
-from app.rest.resource import Relation, Resource
+from app.rest.relations import belongs_to
+from app.rest.resource import Resource
 
 from .models import Todo
 from .schemas import TodoSchema
@@ -23,5 +24,5 @@ todos = Resource(
     schema=TodoSchema,
     rules=rules,
     owner=Todo.owner_id,
-    relations={"owner": Relation("users", foreign_key="owner_id", many=False)},
+    relations={"owner": belongs_to("users", "owner_id")},
 )

@@ -9,7 +9,8 @@ from app.access.identity import current_identity
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
 from app.errors import InvalidPassword, TooManyHashes, TooManyRequests, ValidationError
-from app.rest.resource import Relation, Resource
+from app.rest.relations import has_many
+from app.rest.resource import Resource
 
 from .accounts import changes_email, create_users, update_users
 from .login import reauthenticate
@@ -32,6 +33,7 @@ OWNER_METHODS = (
     "__findById__todos",
     "__updateById__todos",
     "__destroyById__todos",
+    "__delete__todos",
 )
 # The methods that may change an email, which takes the password.
 UPDATING_METHODS = (
@@ -82,7 +84,7 @@ users = Resource(
     schema=UserSchema,
     rules=rules,
     owner=User.id,
-    relations={"todos": Relation("todos", foreign_key="owner_id")},
+    relations={"todos": has_many("todos", "owner_id")},
     create_schema=RegistrationSchema,
     insert_with=create_users,
     update_with=update,

@@ -54,6 +54,7 @@ EXPECTED = {
     "todos.replaceOrCreate": [(OWN_ROW, KNOWN_TODO), (LOGGED_IN, NEW_TODO)],
     "todos.upsertWithWhere": [(LOGGED_IN, NEW_TODO)],
     "todos.updateAll": [(LOGGED_IN, NEW_TODO)],
+    "todos.__get__owner": [(OWN_ROW, None)],
     "users.create": [(OPEN, NEW_USER)],
     "users.login": [(OPEN, CREDENTIALS)],
     "users.logout": [(LOGGED_IN, None)],
@@ -81,6 +82,7 @@ EXPECTED = {
     "users.__findById__todos": [(OWN_RECORD, None)],
     "users.__updateById__todos": [(OWN_RECORD, NEW_TODO)],
     "users.__destroyById__todos": [(OWN_RECORD, None)],
+    "users.__delete__todos": [(OWN_RECORD, None)],
 }
 # Routes under the base path that are no endpoints of a model.
 UNDECLARED = {("openapi.document", "GET")}

@@ -10,7 +10,8 @@ from app.extensions import db
 from app.rest.fields import Schema
 from app.rest.filters import Filter
 from app.rest.includes import parse_includes
-from app.rest.resource import Relation, Resource
+from app.rest.relations import belongs_to
+from app.rest.resource import Resource
 from app.todos.models import Todo
 from app.users.models import User
 from tests.answers import refusal
@@ -92,7 +93,7 @@ class StepSchema(Schema):
 
 @pytest.fixture
 def steps(app):
-    relations = {key: Relation("steps", foreign_key=key, many=False) for key in "abcdefghijkl"}
+    relations = {key: belongs_to("steps", key) for key in "abcdefghijkl"}
     resource = Resource("steps", "step", Step, StepSchema, lambda settings: [], relations=relations)
     app.extensions["resources"]["steps"] = resource
 

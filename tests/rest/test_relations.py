@@ -1,8 +1,18 @@
-"""The endpoints of relations: the to-dos of a user."""
+"""The endpoints of relations, and references to other rows."""
+
+import json
 
 import pytest
+from sqlalchemy import insert
 
-from tests.answers import refusal
+from app.config import ConfigurationError
+from app.extensions import db
+from app.rest.collection import check_relations, register_resource
+from app.rest.relations import belongs_to, has_many
+from tests.answers import field_codes, refusal
+from tests.races import at_once
+from tests.rest.clinic import Base, Physician, resources
+from tests.rows import statements
 
 
 def test_the_todos_of_a_user_are_created_read_changed_and_deleted(api, token):
@@ -70,3 +80,245 @@ def test_the_current_user_literal_is_the_callers_id(make_app, api, token, path):
     assert own.status_code == 200
     assert own.json == api("GET", path.replace("me", "1"), token=token).json
     assert stranger.status_code == 401
+
+
+def test_all_todos_of_a_user_are_deleted_at_once(api, token):
+    other = api.newcomer("bob@example.com")
+    for title in ("a", "b"):
+        api("POST", "/todos", {"title": title}, token=token)
+    api("POST", "/todos", {"title": "his"}, token=other)
+
+    assert api("DELETE", "/users/1/todos", token=other).status_code == 403
+    assert api("DELETE", "/users/1/todos", token=token).status_code == 204
+    assert api("GET", "/todos", token=token).json == []
+    assert len(api("GET", "/todos", token=other).json) == 1
+
+
+def test_a_todo_shows_its_owner_to_whom_it_belongs(api, runner, token):
+    api("POST", "/todos", {"title": "a"}, token=token)
+    root = api.newcomer("root@example.com")
+    runner.invoke(args=["roles", "grant", "root@example.com", "admin"])
+    bob = api.newcomer("bob@example.com")
+
+    assert api("GET", "/todos/1/owner", token=token).json == api("GET", "/users/1", token=root).json
+    assert api("GET", "/todos/1/owner", token=root).json["email"] == "ada@example.com"
+    assert refusal(api("GET", "/todos/1/owner", token=bob)) == (404, "MODEL_NOT_FOUND")
+    assert api("GET", "/todos/9/owner", token=root).status_code == 404
+
+
+def test_a_client_may_send_back_what_it_has_read(api, token):
+    api("POST", "/todos", {"title": "a"}, token=token)
+    read = api("GET", "/todos/1?filter[include]=owner", token=token).json
+    user = api("GET", "/users/1?filter[include]=todos", token=token).json
+
+    changed = api("PATCH", "/todos/1", {**read, "title": "b"}, token=token)
+    replaced = api("PUT", "/todos/1", {**read, "title": "c"}, token=token)
+    named = api("PATCH", "/users/1", {**user, "todos": [], "username": "x"}, token=token)
+
+    assert [changed.json["title"], replaced.json["title"]] == ["b", "c"]
+    assert field_codes(named) == {"todos": ["unknown"]}
+    current = [api("GET", "/todos/1", token=token).json]
+    assert api("PATCH", "/users/1", {**user, "todos": current}, token=token).json == {
+        name: value for name, value in user.items() if name != "todos"
+    }
+    for change in ({"owner": {"id": 2}}, {"owner": {**read["owner"], "email": "x@example.com"}}):
+        assert api("PATCH", "/todos/1", change, token=token).status_code == 422
+
+
+def test_a_new_row_may_name_its_owner_and_an_empty_id(api, token):
+    api.newcomer("bob@example.com")
+    body = {"id": None, "ownerId": 1, "title": "a"}
+
+    created = api("POST", "/todos", body, token=token)
+    several = api("POST", "/todos", [body, {**body, "ownerId": 2}], token=token)
+
+    assert created.json["ownerId"] == 1
+    assert field_codes(several) == {"1.ownerId": ["absence"]}
+    assert field_codes(api("POST", "/todos", {**body, "id": 7}, token=token)) == {"id": ["absence"]}
+    assert api("PUT", "/todos", body, token=token).json["id"] == 2
+
+
+@pytest.fixture
+def clinic(make_app, api, token):
+    """Serve the clinic; return a function that calls it as Ada, who is 1, or as Bob."""
+    bob = api.newcomer("bob@example.com")
+    app = make_app()
+    for resource in resources():
+        register_resource(app, resource)
+    check_relations(app)
+    with app.app_context():
+        Base.metadata.create_all(db.engine)
+    client = app.test_client()
+
+    def call(verb, path, body=None, caller=token):
+        headers = {"Authorization": caller} if caller else {}
+        return client.open(f"/api{path}", method=verb, json=body, headers=headers)
+
+    call.app, call.bob, call.headers = app, bob, {"Authorization": token}
+    yield call
+    with app.app_context():
+        Base.metadata.drop_all(db.engine)
+
+
+def test_the_one_row_of_a_relation_is_created_read_changed_and_deleted(clinic):
+    clinic("POST", "/physicians", {"name": "Dr. A"})
+
+    assert clinic("GET", "/physicians/1/badge").status_code == 404
+    created = clinic("POST", "/physicians/1/badge", {"text": "A"})
+    assert created.json["physicianId"] == 1
+    assert clinic("GET", "/physicians/1/badge").json == created.json
+    assert refusal(clinic("POST", "/physicians/1/badge", {"text": "B"})) == (409, "CONFLICT")
+    assert clinic("PUT", "/physicians/1/badge", {"text": "C"}).json["text"] == "C"
+    shown = clinic("GET", "/physicians?filter[include]=badge").json
+    assert shown[0]["badge"]["text"] == "C"
+    for verb, body in [("GET", None), ("PUT", {"text": "x"}), ("DELETE", None), ("POST", {})]:
+        response = clinic(verb, "/physicians/1/badge", body, caller=clinic.bob)
+        assert refusal(response) == (404, "MODEL_NOT_FOUND"), verb
+    assert clinic("DELETE", "/physicians/1/badge").status_code == 204
+    assert clinic("DELETE", "/physicians/1/badge").status_code == 404
+
+
+def test_concurrent_requests_create_one_row_of_a_relation_to_one(clinic):
+    clinic("POST", "/physicians", {"name": "Dr. A"})
+
+    def post(client):
+        return client.post("/api/physicians/1/badge", json={"text": "A"}, headers=clinic.headers)
+
+    responses = at_once(clinic.app, *[post] * 8)
+
+    assert sorted(each.status_code for each in responses) == [200] + [409] * 7
+
+
+def test_rows_are_linked_and_unlinked_through_another_model(clinic):
+    for name in ("A", "B"):
+        clinic("POST", "/physicians", {"name": name})
+    created = clinic("POST", "/physicians/1/patients", {"name": "Pat"}).json
+
+    assert clinic("GET", "/physicians/1/patients").json == [created]
+    assert clinic("GET", "/physicians/2/patients").json == []
+    assert clinic("HEAD", "/physicians/2/patients/rel/1").status_code == 404
+    for _ in range(2):
+        assert clinic("PUT", "/physicians/2/patients/rel/1").status_code == 204
+    assert clinic("HEAD", "/physicians/2/patients/rel/1").status_code == 200
+    assert clinic("GET", "/physicians/2/patients/count").json == {"count": 1}
+    assert clinic("GET", "/physicians/2/patients/1").json == created
+    assert clinic("PUT", "/physicians/2/patients/1", {"name": "Pam"}).json["name"] == "Pam"
+    assert [each["id"] for each in clinic("GET", "/patients/1/physicians").json] == [1, 2]
+    assert clinic("DELETE", "/physicians/2/patients/rel/1").status_code == 204
+    assert clinic("DELETE", "/physicians/2/patients/rel/1").status_code == 404
+    assert clinic("GET", "/patients/1").status_code == 200
+    assert clinic("DELETE", "/physicians/1/patients/1").status_code == 204
+    assert clinic("GET", "/patients/1").status_code == 404
+
+
+def test_concurrent_links_make_one(clinic):
+    clinic("POST", "/physicians", {"name": "A"})
+    clinic("POST", "/patients", {"name": "Pat"})
+
+    def link(client):
+        return client.put("/api/physicians/1/patients/rel/1", headers=clinic.headers)
+
+    responses = at_once(clinic.app, *[link] * 8)
+
+    assert [each.status_code for each in responses] == [204] * 8
+    assert clinic("GET", "/physicians/1/patients/count").json == {"count": 1}
+
+
+def test_nobody_links_or_sees_rows_of_others(clinic):
+    clinic("POST", "/physicians", {"name": "hers"})
+    clinic("POST", "/patients", {"name": "hers"})
+    clinic("POST", "/physicians", {"name": "his"}, caller=clinic.bob)
+    clinic("POST", "/patients", {"name": "his"}, caller=clinic.bob)
+
+    for path in ("/physicians/1/patients/rel/2", "/physicians/2/patients/rel/1"):
+        assert refusal(clinic("PUT", path)) == (404, "MODEL_NOT_FOUND"), path
+    assert clinic("PUT", "/physicians/1/patients/rel/1").status_code == 204
+    for verb in ("PUT", "DELETE"):
+        response = clinic(verb, "/physicians/1/patients/rel/1", caller=clinic.bob)
+        assert refusal(response) == (404, "MODEL_NOT_FOUND")
+    assert clinic("HEAD", "/physicians/1/patients/rel/1", caller=clinic.bob).status_code == 404
+    assert clinic("PUT", "/physicians/1/patients/rel/1", caller=None).status_code == 401
+
+
+def test_a_reference_must_be_to_a_row_that_the_caller_may_read(clinic):
+    clinic("POST", "/rooms", {"name": "hers"})
+    clinic("POST", "/rooms", {"name": "his"}, caller=clinic.bob)
+    clinic("POST", "/physicians", {"name": "A", "roomId": 1})
+
+    refused = [
+        clinic("POST", "/physicians", {"name": "B", "roomId": room}).json for room in (2, 99)
+    ]
+    assert refused[0]["error"] == refused[1]["error"]
+    for verb, path, body in [
+        ("POST", "/physicians", {"name": "B", "roomId": 2}),
+        ("PATCH", "/physicians/1", {"roomId": 2}),
+        ("PUT", "/physicians/1", {"name": "A", "roomId": 99}),
+        ("PATCH", "/physicians", {"id": 1, "roomId": 2}),
+        ("POST", '/physicians/update?where={"id":1}', {"roomId": 2}),
+        ("POST", '/physicians/upsertWithWhere?where={"id":1}', {"name": "A", "roomId": 2}),
+    ]:
+        assert field_codes(clinic(verb, path, body)) == {"roomId": ["invalid"]}, (verb, path)
+    several = [{"name": "B", "roomId": 1}, {"name": "C", "roomId": 2}]
+    assert field_codes(clinic("POST", "/physicians", several)) == {"1.roomId": ["invalid"]}
+    assert [each["roomId"] for each in clinic("GET", "/physicians").json] == [1]
+    assert clinic("GET", "/physicians/1/room").json["name"] == "hers"
+    assert clinic("PATCH", "/physicians/1", {"roomId": None}).json["roomId"] is None
+    assert clinic("GET", "/physicians/1/room").status_code == 404
+
+
+def test_a_reference_that_a_row_has_already_may_be_sent_back(clinic):
+    clinic("POST", "/rooms", {"name": "his"}, caller=clinic.bob)
+    with clinic.app.app_context():
+        db.session.execute(insert(Physician).values(name="A", room_id=1, owner_id=1))
+        db.session.commit()
+
+    changed = clinic("PATCH", "/physicians/1", {"name": "B", "roomId": 1})
+
+    assert changed.json["name"] == "B"
+    assert clinic("GET", "/physicians/1/room").status_code == 404
+
+
+def test_every_relation_is_included_by_one_statement(clinic):
+    clinic("POST", "/rooms", {"name": "1"})
+    for number in range(3):
+        clinic("POST", "/physicians", {"name": f"{number}", "roomId": 1})
+        clinic("POST", f"/physicians/{number + 1}/badge", {"text": f"{number}"})
+        for patient in range(3):
+            clinic("POST", f"/physicians/{number + 1}/patients", {"name": f"{number}{patient}"})
+    nested = {
+        "include": {
+            "relation": "physicians",
+            "scope": {
+                "order": "id DESC",
+                "include": [
+                    "badge",
+                    {"relation": "patients", "scope": {"order": "name DESC", "limit": 2}},
+                ],
+            },
+        }
+    }
+
+    with statements(clinic.app) as sent:
+        [room] = clinic("GET", f"/rooms?filter={json.dumps(nested)}").json
+
+    assert len(sent) == 1 + 4
+    assert [each["id"] for each in room["physicians"]] == [3, 2, 1]
+    assert [each["badge"]["text"] for each in room["physicians"]] == ["2", "1", "0"]
+    assert [each["name"] for each in room["physicians"][0]["patients"]] == ["22", "21"]
+    back = clinic("GET", "/patients?filter[include][physicians]=patients")
+    assert refusal(back) == (400, "INVALID_FILTER")
+
+
+@pytest.mark.parametrize(
+    ("relation", "problem"),
+    [
+        (belongs_to("nowhere", "owner_id"), "there is no model nowhere"),
+        (belongs_to("users", "user_id"), "Todo has no attribute user_id"),
+        (has_many("users", "todo_id"), "User has no attribute todo_id"),
+    ],
+)
+def test_a_relation_that_leads_nowhere_stops_the_start(app, monkeypatch, relation, problem):
+    monkeypatch.setitem(app.extensions["resources"]["todos"].relations, "strange", relation)
+
+    with pytest.raises(ConfigurationError, match=f"the relation todos.strange: {problem}"):
+        check_relations(app)

@@ -1,0 +1,37 @@
+"""What clients send back unchanged: LoopBack 3's save whole objects, as they have read them."""
+
+from typing import Any
+
+from .repository import Conditions, Values
+from .resource import Resource
+from .serialization import serialize
+
+
+def without_echo(resource: Resource, row_id: int, scope: Conditions, body: Values) -> Values:
+    """Return the body of a change without what the row has and clients cannot write.
+
+    These are read-only properties and included relations, if they are as in the row. Raises what
+    `Resource.or_denied` does.
+    """
+    unwritable = (resource.read_only | resource.relations.keys()) & body.keys()
+    if not unwritable:
+        return body
+    row = resource.or_denied(row_id, resource.rows.get(row_id, scope))
+    relations = [name for name in resource.relations if name in unwritable]
+    current = serialize(resource, [row], resource.parse({"include": relations}))[0]
+    return {
+        name: value
+        for name, value in body.items()
+        if name not in unwritable or not _is_same(value, current.get(name))
+    }
+
+
+def _is_same(sent: Any, current: Any) -> bool:
+    """Tell whether a value is the current one; of objects, as far as it has properties."""
+    if isinstance(sent, list) and isinstance(current, list):
+        return len(sent) == len(current) and all(map(_is_same, sent, current))
+    if isinstance(sent, dict) and isinstance(current, dict):
+        return all(
+            name in current and _is_same(value, current[name]) for name, value in sent.items()
+        )
+    return bool(sent == current)

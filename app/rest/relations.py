@@ -1,0 +1,67 @@
+"""The relations of a resource to others."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import inspect
+
+# The kinds, by LoopBack 3's names.
+BELONGS_TO = "belongsTo"
+HAS_ONE = "hasOne"
+HAS_MANY = "hasMany"
+THROUGH = "hasManyThrough"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation to the resource with the name `target`; made by the functions below."""
+
+    kind: str
+    target: str
+    # The attribute of the foreign key: of this model (belongsTo), the target's (hasOne, hasMany),
+    # or the model between both.
+    foreign_key: str
+    # The model between both, and its foreign key to the target.
+    through: type[Any] | None = None
+    target_key: str = ""
+
+    @property
+    def many(self) -> bool:
+        """Whether it leads to many rows."""
+        return self.kind in (HAS_MANY, THROUGH)
+
+    def holder(self, model: type[Any], target: type[Any]) -> type[Any]:
+        """Return which model has the foreign key: this one, the target, or that between both."""
+        if self.through is not None:
+            return self.through
+        return model if self.kind == BELONGS_TO else target
+
+    def link(self, name: str) -> Any:
+        """Return a column of the model between both."""
+        return inspect(self.through).columns[name]
+
+
+def belongs_to(target: str, foreign_key: str) -> Relation:
+    """Return a relation to one row, whose id this model's attribute has."""
+    return Relation(BELONGS_TO, target, foreign_key)
+
+
+def has_one(target: str, foreign_key: str) -> Relation:
+    """Return a relation to the one row of the target whose attribute has this model's id."""
+    return Relation(HAS_ONE, target, foreign_key)
+
+
+def has_many(target: str, foreign_key: str) -> Relation:
+    """Return a relation to the rows of the target whose attribute has this model's id."""
+    return Relation(HAS_MANY, target, foreign_key)
+
+
+def has_many_through(
+    target: str, through: type[Any], foreign_key: str, target_key: str
+) -> Relation:
+    """Return a relation to many rows, each of which may belong to many rows of this model.
+
+    `through` is a model with an attribute for the id of this model and one for that of the target.
+    LoopBack 3 calls this hasMany through, and hasAndBelongsToMany where the model has nothing else.
+    """
+    return Relation(THROUGH, target, foreign_key, through, target_key)
