@@ -24,6 +24,10 @@ NEXT_PAGE = {
         "schema": {"type": "string"},
     }
 }
+REDIRECT: Json = {
+    "description": "Done, with the address that `redirect` asked for.",
+    "headers": {"Location": {"schema": {"type": "string"}}},
+}
 
 
 class Operation:
@@ -121,7 +125,8 @@ class Operation:
     def _success(self, schemas: Schemas) -> dict[str, Json]:
         answer = self._endpoint.answer
         if answer is None:
-            return {"204": {"description": "Done, without content."}}
+            done = {"204": {"description": "Done, without content."}}
+            return {**done, "302": REDIRECT} if self._endpoint.redirects else done
         schema = schemas.of_answer(answer, self._subject)
         success: Json = {
             "description": "Done.",

@@ -77,6 +77,10 @@ class Endpoint:
     # The scope that the token must have, and whether it may be called without a token.
     scope: str | None = None
     token_optional: bool = False
+    # Whether it may answer 302 with the address in its query parameter `redirect`.
+    redirects: bool = False
+    # Whether an app with these settings serves it. Rules may name it in any case.
+    is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
 
 
 def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:
@@ -106,17 +110,20 @@ def endpoints_of(views: object) -> list[Endpoint]:
 def register_endpoints(
     app: Flask, name: str, endpoints: Iterable[Endpoint], rules: Iterable[Rule]
 ) -> None:
-    """Serve endpoints under the base path, at `/name`, with these rules.
+    """Serve endpoints under the base path, at `/name`, with these rules, if the settings allow.
 
     Raises ConfigurationError for a rule of a method that has no endpoint, and for a rule for $owner
     of a method whose rows have no owners.
     """
     endpoints = list(endpoints)
+    # Also for those that are not served.
     methods = {each.method: each.access for each in endpoints}
     install_rules(app, name, methods, {each.method for each in endpoints if each.owned}, rules)
     bp = Blueprint(name, __name__)
     declared = app.extensions.setdefault("endpoints", {})
     for endpoint in endpoints:
+        if not endpoint.is_served(app.config):
+            continue
         declared[f"{name}.{endpoint.method}"] = endpoint
         view = _view_function(name, endpoint)
         for verb, path in endpoint.routes:

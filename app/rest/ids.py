@@ -8,8 +8,14 @@ from app.errors import ModelNotFound
 ROW_ID = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 
 
+def parse_row_id(text: str) -> int | None:
+    """Return the id in a path; None for text that is not a valid id."""
+    return int(text) if ROW_ID.fullmatch(text) else None
+
+
 def row_id(model: str, text: str) -> int:
     """Return the id in a path; raise ModelNotFound for text that is not a valid id."""
-    if not ROW_ID.fullmatch(text):
+    number = parse_row_id(text)
+    if number is None:
         raise ModelNotFound(model, text)
-    return int(text)
+    return number

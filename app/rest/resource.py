@@ -55,18 +55,20 @@ class Resource:
         """Declare an additional endpoint, served at routes such as `POST /<id>/archive`.
 
         With `<id>` in the path the view is called with the row of that id, if the rules allow the
-        caller to call the method on it. If `body` is a marshmallow schema, the view gets the loaded
-        data as `body`. `declared` are further fields of Endpoint. Raises ValueError if only some of
-        the routes have `<id>`.
+        caller to call the method on it; with `finds_row=False` it is called with the id as text,
+        whether there is such a row or not. If `body` is a marshmallow schema, the view gets the
+        loaded data as `body`. `declared` are further fields of Endpoint. Raises ValueError if only
+        some of the routes have `<id>`.
         """
         by_id = "<id>" in routes[0]
         if any(("<id>" in route) != by_id for route in routes):
             raise ValueError(f"either all routes of {method} have <id>, or none")
-        owned = by_id and self.owner is not None
+        finds_row = declared.pop("finds_row", by_id)
+        owned = finds_row and self.owner is not None
 
         def decorate(view: View) -> View:
-            adapted = self._with_row(view) if by_id else _without_grant(view)
-            declare(method, access, *routes, finds_row=by_id, owned=owned, **declared)(adapted)
+            adapted = self._with_row(view) if finds_row else _without_grant(view)
+            declare(method, access, *routes, finds_row=finds_row, owned=owned, **declared)(adapted)
             self.own_endpoints.append(adapted.endpoint)  # type: ignore[attr-defined]
             return view
 
