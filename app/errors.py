@@ -37,6 +37,17 @@ class LoginFailed(exceptions.Unauthorized):
     description = "login failed"
 
 
+class EmailNotVerified(exceptions.Unauthorized):
+    """The user must confirm the email address first; `details` has the user's id."""
+
+    error_code = "LOGIN_FAILED_EMAIL_NOT_VERIFIED"
+    description = "login failed as the email has not been verified"
+
+    def __init__(self, user_id: int) -> None:
+        super().__init__()
+        self.details = {"userId": user_id}
+
+
 class UsernameOrEmailRequired(exceptions.BadRequest):
     """Login got neither an email nor a username."""
 
@@ -105,6 +116,20 @@ class InvalidToken(exceptions.Unauthorized):
 
     error_code = "INVALID_TOKEN"
     description = "Invalid Access Token"
+
+
+class InvalidConfirmation(exceptions.BadRequest):
+    """The token that confirms an address is wrong, has expired, or was used."""
+
+    error_code = "INVALID_TOKEN"
+    description = "Invalid token"
+
+
+class InvalidRedirect(exceptions.BadRequest):
+    """The address to redirect to is not one of `REDIRECT_URLS`."""
+
+    error_code = "INVALID_REDIRECT"
+    description = "The redirect is not an allowed address."
 
 
 class AuthorizationRequired(exceptions.Unauthorized):

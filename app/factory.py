@@ -59,7 +59,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     register_data_sources(app)
     check_acls(app)
     check_relations(app)
-    app.register_blueprint(pages.bp)
+    pages.init_app(app)
     openapi.init_app(app)
     explorer.init_app(app)
 

@@ -34,6 +34,13 @@ def _check_database_url(value: str) -> None:
         raise ValidationError("an @ in a user name, password or option must be written %40")
 
 
+def _check_redirect_url(value: str) -> None:
+    is_path = value.startswith("/") and not value.startswith(("//", "/\\"))
+    plain = value.isascii() and value.isprintable() and " " not in value
+    if not plain or not (is_path or _is_address(value, "http", "https")):
+        raise ValidationError("must be an http or https address, or a path such as /welcome")
+
+
 def _check_sender(value: str) -> None:
     if not value.isprintable() or "@" not in parseaddr(value)[1]:
         raise ValidationError("must look like Ostiary <no-reply@example.com>")
@@ -252,6 +259,36 @@ class SettingsSchema(Schema):
     REGISTRATION_OPEN = fields.Boolean(
         load_default=True,
         metadata=described("`false`: only admins and the command line create users."),
+    )
+    EMAIL_VERIFICATION = fields.String(
+        load_default=None,
+        allow_none=True,
+        validate=validate.OneOf(["optional", "required"]),
+        metadata=described(
+            "Whether users are asked by mail to confirm their address: `optional`, or `required`,"
+            " which refuses a login until then."
+        ),
+    )
+    VERIFY_TOKEN_TTL = fields.Integer(
+        strict=True,
+        load_default=172800,
+        validate=lifetime,
+        metadata=described("Lifetime in seconds of a token that confirms an address."),
+    )
+    EMAIL_CHANGE = fields.String(
+        load_default="direct",
+        validate=validate.OneOf(["direct", "confirmed"]),
+        metadata=described(
+            "How users change their address: `direct`, as any other property, or `confirmed`, by"
+            " `POST /users/change-email` and a link that is mailed to the new address."
+        ),
+    )
+    REDIRECT_URLS = fields.List(
+        fields.String(validate=_check_redirect_url),
+        load_default=list,
+        metadata=described(
+            "Addresses to which `GET /users/confirm` may redirect, each exactly as it is requested."
+        ),
     )
     ACLS = fields.Dict(
         keys=fields.String(),

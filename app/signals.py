@@ -9,6 +9,24 @@ from flask import current_app
 # info = {"accessToken": the temporary token, with its `id`, "email": str, "user": the user}.
 reset_password_request = signal("resetPasswordRequest")
 
+# Sent when a user is asked to confirm the address of the account, after commit: at registration, on
+# request, and after a new address. The sender is the app; the payload is info = {"accessToken": the
+# temporary token, with its `id`, "email": str, "user": the user}.
+verification_request = signal("verificationRequest")
+
+# Sent when the address of a user became verified, after commit. The sender is the app; the payload
+# is info = {"email": str, "user": the user as it now is}.
+email_verified = signal("emailVerified")
+
+# Sent when a user asked for another address, which is to be confirmed, after commit. The sender is
+# the app; the payload is info = {"accessToken": the temporary token, with its `id`, "email": the
+# new address, "user": the user, who still has the old one}.
+email_change_request = signal("emailChangeRequest")
+
+# An event of the outbox alone, with every emailChangeRequest: the present address of the user is
+# told. The payload is info = {"email": str}.
+EMAIL_CHANGE_NOTICE = "emailChangeNotice"
+
 # Sent when the email of a user was changed, after commit. The sender is the app; the payload is
 # info = {"oldEmail": str, "user": the user as it now is}.
 email_changed = signal("emailChanged")

@@ -16,6 +16,7 @@ from app.extensions import now
 from app.signals import reset_password_request
 from tests.apps import SharedApp, build, close
 from tests.databases import Database, make_template, migrate
+from tests.explorer.browser import chromium
 from tests.postgres import postgres_server
 
 PASSWORD = "correct horse battery"
@@ -207,6 +208,13 @@ def reset_events(app, secrets):
 
     with reset_password_request.connected_to(record, sender=app):
         yield events
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, which takes longer to start than most tests."""
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture

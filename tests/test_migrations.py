@@ -131,6 +131,24 @@ def test_usernames_that_are_equal_after_normalization_stop_the_migration(empty):
     downgrade(revision="base")
 
 
+def test_resets_that_are_under_way_prove_the_address_of_their_user(empty):
+    upgrade(revision="0003")
+    add_user("ada")
+    insert = text(
+        "INSERT INTO access_tokens (digest, handle, user_id, ttl, scope, created, expires_at)"
+        " SELECT :digest, 'x', id, 900, :scope, created, created FROM users"
+    )
+    with db.engine.begin() as connection:
+        for digest, scope in (("a", "reset-password"), ("b", None)):
+            connection.execute(insert, {"digest": digest, "scope": scope})
+
+    upgrade()
+
+    with db.engine.connect() as connection:
+        rows = connection.execute(text("SELECT digest, email FROM access_tokens ORDER BY digest"))
+        assert [tuple(row) for row in rows] == [("a", "ada@example.com"), ("b", None)]
+
+
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_migration_may_take_longer_than_a_request(empty):
     def dawdle(connection, _cursor, statement, *_):

@@ -6,7 +6,13 @@ from urllib.parse import urlencode
 from flask import Flask
 
 from app import outbox
-from app.signals import email_changed, reset_password_request
+from app.signals import (
+    EMAIL_CHANGE_NOTICE,
+    email_change_request,
+    email_changed,
+    reset_password_request,
+    verification_request,
+)
 
 from . import service
 from .service import SUBSCRIBER, transmit
@@ -15,8 +21,8 @@ from .service import SUBSCRIBER, transmit
 def init_app(app: Flask) -> None:
     """Deliver what this app mails; raise ConfigurationError for an unusable folder."""
     service.init_app(app)
-    outbox.subscribe(app, reset_password_request.name, SUBSCRIBER, send_reset_link)
-    outbox.subscribe(app, email_changed.name, SUBSCRIBER, send_email_changed)
+    for event, handler in HANDLERS.items():
+        outbox.subscribe(app, event, SUBSCRIBER, handler)
 
 
 def send_reset_link(app: Flask, info: dict[str, Any]) -> str:
@@ -34,9 +40,57 @@ def send_reset_link(app: Flask, info: dict[str, Any]) -> str:
     return transmit(app, "reset_password", info["email"], context)
 
 
+def send_verification_link(app: Flask, info: dict[str, Any]) -> str:
+    """Send a user the link to the page that confirms the address.
+
+    Variables of `verify_email`: `link`, the page's absolute URL (str), and `lifetime`, how long it
+    works, such as "48 hours" (str).
+    """
+    return _send_confirmation(app, "verify_email", info)
+
+
+def send_change_link(app: Flask, info: dict[str, Any]) -> str:
+    """Send the link that confirms a new address to that address.
+
+    Variables of `change_email`: those of `verify_email`.
+    """
+    return _send_confirmation(app, "change_email", info)
+
+
+def send_change_notice(app: Flask, info: dict[str, Any]) -> str:
+    """Tell the present address of an account that a new one was requested.
+
+    Variables of `email_change_requested`: none.
+    """
+    return transmit(app, "email_change_requested", info["email"], {})
+
+
 def send_email_changed(app: Flask, info: dict[str, Any]) -> str:
     """Tell the old address of an account that it was replaced.
 
     Variables of `email_changed`: none. The new address is not for the reader of the old one.
     """
     return transmit(app, "email_changed", info["oldEmail"], {})
+
+
+HANDLERS = {
+    reset_password_request.name: send_reset_link,
+    verification_request.name: send_verification_link,
+    email_change_request.name: send_change_link,
+    EMAIL_CHANGE_NOTICE: send_change_notice,
+    email_changed.name: send_email_changed,
+}
+
+
+def _send_confirmation(app: Flask, kind: str, info: dict[str, Any]) -> str:
+    token = info["accessToken"]
+    link = f"{app.config['PUBLIC_URL']}/confirm-email?{urlencode({'token': token.id})}"
+    return transmit(app, kind, info["email"], {"link": link, "lifetime": _duration(token.ttl)})
+
+
+def _duration(seconds: float) -> str:
+    """Return a time span as people say it: in hours, or minutes if it is shorter than two hours."""
+    if seconds >= 7200:
+        return f"{round(seconds / 3600)} hours"
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} minutes" if minutes > 1 else "1 minute"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, false, func, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
@@ -19,7 +19,8 @@ from .attempts import check_password, forget_failures
 from .credentials import lookup_email, stored_email, username_columns
 from .models import User
 from .passwords import hash_password, hashing, validate_password
-from .tokens import delete_tokens
+from .tokens import delete_tokens, lock
+from .verification import announce, issue_verifications
 
 # Seconds for which the notice of a new email is tried.
 NOTICE_LIFETIME = 86400.0
@@ -31,12 +32,15 @@ def create_user(
     username: str | None = None,
     realm: str | None = None,
     roles: Iterable[str] = (),
+    email_verified: bool = False,
 ) -> User:
     """Create a user with these roles.
 
+    A user whose address is not verified is asked to confirm it, if EMAIL_VERIFICATION is set.
     Raises ValidationError for a weak password or a name that is taken.
     """
-    user = {"email": email, "password": password, "username": username, "realm": realm}
+    names = {"email": email, "username": username, "realm": realm}
+    user = {**names, "password": password, "email_verified": email_verified}
     return create_users([user], roles)[0]
 
 
@@ -48,6 +52,7 @@ def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) 
     with hashing():
         count(REGISTRATION, current_network(), uses=len(items))
         users = [_new_user(**each) for each in items]
+    requests: list[dict[str, Any]] = []
     try:
         with transaction():
             for user in users:
@@ -56,11 +61,13 @@ def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) 
                 db.session.flush()
                 for role in roles:
                     grant(user.id, role)
+            requests += issue_verifications(users)
     except IntegrityError:
         # A concurrent request created the user first: now the check finds it.
         for user in users:
             _check_unique(user.realm, user.email, user.username_key)
         raise
+    announce(requests)
     return users
 
 
@@ -118,11 +125,13 @@ def update_users(
     """Change the users selected by the conditions; return the changed users.
 
     A new email is unverified, revokes all tokens but the one with digest `keep`, and is announced
-    by emailChanged. Unless the caller is `reauthenticated`, only users that already have the email
-    are changed. Raises ValidationError for a name that is taken.
+    by emailChanged, and by verificationRequest if EMAIL_VERIFICATION is set. Unless the caller is
+    `reauthenticated`, only users that already have the email are changed. Raises ValidationError
+    for a name that is taken.
     """
     chosen, values = list(conditions), dict(changes)
     old_emails: dict[int, str] = {}
+    requests: list[dict[str, Any]] = []
     if "username" in values:
         values |= username_columns(values["username"])
     try:
@@ -137,7 +146,8 @@ def update_users(
             changed = update(User).where(*chosen).values(values).returning(User)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
-            _record_notices(old_emails)
+            record_email_changes(old_emails)
+            requests += issue_verifications(user for user in users if user.id in old_emails)
     except IntegrityError:
         for user in db.session.scalars(select(User).where(*chosen)).all():
             _check_unique(user.realm, values.get("email"), values.get("username_key"), user.id)
@@ -145,6 +155,7 @@ def update_users(
     for user in users:
         if user.id in old_emails:
             emit(email_changed, info={"oldEmail": old_emails[user.id], "user": user})
+    announce(requests)
     return users
 
 
@@ -185,6 +196,19 @@ def store_password(user_id: int, password_hash: str) -> None:
         delete_tokens([user_id])
 
 
+def record_email_changes(old_emails: Mapping[int, str]) -> None:
+    """Record emailChanged for each of these users, in the open transaction."""
+    for user_id, old_email in old_emails.items():
+        data = {"user_id": user_id, "old_email": old_email}
+        outbox.record(email_changed.name, data, NOTICE_LIFETIME)
+
+
+def mark_verified(user_id: int) -> int:
+    """Mark a user's address as verified; return 0 if it was verified before."""
+    unverified = User.id == user_id, User.email_verified == false()
+    return affected_rows(update(User).where(*unverified).values(email_verified=True))
+
+
 def replace_hash(user: User, new_hash: str) -> int:
     """Replace a user's hash if it is unchanged since the user was read; else return 0."""
     seen = User.password_hash == user.password_hash
@@ -196,22 +220,16 @@ def replace_hash(user: User, new_hash: str) -> int:
     )
 
 
-def lock(*conditions: ColumnElement[bool]) -> None:
-    """Lock users until the end of the transaction.
-
-    Every transaction that deletes tokens of a user locks the user first, to avoid deadlocks. SQLite
-    has one writer at a time and ignores the lock.
-    """
-    chosen = select(User.id).where(*conditions).order_by(User.id)
-    db.session.scalars(chosen.with_for_update(key_share=True)).all()
-
-
 def _new_user(
-    email: str, password: str, username: str | None = None, realm: str | None = None
+    email: str,
+    password: str,
+    username: str | None = None,
+    realm: str | None = None,
+    email_verified: bool = False,
 ) -> User:
     names = _names(email, username, realm)
     validate_password(password, names["email"], username)
-    return User(**names, password_hash=hash_password(password))
+    return User(**names, password_hash=hash_password(password), email_verified=email_verified)
 
 
 def _names(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
@@ -231,13 +249,6 @@ def _revoke_tokens_of_other_email(
     old_emails = {row.id: row.email for row in rows}
     delete_tokens(list(old_emails), keep)
     return old_emails
-
-
-def _record_notices(old_emails: Mapping[int, str]) -> None:
-    """Record emailChanged for each of these users."""
-    for user_id, old_email in old_emails.items():
-        data = {"user_id": user_id, "old_email": old_email}
-        outbox.record(email_changed.name, data, NOTICE_LIFETIME)
 
 
 def _check_unique(

@@ -58,7 +58,9 @@ def create(
     # Before the password is asked.
     accounts.check_new_user(**names)
     _check_roles(roles)
-    user = accounts.create_user(**names, password=_read_password(password_stdin), roles=roles)
+    password = _read_password(password_stdin)
+    # The operator vouches for the address.
+    user = accounts.create_user(**names, password=password, roles=roles, email_verified=True)
     noun = "role" if len(roles) == 1 else "roles"
     with_roles = f", with {noun} {', '.join(roles)}" if roles else ""
     click.echo(f"Created user {user.id}, {user.email}{with_roles}.")

@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from flask import current_app
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import InvalidToken, LoginFailed, ValidationError
+from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
 from app.extensions import db, now, transaction
 
 from .accounts import replace_hash
@@ -28,13 +29,17 @@ def login(
 ) -> IssuedToken:
     """Check credentials and issue an access token, with `user` when `include` names it.
 
-    Raises LoginFailed if they do not match, and the errors of `parse_credentials`, `parse_ttl` and
+    Raises LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required"
+    and the user's address is not verified, and the errors of `parse_credentials`, `parse_ttl` and
     `login_attempt`.
     """
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
     with login_attempt(realm, name, value):
         user, token = _login(realm, getattr(User, name) == value, credentials.get("password"), ttl)
+    if token is None:
+        # Not a failed attempt: the password is right.
+        raise EmailNotVerified(user.id)
     names = [include] if isinstance(include, str) else include or []
     return replace(token, user=user) if "user" in {str(each).lower() for each in names} else token
 
@@ -67,8 +72,11 @@ def reauthenticate(digest: str, password: str | None) -> None:
 
 def _login(
     realm: str, is_named: ColumnElement[bool], password: object, ttl: float
-) -> tuple[User, IssuedToken]:
-    """Verify the password of the user who is named, if there is one, and open a session."""
+) -> tuple[User, IssuedToken | None]:
+    """Verify the password of the user who is named, if there is one, and open a session.
+
+    There is no session for a user whose address must be verified first.
+    """
     user = db.session.scalar(
         select(User).where(is_named, User.realm == realm),
         execution_options={"populate_existing": True},
@@ -76,6 +84,8 @@ def _login(
     stored = user.password_hash if user else None
     if not verify_login(stored, password, stored_schemes()) or user is None:
         raise LoginFailed()
+    if current_app.config["EMAIL_VERIFICATION"] == "required" and not user.email_verified:
+        return user, None
     token = _open_session_if_unchanged(user, ttl)
     if needs_rehash(user.password_hash):
         replace_hash(user, hash_password(str(password)))

@@ -10,9 +10,8 @@ from app import outbox
 from app.extensions import affected_rows, db, now, transaction
 from app.outbox import Attempt
 
-from .accounts import lock
 from .models import AccessToken, User, new_token, token_digest
-from .tokens import IssuedToken, issue
+from .tokens import IssuedToken, issue, lock
 
 
 def issue_for_mail(
@@ -26,7 +25,7 @@ def issue_for_mail(
     any_user_id = select(func.min(User.id)).scalar_subquery()
     try:
         with transaction():
-            value, row = issue(user.id if user else any_user_id, ttl, scope)
+            value, row = issue(user.id if user else any_user_id, ttl, scope, email=email)
             data: dict[str, Any] = {"scope": scope, "handle": row.handle}
             if user:
                 data |= {"user_id": user.id, "user_email": user.email, "email": email}
@@ -89,7 +88,7 @@ def _issue_again(data: dict[str, Any], deadline: datetime) -> IssuedToken:
     with transaction():
         lock(User.id == user_id)
         affected_rows(delete(AccessToken).where(*_named(data)))
-        value, row = issue(user_id, ttl, data["scope"], data["handle"])
+        value, row = issue(user_id, ttl, data["scope"], data["handle"], data["email"])
     return IssuedToken(value, ttl, row.created, user_id)
 
 

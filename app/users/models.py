@@ -17,8 +17,10 @@ TOKEN_LENGTH = 64
 TOKEN_ALPHABET = string.ascii_letters + string.digits
 # The public id of a token: 8 random bytes in hexadecimal.
 HANDLE = re.compile(r"[0-9a-f]{16}", re.ASCII)
-# The scope of tokens that are only valid for a password reset.
+# The scopes of tokens that are mailed: each is only valid for one purpose.
 RESET_SCOPE = "reset-password"
+VERIFY_SCOPE = "verify-email"
+CHANGE_SCOPE = "change-email"
 
 
 def new_token() -> str:
@@ -82,6 +84,8 @@ class AccessToken(Model):
     ttl: Mapped[float]
     # None for a login; a token with a scope is only valid for endpoints that require the scope.
     scope: Mapped[str | None] = mapped_column(String(32))
+    # The address that a mailed token proves; None for a login.
+    email: Mapped[str | None] = mapped_column(String(320))
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
 
@@ -98,6 +102,7 @@ class AccessToken(Model):
         ttl: float,
         scope: str | None,
         handle: str | None = None,
+        email: str | None = None,
     ) -> "AccessToken":
         """Return the row of a new token with a lifetime of `ttl` seconds."""
         created = now()
@@ -107,6 +112,7 @@ class AccessToken(Model):
             user_id=user_id,
             ttl=ttl,
             scope=scope,
+            email=email,
             created=created,
             expires_at=created + timedelta(seconds=ttl),
         )

@@ -1,17 +1,33 @@
-"""The page for setting a new password, to which the reset mail links; without JavaScript."""
+"""The pages to which mails link, without JavaScript: set a new password, confirm an address."""
 
 from secrets import token_urlsafe
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Blueprint, Flask, Response, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.errors import InvalidToken, TooManyHashes, TooManyRequests, ValidationError
+from app.errors import (
+    InvalidConfirmation,
+    InvalidToken,
+    TooManyHashes,
+    TooManyRequests,
+    ValidationError,
+)
 from app.rest.bodies import read_body
 
+from . import email_change, verification
+from .confirmation import confirm, find_confirmation
 from .models import token_digest
 from .password_reset import check_reset_token, reset_password
 
 bp = Blueprint("pages", __name__)
+confirmation_bp = Blueprint("confirmation", __name__)
+
+
+def init_app(app: Flask) -> None:
+    """Serve the pages; the one that confirms an address only if the settings need it."""
+    app.register_blueprint(bp)
+    if verification.is_enabled(app.config) or email_change.is_enabled(app.config):
+        app.register_blueprint(confirmation_bp)
 
 
 @bp.get("/reset-password")
@@ -21,33 +37,62 @@ def show() -> ResponseReturnValue:
     try:
         check_reset_token(token_digest(token))
     except InvalidToken:
-        return _page(401, expired=True)
-    return _page(200, token=token)
+        return _page("reset_password.html", 401, expired=True)
+    return _page("reset_password.html", 200, token=token)
 
 
 @bp.post("/reset-password")
 def submit() -> ResponseReturnValue:
     """Set the password, or show the form again with an error."""
-    form = {name: str(value) for name, value in read_body().items()}
+    form = _read_form()
     token = form.get("access_token", "")
     try:
         reset_password(token_digest(token), form.get("newPassword", ""))
     except InvalidToken:
-        return _page(401, expired=True)
+        return _page("reset_password.html", 401, expired=True)
     except ValidationError as error:
         problem = error.details["messages"]["newPassword"][0]
-        return _page(422, token=token, problem=f"The password {problem}.")
+        problem = f"The password {problem}."
+        return _page("reset_password.html", 422, token=token, problem=problem)
     except (TooManyHashes, TooManyRequests) as error:
-        response = _page(error.code, token=token, problem=error.description)
+        problem = error.description
+        response = _page("reset_password.html", error.code, token=token, problem=problem)
         response.headers["Retry-After"] = str(error.retry_after)
         return response
-    return _page(200, done=True)
+    return _page("reset_password.html", 200, done=True)
 
 
-def _page(status: int, **context: object) -> Response:
-    """Render the page with a policy that forbids scripts, external resources and framing."""
+@confirmation_bp.get("/confirm-email")
+def ask() -> ResponseReturnValue:
+    """Show the address and a button; does not use up the token, as above."""
+    token = request.args.get("token", "")
+    try:
+        confirmation = find_confirmation(token_digest(token))
+    except InvalidConfirmation:
+        return _page("confirm_email.html", 400, expired=True)
+    return _page("confirm_email.html", 200, token=token, confirmation=confirmation)
+
+
+@confirmation_bp.post("/confirm-email")
+def submit_confirmation() -> ResponseReturnValue:
+    """Confirm the address."""
+    try:
+        confirmation = confirm(token_digest(_read_form().get("token", "")))
+    except InvalidConfirmation:
+        return _page("confirm_email.html", 400, expired=True)
+    except ValidationError:
+        return _page("confirm_email.html", 422, taken=True)
+    return _page("confirm_email.html", 200, done=True, confirmation=confirmation)
+
+
+def _read_form() -> dict[str, str]:
+    return {name: str(value) for name, value in read_body().items()}
+
+
+def _page(template: str, status: int, **context: object) -> Response:
+    """Render a page with a policy that forbids scripts, external resources and framing."""
     nonce = token_urlsafe(16)
-    response = make_response(render_template("reset_password.html", nonce=nonce, **context), status)
+    response = make_response(render_template(template, nonce=nonce, **context), status)
     response.headers["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"

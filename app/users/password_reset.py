@@ -8,15 +8,16 @@ from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
 from app.extensions import affected_rows, db, transaction
 from app.ops.origin import current_network
 from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
-from app.signals import emit, reset_password_request
+from app.signals import email_verified, emit, reset_password_request
 
-from .accounts import find_user, lock, store_password
+from .accounts import find_user, mark_verified, store_password
 from .attempts import forget_failures
 from .credentials import lookup_email
 from .mailed_tokens import issue_for_mail
 from .models import RESET_SCOPE, AccessToken, User
 from .names import normalize_email
 from .passwords import hash_password, validate_password
+from .tokens import lock
 
 
 def request_password_reset(email: object, realm: object = None) -> None:
@@ -68,4 +69,8 @@ def reset_password(digest: str, new_password: str) -> None:
         if not affected_rows(delete(AccessToken).where(*live)):
             raise InvalidToken()
         store_password(user.id, new_hash)
+        # The token was mailed to the address, which is therefore that of the user.
+        verified = mark_verified(user.id)
     forget_failures(user)
+    if verified:
+        emit(email_verified, info={"email": user.email, "user": user})

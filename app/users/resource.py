@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from flask import current_app
 from sqlalchemy import ColumnElement
 
 from app.access.identity import current_identity
@@ -12,6 +13,7 @@ from app.errors import InvalidPassword, TooManyHashes, TooManyRequests, Validati
 from app.rest.relations import has_many
 from app.rest.resource import Resource
 
+from . import email_change
 from .accounts import changes_email, create_users, update_users
 from .login import reauthenticate
 from .models import User
@@ -54,8 +56,8 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
     return [
         *registration,
         # These methods check credentials or a token themselves.
-        allow(EVERYONE, "login", "logout", "resetPassword", "setPassword"),
-        allow(AUTHENTICATED, "changePassword"),
+        allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
+        allow(AUTHENTICATED, "changePassword", "changeEmail"),
         allow(OWNER, *OWNER_METHODS),
         allow(ADMIN),
     ]
@@ -64,11 +66,14 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
 def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Sequence[User]:
     """Change users; a new email requires reauthentication and keeps the caller's session.
 
-    Raises what `update_users` and `reauthenticate` do.
+    If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
+    confirmed. Raises what `update_users` and `reauthenticate` do.
     """
     chosen, identity = list(conditions), current_identity()
     password = values.pop("password", None)
     changed = "email" in values and changes_email(chosen, values["email"])
+    if changed and email_change.is_enabled(current_app.config):
+        raise ValidationError({"email": ["is changed by POST /users/change-email"]})
     if changed:
         reauthenticate(identity.require_session().digest, password)
     elif password is not None:

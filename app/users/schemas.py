@@ -173,6 +173,19 @@ class ChangePasswordSchema(NewPasswordSchema):
     old_password = Password(is_new=False, data_key="oldPassword")
 
 
+class ChangeEmailSchema(Schema):
+    """The body of a request for another address."""
+
+    new_email = Text(
+        MAX_EMAIL_LENGTH,
+        required=True,
+        validate=_check_email,
+        data_key="newEmail",
+        metadata={"format": "email", "examples": ["renamed@example.com"]},
+    )
+    password = Password(is_new=False)
+
+
 def as_json_number(value: float) -> float | int:
     """Return a whole number as an integer, so that its JSON has no fraction."""
     return int(value) if value == int(value) else value

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ScalarSelect, delete, select
+from sqlalchemy import ColumnElement, ScalarSelect, delete, select
 
 from app.errors import AccessTokenRequired, ModelNotFound
 from app.extensions import affected_rows, db, now, transaction
@@ -44,14 +44,15 @@ def issue(
     ttl: float,
     scope: str | None = None,
     handle: str | None = None,
+    email: str | None = None,
 ) -> tuple[str, AccessToken]:
     """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
-    `handle` is that of a token which this one replaces. Raises IntegrityError when there is no
-    such user.
+    `handle` is that of a token which this one replaces. A token with a scope proves the address
+    `email`, to which it is mailed. Raises IntegrityError when there is no such user.
     """
     value = new_token()
-    row = AccessToken.issue(value, user_id, ttl, scope, handle)
+    row = AccessToken.issue(value, user_id, ttl, scope, handle, email)
     with transaction():
         db.session.add(row)
         db.session.flush()
@@ -96,10 +97,20 @@ def destroy_all_tokens(user_id: int) -> int:
     return delete_tokens([user_id])
 
 
+def lock(*conditions: ColumnElement[bool]) -> None:
+    """Lock users until the end of the transaction.
+
+    Every transaction that deletes tokens of a user locks the user first, to avoid deadlocks. SQLite
+    has one writer at a time and ignores the lock.
+    """
+    chosen = select(User.id).where(*conditions).order_by(User.id)
+    db.session.scalars(chosen.with_for_update(key_share=True)).all()
+
+
 def delete_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
     """Delete every token of these users but the one with digest `keep`; return their number.
 
-    Within a transaction, lock the users first (`accounts.lock`).
+    Within a transaction, lock the users first.
     """
     others = AccessToken.digest != (keep or "")
     return affected_rows(delete(AccessToken).where(AccessToken.user_id.in_(user_ids), others))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Flask, Response, jsonify, request
+from flask import Flask, Response, current_app, jsonify, request
 
 from app import errors
 from app.access.identity import current_identity
@@ -10,14 +10,16 @@ from app.access.rules import EXECUTE, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
 from app.rest.bodies import parse_json
 from app.rest.collection import register_resource
+from app.rest.ids import parse_row_id
 
-from . import accounts, password_reset, tokens
+from . import accounts, confirmation, email_change, password_reset, tokens, verification
 from . import login as login_service
 from .cookies import clear_cookie, set_cookie
 from .models import RESET_SCOPE, token_digest
 from .resource import THROTTLED, users
 from .schemas import (
     AccessTokenSchema,
+    ChangeEmailSchema,
     ChangePasswordSchema,
     CredentialsSchema,
     LoginSchema,
@@ -33,7 +35,18 @@ INCLUDE = {
     "description": "`user` adds the user to the response.",
     "schema": {"type": "string", "enum": ["user"]},
 }
+CONFIRMATION = (
+    {"name": "uid", "in": "query", "required": True, "schema": {"type": "string"}},
+    {"name": "token", "in": "query", "required": True, "schema": {"type": "string"}},
+    {
+        "name": "redirect",
+        "in": "query",
+        "description": "One of `REDIRECT_URLS`; without it the answer is 204.",
+        "schema": {"type": "string"},
+    },
+)
 BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
+BAD_NEW_EMAIL = errors.ValidationError({"newEmail": ["is not an email address"]})
 
 
 def init_app(app: Flask) -> None:
@@ -50,6 +63,7 @@ def init_app(app: Flask) -> None:
     parameters=(INCLUDE,),
     errors=(
         errors.LoginFailed(),
+        errors.EmailNotVerified(1),
         errors.UsernameOrEmailRequired(),
         errors.RealmRequired(),
         errors.InvalidEmail(),
@@ -127,6 +141,57 @@ def change_password(body: dict[str, Any]) -> None:
     """Set a new password with the old one; the user's other sessions end."""
     session = current_identity().require_session()
     accounts.change_password(session.user_id, keep=session.digest, **body)
+
+
+@users.endpoint(
+    "verify",
+    EXECUTE,
+    "POST /<id>/verify",
+    finds_row=False,
+    is_served=verification.is_enabled,
+)
+def verify(id: str) -> None:
+    """Mail a user a link that confirms the address.
+
+    The response is the same for unknown ids, and for users whose address is confirmed.
+    """
+    verification.request_verification(parse_row_id(id))
+
+
+@users.endpoint(
+    "confirm",
+    READ,
+    "GET /confirm",
+    parameters=CONFIRMATION,
+    redirects=True,
+    errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
+    is_served=verification.is_enabled,
+)
+def confirm() -> Response:
+    """Confirm the address of a user with the token that was mailed."""
+    target = request.args.get("redirect")
+    if target and target not in current_app.config["REDIRECT_URLS"]:
+        raise errors.InvalidRedirect()
+    digest = token_digest(request.args.get("token", ""))
+    confirmation.confirm_own_address(request.args.get("uid", ""), digest)
+    return Response(status=302, headers={"Location": target}) if target else Response(status=204)
+
+
+@users.endpoint(
+    "changeEmail",
+    EXECUTE,
+    "POST /change-email",
+    body=ChangeEmailSchema,
+    errors=(errors.InvalidPassword(), BAD_NEW_EMAIL),
+    is_served=email_change.is_enabled,
+)
+def change_email(body: dict[str, Any]) -> None:
+    """Mail a link to a new address, which becomes the user's when it is confirmed.
+
+    The old address is told. The response is the same for an address that another user has.
+    """
+    session = current_identity().require_session()
+    email_change.request_email_change(session.user_id, **body)
 
 
 @users.endpoint("__get__accessTokens", READ, "GET /<id>/accessTokens", answer=[SessionSchema])

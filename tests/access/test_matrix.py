@@ -9,7 +9,7 @@ from sqlalchemy import delete
 from app.access.roles import Role, RoleMapping
 from app.extensions import db, now
 from app.todos.models import Todo
-from app.users.models import RESET_SCOPE, AccessToken, User
+from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User
 from app.users.passwords import hash_password
 from tests.conftest import PASSWORD
 from tests.rows import populate
@@ -20,23 +20,36 @@ TODO = 2001
 HANDLE = "0123456789abcdef"
 
 # The callers, in the order of the columns below. The clerk has a role that no rule speaks of.
-CALLERS = ["anonymous", "owner", "other", "clerk", "admin", "expired", "reset", "deleted"]
+CALLERS = [
+    "anonymous",
+    "owner",
+    "other",
+    "clerk",
+    "admin",
+    "expired",
+    "reset",
+    "verification",
+    "deleted",
+]
+# The scopes of the tokens that are no logins.
+SCOPES = {"reset": RESET_SCOPE, "verification": VERIFY_SCOPE}
 
 PEOPLE = {"owner": OWNER, "other": OTHER, "clerk": CLERK, "admin": ADMIN, "deleted": DELETED}
 TOKENS = {name: name * 8 for name in CALLERS} | {"anonymous": None}
 
-OPEN = [200, 200, 200, 200, 200, 200, 200, 200]
-LOGGED_IN = [401, 200, 200, 200, 200, 401, 401, 401]
-OWN_ROW = [401, 200, 404, 404, 200, 401, 401, 401]
-OWN_RECORD = [401, 200, 403, 403, 200, 401, 401, 401]
-ADMINS = [401, 403, 403, 403, 200, 401, 401, 401]
-RESET = [401, 401, 401, 401, 401, 401, 200, 401]
+OPEN = [200, 200, 200, 200, 200, 200, 200, 200, 200]
+LOGGED_IN = [401, 200, 200, 200, 200, 401, 401, 401, 401]
+OWN_ROW = [401, 200, 404, 404, 200, 401, 401, 401, 401]
+OWN_RECORD = [401, 200, 403, 403, 200, 401, 401, 401, 401]
+ADMINS = [401, 403, 403, 403, 200, 401, 401, 401, 401]
+RESET = [401, 401, 401, 401, 401, 401, 200, 401, 401]
 
 NEW_TODO = {"title": "New"}
 NEW_USER = {"email": "new@example.com", "password": PASSWORD}
 KNOWN_TODO = {**NEW_TODO, "id": TODO}
 CREDENTIALS = {"email": "owner@example.com", "password": PASSWORD}
 NEW_PASSWORD = {"newPassword": "another quiet harbour"}
+NEW_EMAIL = {"newEmail": "new@example.com", "password": PASSWORD}
 
 # What the declaration of an endpoint does not say: what each caller gets, and a body that works;
 # an endpoint may be called with several.
@@ -61,13 +74,16 @@ EXPECTED = {
     "users.resetPassword": [(OPEN, {"email": "owner@example.com"})],
     "users.setPassword": [(RESET, NEW_PASSWORD)],
     "users.changePassword": [(LOGGED_IN, {"oldPassword": PASSWORD, **NEW_PASSWORD})],
+    "users.changeEmail": [(LOGGED_IN, NEW_EMAIL)],
+    "users.verify": [(OPEN, None)],
+    "users.confirm": [(OPEN, None)],
     "users.find": [(ADMINS, None)],
     "users.findOne": [(ADMINS, None)],
     "users.count": [(ADMINS, None)],
     "users.findById": [(OWN_RECORD, None)],
     "users.exists": [(OWN_RECORD, None)],
     "users.patchAttributes": [(OWN_RECORD, {"username": "x"})],
-    "users.replaceById": [(OWN_RECORD, {"email": "x@example.com"})],
+    "users.replaceById": [(OWN_RECORD, {"email": "owner@example.com"})],
     "users.deleteById": [(OWN_RECORD, None)],
     "users.patchOrCreate": [(ADMINS, NEW_USER)],
     "users.replaceOrCreate": [(ADMINS, NEW_USER)],
@@ -91,12 +107,20 @@ UNDECLARED = {("openapi.document", "GET")}
 ROWS = {"todos": TODO, "users": OWNER}
 WHERE = {"todos": f'{{"id": {TODO}}}', "users": f'{{"id": {OTHER}}}'}
 ARGUMENTS = {"fk": TODO, "handle": HANDLE}
+# Queries that work, where one is needed.
+QUERIES = {"users.confirm": {"uid": OWNER, "token": TOKENS["verification"]}}
+
+
+@pytest.fixture
+def app(shared_app):
+    """An app with every endpoint."""
+    return shared_app(EMAIL_VERIFICATION="optional", EMAIL_CHANGE="confirmed")
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_caller_gets_the_expected_status(app, api, name):
     endpoint, model = app.extensions["endpoints"][name], name.partition(".")[0]
-    query = {"where": WHERE[model]} if endpoint.query == "where!" else {}
+    query = {"where": WHERE[model]} if endpoint.query == "where!" else QUERIES.get(name, {})
     lay_out(app)
 
     for route in endpoint.routes:
@@ -175,8 +199,8 @@ def small_world():
 
 
 def token_of(caller):
-    scope = RESET_SCOPE if caller == "reset" else None
-    row = AccessToken.issue(TOKENS[caller], PEOPLE.get(caller, OWNER), 600, scope)
+    scope, user = SCOPES.get(caller), PEOPLE.get(caller, OWNER)
+    row = AccessToken.issue(TOKENS[caller], user, 600, scope, scope and "owner@example.com")
     if caller == "owner":
         row.handle = HANDLE
     if caller == "expired":

@@ -9,7 +9,7 @@ import requests
 from playwright.sync_api import expect
 
 from tests.conftest import PASSWORD
-from tests.explorer.browser import Explorer, chromium
+from tests.explorer.browser import Explorer
 from tests.live import serve
 
 EMAIL = "ada@example.com"
@@ -24,12 +24,6 @@ def server(sqlite_template, tmp_path_factory):
         user = {"email": EMAIL, "password": PASSWORD}
         requests.post(f"{server.url}/api/users", json=user, timeout=10).raise_for_status()
         yield server
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -32,6 +32,8 @@ VERBS = ["get", "post", "put", "patch", "delete"]
 # Who calls, besides strangers: the user and the scope of the token.
 CALLERS = {"user": (1, None), "admin": (2, None), "reset": (1, RESET_SCOPE)}
 # Calls that make a user of the example, so that there must be none yet.
+# Calls that concern the caller's own account.
+OWN = {"users.changePassword", "users.changeEmail", "users.logout"}
 REGISTERING = {"users.create", "users.patchOrCreate", "users.replaceOrCreate"}
 BOUNDED = settings(
     max_examples=5,
@@ -64,6 +66,12 @@ def small_world(newcomer):
 def headers_of(caller):
     """Return the headers by which the small world knows a caller."""
     return {} if caller == "anonymous" else {"Authorization": f"{caller}-token"}
+
+
+@pytest.fixture
+def app(shared_app):
+    """An app with every endpoint."""
+    return shared_app(EMAIL_VERIFICATION="optional", EMAIL_CHANGE="confirmed")
 
 
 @pytest.fixture
@@ -125,7 +133,7 @@ def test_every_example_of_the_document_is_accepted(app, client):
 
     for path, verb, operation in described(document):
         name = operation["operationId"].partition("__p")[0]
-        own = name in {"users.changePassword", "users.logout"} or name.startswith("todos.")
+        own = name in OWN or name.startswith("todos.")
         caller = "reset" if name == "users.setPassword" else "user" if own else "admin"
         lay_out(app, newcomer=name not in REGISTERING)
         for parameter in operation["parameters"]:

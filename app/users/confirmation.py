@@ -1,0 +1,100 @@
+"""Confirmation of an address by a token that was mailed to it: of the user's own, or a new one."""
+
+from typing import NamedTuple
+
+from sqlalchemy import and_, delete, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from app.errors import InvalidConfirmation, ValidationError
+from app.extensions import affected_rows, db, transaction
+from app.signals import email_changed, email_verified, emit
+
+from .accounts import mark_verified, record_email_changes
+from .models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User
+from .tokens import delete_tokens, lock
+
+
+class Confirmation(NamedTuple):
+    """What a token confirms: that the user has this address, or is to have it from now on."""
+
+    user: User
+    email: str
+    is_new: bool
+
+
+def find_confirmation(digest: str) -> Confirmation:
+    """Return what the token with this digest confirms; raise InvalidConfirmation."""
+    own = and_(AccessToken.is_live(VERIFY_SCOPE), AccessToken.email == User.email)
+    live = or_(own, AccessToken.is_live(CHANGE_SCOPE))
+    row = db.session.execute(
+        select(User, AccessToken.email, AccessToken.scope)
+        .join(AccessToken)
+        .where(AccessToken.digest == digest, live),
+        execution_options={"populate_existing": True},
+    ).first()
+    if row is None:
+        raise InvalidConfirmation()
+    user, email, scope = row
+    return Confirmation(user, email or "", scope == CHANGE_SCOPE)
+
+
+def confirm(digest: str) -> Confirmation:
+    """Verify the address that a token proves, or change the user's address to it.
+
+    Raises InvalidConfirmation, or ValidationError for a new address that another user has.
+    """
+    confirmation = find_confirmation(digest)
+    if confirmation.is_new:
+        _change_email(digest, confirmation)
+    else:
+        _verify_email(digest, confirmation)
+    return confirmation
+
+
+def confirm_own_address(user_id: str, digest: str) -> None:
+    """Verify the address of the user with this id; raise InvalidConfirmation.
+
+    A token for a new address is invalid here.
+    """
+    confirmation = find_confirmation(digest)
+    if str(confirmation.user.id) != user_id or confirmation.is_new:
+        raise InvalidConfirmation()
+    _verify_email(digest, confirmation)
+
+
+def _verify_email(digest: str, confirmation: Confirmation) -> None:
+    user = confirmation.user
+    with transaction():
+        lock(User.id == user.id)
+        _use_up(digest, VERIFY_SCOPE)
+        others = AccessToken.user_id == user.id, AccessToken.scope == VERIFY_SCOPE
+        affected_rows(delete(AccessToken).where(*others))
+        verified = mark_verified(user.id)
+    if verified:
+        emit(email_verified, info={"email": user.email, "user": user})
+
+
+def _change_email(digest: str, confirmation: Confirmation) -> None:
+    """Change the address; revokes all tokens of the user, as every change of an address does."""
+    user, email = confirmation.user, confirmation.email
+    old_email = user.email
+    new = update(User).where(User.id == user.id).values(email=email, email_verified=True)
+    try:
+        with transaction():
+            lock(User.id == user.id)
+            _use_up(digest, CHANGE_SCOPE)
+            delete_tokens([user.id])
+            affected_rows(new)
+            record_email_changes({user.id: old_email})
+    except IntegrityError:
+        # The token stays valid: the address may become free again.
+        raise ValidationError({"email": ["already exists"]}) from None
+    emit(email_changed, info={"oldEmail": old_email, "user": user})
+    emit(email_verified, info={"email": email, "user": user})
+
+
+def _use_up(digest: str, scope: str) -> None:
+    """Delete the token; of several concurrent requests, only the one that does so continues."""
+    live = AccessToken.digest == digest, AccessToken.is_live(scope)
+    if not affected_rows(delete(AccessToken).where(*live)):
+        raise InvalidConfirmation()

@@ -1,0 +1,57 @@
+"""Verification of the address of a user: asking by mail to confirm it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import false, select
+
+from app.extensions import db
+from app.signals import emit, verification_request
+
+from .mailed_tokens import issue_for_mail
+from .models import VERIFY_SCOPE, User
+
+
+def is_enabled(settings: Mapping[str, Any]) -> bool:
+    """Tell whether users are asked to confirm their address."""
+    return settings["EMAIL_VERIFICATION"] is not None
+
+
+def request_verification(user_id: int | None) -> None:
+    """Ask a user to confirm the address, by verificationRequest.
+
+    Does nothing, in the same time, if there is no such user or the address is verified; None is
+    the id of no user.
+    """
+    user = db.session.scalar(
+        select(User).where(User.id == user_id, User.email_verified == false()),
+        execution_options={"populate_existing": True},
+    )
+    announce(_issue(user))
+
+
+def issue_verifications(users: Iterable[User]) -> list[dict[str, Any]]:
+    """Issue tokens for users with a new address; return the payloads for `announce`.
+
+    Call it in the transaction that stores the address. Without EMAIL_VERIFICATION, and for an
+    address that is verified, there is nothing to announce.
+    """
+    if not is_enabled(current_app.config):
+        return []
+    return [info for user in users if not user.email_verified for info in _issue(user)]
+
+
+def announce(requests: Iterable[dict[str, Any]]) -> None:
+    """Emit verificationRequest for each payload; call it after the commit."""
+    for info in requests:
+        emit(verification_request, info=info)
+
+
+def _issue(user: User | None) -> list[dict[str, Any]]:
+    """Issue a token for a user; return the payload, none without a user."""
+    email, ttl = user.email if user else "", current_app.config["VERIFY_TOKEN_TTL"]
+    token = issue_for_mail(verification_request.name, user, email, ttl, VERIFY_SCOPE)
+    if user is None or token is None:
+        return []
+    return [{"accessToken": token, "email": email, "user": user}]
