@@ -165,18 +165,11 @@ def test_known_and_unknown_ids_send_the_same_statements(shared_app, api, verify_
         with statements(app) as sent[user_id]:
             client.post(f"/api/users/{user_id}/verify")
 
-    verbs = {user_id: [*map(verb, filter(is_sent, texts))] for user_id, texts in sent.items()}
+    # SQLite traces a statement again when it deletes rows of another table.
+    distinct = {user_id: list(dict.fromkeys(texts)) for user_id, texts in sent.items()}
+    verbs = {user_id: [text.split()[0] for text in texts] for user_id, texts in distinct.items()}
     assert verbs["1"].count("INSERT") == 3
     assert verbs["1"] == verbs["2"] == verbs["99"] == verbs["x"]
-
-
-def verb(statement):
-    return statement.split()[0]
-
-
-def is_sent(statement):
-    """Tell a statement from those that SQLite traces while it deletes rows of other tables."""
-    return '"main".' not in statement
 
 
 @pytest.mark.parametrize("options", [{"json": {"any": 1}}, {"data": b"}{"}, {"token": "x" * 64}])
