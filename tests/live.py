@@ -1,17 +1,21 @@
-"""The service under gunicorn, with two workers on a port of its own."""
+"""The service on a port of its own: under gunicorn with two workers, or in this process."""
 
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import requests
+from flask import Flask
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,6 +78,27 @@ def serve(
         yield server
     finally:
         server.stop()
+
+
+class QuietHandler(WSGIRequestHandler):
+    """Logs no requests: their lines would have the tokens in the query."""
+
+    def log_request(self, *details: Any) -> None:
+        pass
+
+
+@contextmanager
+def serve_app(app: Flask, port: int = 0) -> Iterator[str]:
+    """Serve an app by threads of this process, which starts at once; yields the address."""
+    server = make_server("127.0.0.1", port, app, threaded=True, request_handler=QuietHandler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def _wait_until_it_answers(server: Server) -> None:

@@ -20,8 +20,9 @@ from docs.generate import fill
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.documents import DOCUMENTS, blocks, run_shell
 from tests.installation import ROOT, Installation
-from tests.live import serve
+from tests.live import serve, serve_app
 from tests.programs import require
+from tests.smtp import free_port
 
 GEOCODER = "http://127.0.0.1:8099"
 LOCATION = {"lat": 37.56, "lng": -122.32}
@@ -102,6 +103,21 @@ def test_the_documented_calls_have_the_documented_responses(
     assert len(said) >= 10
     assert called[:2] == (["200"], ["200"])
     assert json.loads(called[2]) == LOCATION
+
+
+def test_the_calls_about_addresses_have_the_documented_responses(make_app, tmp_path):
+    environment, *calls = blocks("docs/identity.md", "sh")
+    settings = dict(re.findall(r"^APP_(\w+)=(.*)$", environment, re.MULTILINE))
+    port, folder = free_port(), tmp_path / "instance" / "mail"
+    address = f"http://127.0.0.1:{port}"
+    app = make_app(**settings, PUBLIC_URL=address, MAIL_FOLDER=str(folder))
+
+    with serve_app(app, port):
+        code = "\n".join(calls).replace("http://127.0.0.1:3000", address)
+        said, printed, _ = run_shell(code, tmp_path)
+
+    assert printed == said
+    assert len(said) == 16
 
 
 def test_the_command_in_the_readme_creates_an_admin(installation):

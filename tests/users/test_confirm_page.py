@@ -1,12 +1,11 @@
 """The page that confirms an address, to which the mails link."""
 
 import re
-import threading
 
 import pytest
-from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.conftest import PASSWORD
+from tests.live import serve_app
 from tests.races import at_once
 from tests.rows import expire
 
@@ -157,30 +156,11 @@ def test_the_page_exists_for_either_setting(shared_app):
     assert shared_app().test_client().get("/confirm-email").status_code == 404
 
 
-class QuietHandler(WSGIRequestHandler):
-    """Logs no requests: the line would have the token."""
-
-    def log_request(self, *details):
-        pass
-
-
-@pytest.fixture
-def url(app):
-    """The address of the app, served for a browser."""
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 def test_a_click_in_a_browser_confirms_and_changes_the_address(
-    browser, url, api, verify_token, events
+    app, browser, api, verify_token, events
 ):
     errors = []
-    with browser.new_context(java_script_enabled=False) as context:
+    with serve_app(app) as url, browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
         page.on("console", lambda message: errors.append(message.text))
         page.on("requestfailed", lambda request: errors.append(request.url))
