@@ -38,7 +38,7 @@ def find_confirmation(digest: str) -> Confirmation:
     return Confirmation(user, email or "", scope == CHANGE_SCOPE)
 
 
-def confirm(digest: str) -> Confirmation:
+def confirm_email(digest: str) -> Confirmation:
     """Verify the address that a token proves, or change the user's address to it.
 
     Raises InvalidConfirmation, or ValidationError for a new address that another user has.

@@ -15,7 +15,7 @@ from app.errors import (
 from app.rest.bodies import read_body
 
 from . import email_change, verification
-from .confirmation import confirm, find_confirmation
+from .confirmation import confirm_email, find_confirmation
 from .models import token_digest
 from .password_reset import check_reset_token, reset_password
 
@@ -77,7 +77,7 @@ def ask() -> ResponseReturnValue:
 def submit_confirmation() -> ResponseReturnValue:
     """Confirm the address."""
     try:
-        confirmation = confirm(token_digest(_read_form().get("token", "")))
+        confirmation = confirm_email(token_digest(_read_form().get("token", "")))
     except InvalidConfirmation:
         return _page("confirm_email.html", 400, expired=True)
     except ValidationError:

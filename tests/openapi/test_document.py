@@ -112,6 +112,17 @@ def test_examples_of_bodies_have_required_properties_and_those_with_an_example()
     assert schema["examples"] == [{"text": "text", "colour": "green"}]
 
 
+def test_a_redirect_is_a_response_of_its_own(shared_app):
+    client = shared_app(EMAIL_VERIFICATION="optional").test_client()
+    document = client.get("/api/openapi.json").json
+
+    responses = named(document, "users.confirm")["responses"]
+
+    assert responses["302"]["headers"] == {"Location": {"schema": {"type": "string"}}}
+    assert {"204", "400"} <= responses.keys()
+    validate(document)
+
+
 def test_response_schemas_mark_read_only_properties(document):
     properties = document["components"]["schemas"]["Todo"]["properties"]
 

@@ -14,6 +14,8 @@ from tests.answers import refusal
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
+# A setting that no app has, unless a test says so.
+HIDES = "TEST_HIDES"
 EVERYTHING_OWN = [allow(AUTHENTICATED, "create"), allow(OWNER), allow("admin")]
 READABLE = [*EVERYTHING_OWN, allow(AUTHENTICATED, "find", "findById")]
 DENIED, UNKNOWN = (403, "ACCESS_DENIED"), (404, "MODEL_NOT_FOUND")
@@ -36,7 +38,7 @@ class ProjectSchema(Schema):
 
 
 def make_resource(rules, owner=Project.owner_id):
-    """Declare projects with three endpoints of their own: by id, without a row, by another name."""
+    """Declare projects with endpoints of their own: by id, without a row, by another name."""
     projects = Resource(
         name="projects",
         singular="project",
@@ -54,6 +56,15 @@ def make_resource(rules, owner=Project.owner_id):
     @projects.endpoint("archiveAll", EXECUTE, "POST /archive")
     def archive_all():
         """Archive all projects."""
+
+    @projects.endpoint("name", EXECUTE, "POST /<id>/name", finds_row=False, answer={})
+    def name(id):
+        """Say the id, whether there is such a project or not."""
+        return {"id": id}
+
+    @projects.endpoint("hide", EXECUTE, "POST /hide", is_served=lambda settings: HIDES in settings)
+    def hide():
+        """Exist only with a setting."""
 
     @projects.endpoint("show", READ, "GET /<int:number>/show")
     def show(number):
@@ -156,6 +167,20 @@ def test_an_owner_rule_does_not_allow_endpoints_without_a_row(call):
     for verb, path in [("POST", "/archive"), ("GET", "/1/show")]:
         assert refusal(send("ada", verb, path)) == DENIED
         assert send("root", verb, path).status_code == 204
+
+
+def test_an_endpoint_that_finds_no_row_takes_any_id(call):
+    send = call([allow("$everyone", "name"), allow(AUTHENTICATED, "create")])
+
+    for caller, each in [("ada", "1"), ("bob", "1"), ("anonymous", "99"), ("anonymous", "x")]:
+        assert send(caller, "POST", f"/{each}/name").json == {"id": each}
+
+
+def test_an_endpoint_exists_only_with_the_settings_it_needs(call, serve):
+    send = call([allow(AUTHENTICATED)])
+
+    assert send("ada", "POST", "/hide").status_code == 405
+    assert "projects.hide" not in serve([]).extensions["endpoints"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 import pytest
 
 from app.access import roles
+from app.signals import verification_request
 from app.users.models import AccessToken
 from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD, login_status
@@ -170,6 +171,25 @@ def test_known_and_unknown_ids_send_the_same_statements(shared_app, api, verify_
     verbs = {user_id: [text.split()[0] for text in texts] for user_id, texts in distinct.items()}
     assert verbs["1"].count("INSERT") == 3
     assert verbs["1"] == verbs["2"] == verbs["99"] == verbs["x"]
+
+
+def test_the_literal_of_the_current_user_stands_for_the_id(shared_app, api, verify_token, events):
+    app = shared_app(**SETTINGS, TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
+    client, token = app.test_client(), api.login()["id"]
+    told = []
+
+    def record(sender, info):
+        api.secrets.append(info["accessToken"].id)
+        told.append(info["email"])
+
+    with verification_request.connected_to(record, sender=app):
+        answers = [
+            client.post("/api/users/me/verify", headers=headers)
+            for headers in ({"Authorization": token}, {})
+        ]
+
+    assert [answer.status_code for answer in answers] == [204, 401]
+    assert told == ["ada@example.com"]
 
 
 @pytest.mark.parametrize("options", [{"json": {"any": 1}}, {"data": b"}{"}, {"token": "x" * 64}])
