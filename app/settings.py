@@ -145,7 +145,11 @@ class ThrottlesSchema(Schema):
     reset_email = _rate(5, 3600, "Requests for a password reset for one email.")
     reset_address = _rate(20, 60, "Requests for a password reset by one client.")
     reset_confirmation = _rate(20, 60, "New passwords by a reset token that one client sends.")
-    verification_user = _rate(5, 3600, "Verification mails for one user.")
+    verification_user = _rate(
+        5,
+        3600,
+        "Verification mails for one user, and apart from these requests to change the address.",
+    )
     verification_address = _rate(20, 60, "Verification mails that one client requests.")
 
 

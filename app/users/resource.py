@@ -13,7 +13,7 @@ from app.errors import InvalidPassword, TooManyHashes, TooManyRequests, Validati
 from app.rest.relations import has_many
 from app.rest.resource import Resource
 
-from . import email_change
+from . import email_change, verification
 from .accounts import changes_email, create_users, update_users
 from .login import reauthenticate
 from .models import User
@@ -67,7 +67,7 @@ def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) ->
     """Change users; a new email requires reauthentication and keeps the caller's session.
 
     If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
-    confirmed. Raises what `update_users` and `reauthenticate` do.
+    confirmed. Raises what `update_users`, `reauthenticate` and `count_mail` do.
     """
     chosen, identity = list(conditions), current_identity()
     password = values.pop("password", None)
@@ -76,6 +76,8 @@ def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) ->
         raise ValidationError({"email": ["is changed by POST /users/change-email"]})
     if changed:
         reauthenticate(identity.require_session().digest, password)
+        if verification.is_enabled(current_app.config):
+            verification.count_mail("change", identity.user_id)
     elif password is not None:
         raise ValidationError({"password": ["is taken with a new email only"]})
     keep = identity.session.digest if identity.session else None

@@ -7,6 +7,8 @@ from flask import current_app
 from sqlalchemy import false, select
 
 from app.extensions import db
+from app.ops.origin import current_network
+from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
 from app.signals import emit, verification_request
 
 from .mailed_tokens import issue_for_mail
@@ -22,13 +24,20 @@ def request_verification(user_id: int | None) -> None:
     """Ask a user to confirm the address, by verificationRequest.
 
     Does nothing, in the same time, if there is no such user or the address is verified; None is
-    the id of no user.
+    the id of no user. Raises what `count_mail` does.
     """
+    count_mail(user_id or 0)
     user = db.session.scalar(
         select(User).where(User.id == user_id, User.email_verified == false()),
         execution_options={"populate_existing": True},
     )
     announce(_issue(user))
+
+
+def count_mail(*key: object) -> None:
+    """Count a mail that a client asks for; raise TooManyRequests after too many, also of the key."""
+    count(VERIFICATION_ADDRESS, current_network())
+    count(VERIFICATION_USER, *key)
 
 
 def issue_verifications(users: Iterable[User]) -> list[dict[str, Any]]:

@@ -148,6 +148,7 @@ def change_password(body: dict[str, Any]) -> None:
     EXECUTE,
     "POST /<id>/verify",
     finds_row=False,
+    errors=(errors.TooManyRequests(60),),
     is_served=verification.is_enabled,
 )
 def verify(id: str) -> None:
@@ -182,7 +183,7 @@ def confirm() -> Response:
     EXECUTE,
     "POST /change-email",
     body=ChangeEmailSchema,
-    errors=(errors.InvalidPassword(), BAD_NEW_EMAIL),
+    errors=(errors.InvalidPassword(), BAD_NEW_EMAIL, *THROTTLED),
     is_served=email_change.is_enabled,
 )
 def change_email(body: dict[str, Any]) -> None:

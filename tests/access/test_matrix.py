@@ -200,7 +200,8 @@ def small_world():
 
 def token_of(caller):
     scope, user = SCOPES.get(caller), PEOPLE.get(caller, OWNER)
-    row = AccessToken.issue(TOKENS[caller], user, 600, scope, scope and "owner@example.com")
+    email = scope and "owner@example.com"
+    row = AccessToken.issue(TOKENS[caller], user, 600, scope, email=email)
     if caller == "owner":
         row.handle = HANDLE
     if caller == "expired":
