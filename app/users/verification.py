@@ -34,10 +34,10 @@ def request_verification(user_id: int | None) -> None:
     announce(_issue(user))
 
 
-def count_mail(*key: object) -> None:
-    """Count a mail that a client asks for; raise TooManyRequests after too many, also of the key."""
+def count_mail(*user: object) -> None:
+    """Count a mail that a client asks for; raise TooManyRequests for too many of it or the user."""
     count(VERIFICATION_ADDRESS, current_network())
-    count(VERIFICATION_USER, *key)
+    count(VERIFICATION_USER, *user)
 
 
 def issue_verifications(users: Iterable[User]) -> list[dict[str, Any]]:
