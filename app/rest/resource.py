@@ -18,7 +18,7 @@ from .endpoint import Endpoint, View, declare
 from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .ids import row_id
-from .references import check_changed_references, check_references, with_fixed
+from .references import check_changed_references, check_references
 from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
 from .targets import Column
@@ -176,10 +176,10 @@ class Resource:
         many = isinstance(body, list)
         if many and len(body) > self.max_create:
             raise MalformedBody(f"The array must not have more than {self.max_create} items.")
-        given = [with_fixed(self, each, fixed) for each in (body if many else [body])]
+        given = [self._with_fixed(each, fixed) for each in (body if many else [body])]
         loaded = self.create_schema_instance.load(given if many else given[0], many=many)
         new = loaded if many else [loaded]
-        check_references(self, new, many, fixed)
+        check_references(self.references, new, many, fixed)
         items = [{**each, **fixed} for each in new]
         if self.insert_with:
             return self.rows.from_entities(self.insert_with(items))
@@ -205,6 +205,26 @@ class Resource:
             if relation.kind == BELONGS_TO and relation.foreign_key in writable
         ]
 
+    def _with_fixed(self, body: Any, fixed: Values) -> Any:
+        """Return the body of a new row with the fixed values that clients may write.
+
+        Without those that they cannot write, if they are right, and without an empty id.
+        """
+        if not isinstance(body, dict) or (not self.references and self.read_only.isdisjoint(body)):
+            return body
+        by_name = {
+            name: fixed[column.key]
+            for name, column in self.properties.items()
+            if column.key in fixed
+        }
+        anyway = {"id": None, **by_name}
+        rest = {
+            name: value
+            for name, value in body.items()
+            if name not in anyway or value != anyway[name]
+        }
+        return {name: by_name[name] for name in by_name.keys() - self.read_only} | rest
+
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
         if self.update_with:
@@ -216,7 +236,7 @@ class Resource:
 
         Raises ValidationError.
         """
-        check_references(self, [values], many=False)
+        check_references(self.references, [values], many=False)
         if self.update_with:
             return len(self.update_with(conditions, values))
         return self.rows.update_all(conditions, values)
@@ -227,7 +247,11 @@ class Resource:
         Raises ValidationError, or what `or_denied` does.
         """
         values = self.schema_instance.load(body, partial=partial)
-        check_changed_references(self, row_id, scope, values)
+        check_changed_references(
+            self.references,
+            values,
+            lambda: self.or_denied(row_id, self.rows.get(row_id, scope)),
+        )
         if not values:
             return self.or_denied(row_id, self.rows.get(row_id, scope))
         rows = self.update([self.rows.key == row_id, *scope], values)
