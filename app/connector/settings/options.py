@@ -103,7 +103,7 @@ PAGINATE_STYLES: dict[str, Mapping[str, Any]] = {
 _MERGED_BY_ENTRY = ("headers", "query", "retry")
 _TYPE_HEADERS = ("accept", "content-type")
 # JSON with any suffix or parameters, or a type that is known only with a call.
-_JSON_TYPE = re.compile(r"[^;]*(json|[{*])[^;]*(;.*)?", re.IGNORECASE)
+_JSON_TYPE = re.compile(r"[^;]*(json|{)[^;]*(;.*)?", re.IGNORECASE)
 _TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
 
 

@@ -138,6 +138,7 @@ TYPES = [
     ({"Accept": "application/vnd.api+json; v=1"}, {"a": 1}),
     ({"accept": "application/{format=json}"}, {"a": 1}),
     ({"accept": "text/xml"}, '{"a": 1}'),
+    ({"accept": "*/*"}, '{"a": 1}'),
     (
         {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"},
         '{"a": 1}',
