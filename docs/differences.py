@@ -155,12 +155,13 @@ DIFFERENCES = {
     ),
     "names of resources": Difference(
         "A model without `resourceName` and `plural` is at the English plural of its name.",
-        "It is at its name.",
+        "It is at its name; `plural=True` asks for the plural.",
         "LoopBack documents both; a word that is guessed is easily wrong.",
     ),
     "flat filters": Difference(
-        "`find` with a limit adds `offset=0&skip=0`.",
-        "Only what is given is sent.",
+        "`find` with a limit always adds `offset=0&skip=0`.",
+        "It does for a filter; keyword arguments, and objects with names that no filter has, are"
+        " sent as they are given.",
         "Remote services that do not know an entry often refuse it.",
     ),
     "filters as repeated entries": Difference(
