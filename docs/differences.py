@@ -42,7 +42,8 @@ DIFFERENCES = {
     "values of a wrong type": Difference(
         "A number that cannot be read is sent as `NaN` or `0`, and text given as a boolean as text;"
         " `enum` is not checked.",
-        "Both are a `VariableTypeError`; `true`, `false`, `1` and `0` are booleans as text too.",
+        "All of these are a `VariableTypeError`; `true`, `false`, `1` and `0` are booleans, as text"
+        " too.",
         "The remote would be sent what nobody meant.",
     ),
     "objects": Difference(

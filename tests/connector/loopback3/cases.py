@@ -14,7 +14,6 @@ FOLDER = Path(__file__).parent
 RECORDED: dict[str, Any] = json.loads((FOLDER / "recorded.json").read_text())
 # Headers that say how, and not what, is sent.
 OMITTED = {
-    "accept-encoding",
     "connection",
     "content-length",
     "date",
@@ -22,8 +21,9 @@ OMITTED = {
     "keep-alive",
     "server",
     "transfer-encoding",
-    "user-agent",
 }
+# What is sent where the settings say nothing; LoopBack sends none of them unasked.
+DEFAULTS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "ostiary"}
 
 Outcome = dict[str, Any]
 
@@ -109,13 +109,12 @@ def comparable(outcome: Outcome) -> Outcome:
 
 
 def _comparable_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    headers = kept_headers(request["headers"])
-    if headers.get("accept") == "*/*":
-        del headers["accept"]
+    kept = kept_headers(request["headers"])
+    headers = {name: value for name, value in kept.items() if DEFAULTS.get(name) != value}
     return {
         "method": request["method"],
         "path": [unquote(segment) for segment in request["path"].split("/")],
-        "query": sorted(parse_qsl(request.get("query", ""), keep_blank_values=True)),
+        "query": _entries(request.get("query", "")),
         "headers": headers,
         "body": _comparable_body(request.get("body"), headers.get("content-type", "")),
     }
@@ -127,8 +126,13 @@ def _comparable_body(body: str | None, content_type: str) -> Any:
     if content_type.startswith("application/json"):
         return _parsed(body)
     if content_type.startswith("application/x-www-form-urlencoded"):
-        return sorted(parse_qsl(body, keep_blank_values=True))
+        return _entries(body)
     return body
+
+
+def _entries(text: str) -> list[tuple[str, str]]:
+    """Return the entries of a query or form, those of one name in their order."""
+    return sorted(parse_qsl(text, keep_blank_values=True), key=lambda entry: entry[0])
 
 
 def _parsed(body: str) -> Any:

@@ -14,8 +14,7 @@ const RECORDED = path.join(__dirname, 'recorded.json');
 const CALL_TIMEOUT = 3000;
 // Headers that say how, and not what, is sent.
 const OMITTED = new Set([
-  'accept-encoding', 'connection', 'content-length', 'date', 'host', 'keep-alive',
-  'transfer-encoding', 'user-agent',
+  'connection', 'content-length', 'date', 'host', 'keep-alive', 'transfer-encoding',
 ]);
 
 const state = {answers: {}, sent: [], observed: [], crashed: null};
