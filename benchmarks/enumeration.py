@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -110,7 +111,7 @@ def main() -> None:
         sys.exit("The answers to known and unknown identities differ.")
 
 
-def _compare(title: str, url: str, folder: Any, samples: int) -> bool:
+def _compare(title: str, url: str, folder: Path, samples: int) -> bool:
     """Measure every case on a database; tell whether all bytes are equal."""
     fill(url, rows=1, owners=samples)
     print(f"\n{title:<24}{'known ms':>10}{'unknown ms':>12}{'ratio':>8}  bytes")

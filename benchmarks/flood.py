@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from itertools import count
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
@@ -30,34 +31,40 @@ SERVERS = {
 
 
 def main() -> None:
-    """Run a server of each kind, and print a line for each."""
+    """Measure on both databases."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="2 short rounds instead of 7")
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], help="only this one")
     options = parser.parse_args()
     rounds, seconds = (2, 3) if options.quick else (7, 5)
-    if not stack.has_postgresql():
-        print("PostgreSQL is not on this machine: not measured")
-        return
     print(
         f"{stack.machine()}, {rounds} rounds of {seconds} s: {READS} GET /todos/{{id}} a second,"
         f" alone and with {LOGINS} POST /users/login a second"
     )
+    with stack.temporary_folder() as folder:
+        if options.database != "postgresql":
+            _compare("SQLite", stack.sqlite(folder, "ostiary"), folder, rounds, seconds)
+        if options.database != "sqlite" and stack.has_postgresql():
+            with stack.postgresql_server(folder):
+                url = stack.postgresql(folder, "ostiary")
+                _compare("PostgreSQL", url, folder, rounds, seconds)
+
+
+def _compare(title: str, url: str, folder: Path, rounds: int, seconds: float) -> None:
+    """Run a server of each kind, measure them in turn, and print a line for each."""
+    fill(url, ROWS, owners=1)
+    rows = {name: Row() for name in SERVERS}
     with ExitStack() as running:
-        folder = running.enter_context(stack.temporary_folder())
-        running.enter_context(stack.postgresql_server(folder))
-        url = stack.postgresql(folder, "ostiary")
-        fill(url, ROWS, owners=1)
-        servers = {
-            name: running.enter_context(stack.gunicorn("wsgi:app", url, folder, settings))
+        ports = {
+            name: running.enter_context(stack.gunicorn("wsgi:app", url, folder, settings)).port
             for name, settings in SERVERS.items()
         }
-        rows = {name: Row() for name in servers}
-        for server in servers.values():
-            _paced(server.port, READS, READERS, 1, _read)
+        for port in ports.values():
+            _paced(port, READS, READERS, 1, _read)
         for _ in range(rounds):
-            for name, server in servers.items():
-                _measure(server.port, seconds, rows[name])
-    _report(rows)
+            for name, port in ports.items():
+                _measure(port, seconds, rows[name])
+    _report(title, rows)
 
 
 @dataclass
@@ -79,9 +86,9 @@ def _measure(port: int, seconds: float, row: Row) -> None:
         row.statuses.update(status for status, _ in logins.get())
 
 
-def _report(rows: dict[str, Row]) -> None:
+def _report(title: str, rows: dict[str, Row]) -> None:
     """Print the medians of the rounds, and of their ratios."""
-    print(f"\n{'':<24}{'quiet 50 %':>11}{'99 %':>7}{'flood 50 %':>12}{'99 %':>8} ms", end="")
+    print(f"\n{title:<24}{'quiet 50 %':>11}{'99 %':>7}{'flood 50 %':>12}{'99 %':>8} ms", end="")
     print(f"{'ratio of 99 %':>15}  answers to logins")
     for name, row in rows.items():
         ratio = median(
