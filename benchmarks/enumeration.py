@@ -26,7 +26,9 @@ SETTINGS = {
     "APP_TRUSTED_PROXIES": "1",
     "APP_THROTTLES__login_identity__limit": "2",
     "APP_THROTTLES__reset_email__limit": "2",
+    "APP_THROTTLES__verification_user__limit": "2",
     "APP_THROTTLES__registration__limit": "1",
+    "APP_EMAIL_VERIFICATION": "optional",
 }
 # Headers that differ from one answer to the next, whoever it is about; the last one counts down.
 CHANGING = {"date", "x-request-id", "retry-after"}
@@ -42,7 +44,7 @@ class Case:
 
     name: str
     path: str
-    body: Callable[[str], dict[str, Any]]
+    body: Callable[[str], dict[str, Any]] = lambda _: {}
     requests: tuple[str, ...] = ("1st", "2nd", "N+1st")
     # Whether each sample first registers somebody from its client.
     uses_up_registration: bool = False
@@ -51,6 +53,7 @@ class Case:
 CASES = (
     Case("login", "/users/login", lambda email: {"email": email, "password": "wrong"}),
     Case("reset", "/users/reset", lambda email: {"email": email}),
+    Case("verify", "/users/{id}/verify"),
     Case(
         "registration",
         "/users",
@@ -130,13 +133,15 @@ def _measure(client: Client, case: Case, samples: int) -> dict[str, tuple[Answer
     found = {number: (Answers(), Answers()) for number in case.requests}
     for sample in range(1, samples + 1):
         emails = f"user{sample}@example.com", f"none{sample}@example.com"
+        # The ids of users are numbered from 1.
+        paths = [case.path.replace("{id}", str(each)) for each in (sample, sample + 10**6)]
         addresses = client.new_address(), client.new_address()
         if case.uses_up_registration:
             for address in addresses:
                 _use_up_registration(client, address)
         for number in case.requests:
             for side in random.sample((0, 1), 2):
-                answer, seconds = client.send(case.path, addresses[side], case.body(emails[side]))
+                answer, seconds = client.send(paths[side], addresses[side], case.body(emails[side]))
                 found[number][side].bytes.add(answer)
                 found[number][side].seconds.append(seconds)
     return found
