@@ -210,9 +210,9 @@ def reset_events(app, secrets):
         yield events
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Chromium, which takes longer to start than most tests."""
+    """Chromium, for a module: its event loop would disturb those of other tests."""
     with chromium() as browser:
         yield browser
 
