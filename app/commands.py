@@ -28,9 +28,9 @@ class CommandGroup(AppGroup):
         try:
             return super().invoke(ctx)
         except marshmallow.ValidationError as error:
-            raise click.ClickException(_field_sentence(to_validation_error(error))) from None
+            raise click.ClickException(f"{to_validation_error(error).sentences}.") from None
         except ValidationError as error:
-            raise click.ClickException(_field_sentence(error)) from None
+            raise click.ClickException(f"{error.sentences}.") from None
         except HTTPException as error:
             raise click.ClickException(str(error.description)) from None
         except SQLAlchemyError as error:
@@ -65,11 +65,6 @@ def _to_cell(value: Any) -> str:
     text = iso_time(value) if isinstance(value, datetime) else str(value)
     escaped = (each if each.isprintable() else ascii(each)[1:-1] for each in text)
     return "".join(escaped)
-
-
-def _field_sentence(error: ValidationError) -> str:
-    """Return the message without its first words, which are about a request."""
-    return str(error.description).partition(": ")[2]
 
 
 def _database_sentence(error: SQLAlchemyError) -> str:

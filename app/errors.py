@@ -244,7 +244,8 @@ class ValidationError(exceptions.UnprocessableEntity):
             quote(field): texts for field, texts in islice(messages.items(), MAX_FIELD_ERRORS)
         }
         sentences = [f"`{field}` {text}" for field, texts in messages.items() for text in texts]
-        super().__init__(f"The request is not valid: {'; '.join(sentences)}.")
+        self.sentences = "; ".join(sentences)
+        super().__init__(f"The request is not valid: {self.sentences}.")
         self.details = {
             "messages": messages,
             "codes": {

@@ -62,6 +62,12 @@ LIMITS = {
         " (RFC 5321, 4.5.3.1.1; RFC 1035, 2.3.4)",
         "MAX_USERNAME_LENGTH": "Characters of a username",
     },
+    "users.csv_files": {"MAX_LINE": "Characters of a line of a CSV file"},
+    "users.transfer": {
+        "MAX_ROWS": "Users of a CSV file",
+        "MAX_PROBLEMS": "Problems of a CSV file that are listed",
+    },
+    "access.roles": {"MAX_ROLE_LENGTH": "Characters of a role's name"},
     "users.login": {
         "RECENT_SESSION": "Seconds after a login in which a new email needs no password",
     },

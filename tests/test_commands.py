@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 import pytest
@@ -45,6 +46,7 @@ WITHOUT_TABLES = [
     "users list",
     "users set-password ada@example.com --password-stdin",
     "users delete ada@example.com",
+    "users export users.csv",
     "tokens purge",
     "tokens revoke ada@example.com",
     "roles grant ada@example.com admin",
@@ -61,11 +63,13 @@ def test_a_database_without_tables_is_one_sentence(without_tables, command):
     assert result.output.startswith("Error: The database failed: ")
     assert result.output.endswith(" (`flask db upgrade` makes the tables).\n")
     assert result.output.count("\n") == 1
+    assert not Path("users.csv").exists()
 
 
 @pytest.fixture
-def without_tables(database_url, make_app, tmp_path):
-    """Commands that work on a database without tables."""
+def without_tables(database_url, make_app, tmp_path, monkeypatch):
+    """Commands that work on a database without tables, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
     url = make_url(f"sqlite:///{tmp_path / 'empty.sqlite'}")
     if database_url.startswith("postgresql"):
         url = make_url(database_url).update_query_dict({"options": "-csearch_path=pg_catalog"})

@@ -1,6 +1,8 @@
 """Roles and their users; queried by every request, so that a change takes effect at once."""
 
-from sqlalchemy import ForeignKey, String, delete, select
+from collections.abc import Sequence
+
+from sqlalchemy import ForeignKey, String, delete, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.errors import ValidationError, quote
@@ -12,6 +14,8 @@ ADMIN = "admin"
 MAX_ROLE_LENGTH = 255
 # What names of roles that are computed for each request start with, such as $owner.
 COMPUTED = "$"
+# Between the roles of a user in a file.
+ROLE_SEPARATOR = ";"
 
 
 class Role(Model):
@@ -46,8 +50,8 @@ def check_role(name: str) -> None:
     """Raise ValidationError for a name that no role can have."""
     if name.startswith(COMPUTED):
         problem = f"{quote(name)} cannot be granted: it is computed for each request"
-    elif not name.strip() or not name.isprintable():
-        problem = "must be printable and not blank"
+    elif not name.strip() or not name.isprintable() or ROLE_SEPARATOR in name:
+        problem = f"must be printable, not blank and without {ROLE_SEPARATOR!r}"
     elif len(name) > MAX_ROLE_LENGTH:
         problem = f"is too long (maximum is {MAX_ROLE_LENGTH} characters)"
     else:
@@ -64,11 +68,16 @@ def grant(user_id: int, name: str) -> bool:
     if name in role_names(user_id):
         return False
     with transaction():
-        role = db.session.scalar(select(Role).where(Role.name == name)) or Role(name=name)
-        db.session.add(role)
-        db.session.flush()
-        db.session.add(RoleMapping(user_id=user_id, role_id=role.id))
+        assign([(user_id, name)])
     return True
+
+
+def assign(pairs: Sequence[tuple[int, str]]) -> None:
+    """Assign roles to users that do not have them, given as pairs of user id and name."""
+    ids = {name: _role_id(name) for name in {name for _, name in pairs}}
+    rows = [{"user_id": user_id, "role_id": ids[name]} for user_id, name in pairs]
+    if rows:
+        db.session.execute(insert(RoleMapping), rows)
 
 
 def revoke(user_id: int, name: str) -> bool:
@@ -80,3 +89,10 @@ def revoke(user_id: int, name: str) -> bool:
         delete(RoleMapping).where(RoleMapping.user_id == user_id, RoleMapping.role_id == role)
     )
     return True
+
+
+def _role_id(name: str) -> int:
+    role = db.session.scalar(select(Role).where(Role.name == name)) or Role(name=name)
+    db.session.add(role)
+    db.session.flush()
+    return role.id

@@ -73,8 +73,15 @@ def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) 
 
 def check_new_user(email: str, username: str | None = None, realm: str | None = None) -> None:
     """Raise ValidationError for a name that is invalid or taken, as `create_user` does."""
-    names = _names(email, username, realm)
+    names = identifying_columns(email, username, realm)
     _check_unique(names["realm"], names["email"], names["username_key"])
+
+
+def identifying_columns(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
+    """Return the columns that identify a new user; raise ValidationError for an invalid one."""
+    if current_app.config["REALM_REQUIRED"] and not realm:
+        raise ValidationError({"realm": ["can't be blank"]})
+    return {"email": stored_email(email), "realm": realm or "", **username_columns(username)}
 
 
 def get_user(user_id: int) -> User:
@@ -227,16 +234,9 @@ def _new_user(
     realm: str | None = None,
     email_verified: bool = False,
 ) -> User:
-    names = _names(email, username, realm)
+    names = identifying_columns(email, username, realm)
     validate_password(password, names["email"], username)
     return User(**names, password_hash=hash_password(password), email_verified=email_verified)
-
-
-def _names(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
-    """Return the columns that identify a new user; raise ValidationError for an invalid one."""
-    if current_app.config["REALM_REQUIRED"] and not realm:
-        raise ValidationError({"realm": ["can't be blank"]})
-    return {"email": stored_email(email), "realm": realm or "", **username_columns(username)}
 
 
 def _revoke_tokens_of_other_email(

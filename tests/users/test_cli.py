@@ -223,7 +223,10 @@ def test_an_unknown_user_is_reported_with_the_realms_that_have_the_email(api, ru
         (["bob@example.com"], "`email` already exists."),
         (["ada@example.com", "--username", "BOB"], "`username` already exists."),
         (["ada@example.com", "--role", "$owner"], "$owner cannot be granted"),
-        (["ada@example.com", "--role", "admin", "--role", " "], "`role` must be printable"),
+        (
+            ["ada@example.com", "--role", "admin", "--role", " "],
+            "`role` must be printable, not blank and without ';'.",
+        ),
         (["ada@example.com", "--role", "x" * 256], "`role` is too long"),
     ],
     ids=["email", "email taken", "username taken", "computed role", "blank role", "long role"],

@@ -1,0 +1,55 @@
+"""CSV files (RFC 4180, UTF-8) whose cells no spreadsheet takes for formulas."""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+# Characters of a line; a cell may have twice as many, on several lines.
+MAX_LINE = 65_536
+# A spreadsheet takes a cell that starts with one of these for a formula (OWASP, "CSV Injection");
+# the last four are full-width. Such a cell is written with an apostrophe in front, which is removed
+# when it is read.
+FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
+
+
+class InvalidFileError(Exception):
+    """A file that cannot be read as CSV; says where and why in one sentence."""
+
+
+def read_rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with the number of its first line; empty lines are left out.
+
+    The file is open with `newline=""`. Raises InvalidFileError.
+    """
+    reader = csv.reader(_lines(file), strict=True)
+    last = 0
+    try:
+        for cells in reader:
+            first, last = last + 1, reader.line_num
+            if cells:
+                yield first, [_unprotect(cell) for cell in cells]
+    except csv.Error as error:
+        raise InvalidFileError(f"line {last + 1}: {error}") from None
+    except UnicodeDecodeError:
+        raise InvalidFileError(f"line {last + 1} or one of the next is not UTF-8") from None
+
+
+def write_rows(file: TextIO, rows: Iterable[Sequence[str]]) -> None:
+    """Write rows."""
+    csv.writer(file, lineterminator="\n").writerows(map(_protect, row) for row in rows)
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    while line := file.readline(MAX_LINE):
+        if len(line) == MAX_LINE:
+            raise csv.Error(f"has {MAX_LINE} characters or more")
+        yield line
+
+
+def _protect(cell: str) -> str:
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def _unprotect(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell

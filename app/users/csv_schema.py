@@ -1,0 +1,81 @@
+"""The schema of a row in a CSV file of users."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from marshmallow import ValidationError, fields, validates, validates_schema
+
+from app.access.roles import ROLE_SEPARATOR, check_role
+from app.errors import ValidationError as InvalidRole
+from app.extensions import now
+
+from .hash_formats import hash_problem
+from .schemas import RegistrationSchema
+
+HASH_COLUMN = "passwordHash"
+
+
+class Roles(fields.Field[list[str]]):
+    """The names of roles, separated by semicolons."""
+
+    def _deserialize(self, value: str, *args: Any, **kwargs: Any) -> list[str]:
+        names = [name.strip() for name in value.split(ROLE_SEPARATOR)]
+        try:
+            for name in names:
+                check_role(name)
+        except InvalidRole as error:
+            raise ValidationError(error.details["messages"]["role"]) from None
+        return list(dict.fromkeys(names))
+
+
+class RowSchema(RegistrationSchema):
+    """A user to import, with a password in clear or its hash."""
+
+    class Meta:
+        """Ids are assigned by the database."""
+
+        exclude = ("id",)
+
+    password = fields.String()  # type: ignore[assignment]
+    password_hash = fields.String(data_key=HASH_COLUMN)
+    emailVerified = fields.Boolean(  # noqa: N815
+        attribute="email_verified",
+        load_default=False,
+        truthy={"true", "True", "TRUE"},
+        falsy={"false", "False", "FALSE"},
+        error_messages={"invalid": "must be true or false"},
+    )
+    created = fields.AwareDateTime(  # type: ignore[assignment]
+        load_default=now,
+        error_messages={
+            "invalid": "must be a time, such as 2026-01-02T03:04:05Z",
+            "invalid_awareness": "must have a time zone",
+        },
+    )
+    roles = Roles(load_default=list)
+
+    @validates("created")
+    def _check_created(self, value: datetime, **_options: Any) -> None:
+        if value.year < 1970 or value > now():
+            raise ValidationError("must be between 1970 and now")
+
+    @validates("password_hash")
+    def _check_hash(self, value: str, **_options: Any) -> None:
+        if problem := hash_problem(value):
+            raise ValidationError(problem)
+
+    @validates_schema
+    def _check_secrets(self, row: dict[str, Any], **_options: Any) -> None:
+        if "password" in row and "password_hash" in row:
+            raise ValidationError("is given twice, in clear and as a hash", "password")
+        if "password" not in row and "password_hash" not in row:
+            raise ValidationError(f"or `{HASH_COLUMN}` is missing", "password")
+
+    def load_cells(self, header: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+        """Load a row, whose empty cells count as absent; raise ValidationError."""
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} cells for {len(header)} columns"
+            raise ValidationError({"row": [problem]})
+        row: dict[str, Any] = self.load({n: c for n, c in zip(header, cells, strict=True) if c})
+        return row

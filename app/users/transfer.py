@@ -1,0 +1,198 @@
+"""Import and export of users in CSV files; a file is imported as a whole or not at all."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TextIO
+
+import marshmallow
+from sqlalchemy import insert, or_, select
+
+from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping, assign
+from app.errors import ValidationError, quote, to_validation_error
+from app.extensions import db, iso_time, transaction
+
+from .accounts import identifying_columns
+from .csv_files import InvalidFileError, read_rows, write_rows
+from .csv_schema import HASH_COLUMN, RowSchema
+from .models import User
+from .passwords import hash_password, validate_password
+
+# What is exported; hashes of passwords only on request.
+COLUMNS = ("email", "username", "realm", "emailVerified", "created", "roles")
+# What is imported, besides roles.
+INSERTED = (
+    "email",
+    "username",
+    "username_key",
+    "realm",
+    "password_hash",
+    "email_verified",
+    "created",
+)
+# Rows of a file, which are in memory while the file is checked: about 1 KB each.
+MAX_ROWS = 100_000
+# Problems of a file that are listed; the others are counted.
+MAX_PROBLEMS = 100
+# Rows of one statement.
+BATCH = 500
+
+# A user to import: the columns of its row, its roles, and the password unless there is a hash.
+NewUser = dict[str, Any]
+
+
+# A name that must be unique: what it is, the realm, and the value.
+Name = tuple[str, str, str | None]
+# A problem: the number of the line, and what is wrong with it.
+Problem = tuple[int, str]
+
+
+@dataclass
+class Checked:
+    """The users of a file, and what is wrong with it."""
+
+    users: list[NewUser] = field(default_factory=list)
+    problem_count: int = 0
+    # The first MAX_PROBLEMS.
+    problems: list[Problem] = field(default_factory=list)
+
+
+def check_file(file: TextIO) -> Checked:
+    """Return the users of a file and all its problems.
+
+    Raises InvalidFileError for a file that is not CSV, or has other columns or too many rows.
+    """
+    rows = read_rows(file)
+    _, header = next(rows, (1, []))
+    _check_header(header)
+    checked, lines = Checked(), dict[Name, int]()
+    while batch := list(islice(rows, BATCH)):
+        problems: list[Problem] = []
+        users = list(_load(header, batch, problems))
+        problems += _find_taken(users, lines)
+        checked.users += [user for _, user in users]
+        checked.problem_count += len(problems)
+        checked.problems = [*checked.problems, *sorted(problems)][:MAX_PROBLEMS]
+        if len(checked.users) > MAX_ROWS:
+            raise InvalidFileError(f"it has more than {MAX_ROWS} users")
+    return checked
+
+
+def import_users(users: Iterable[NewUser]) -> int:
+    """Create users in one transaction, with hashed passwords and roles; return how many.
+
+    Hashing, which takes long, is done before the transaction.
+    """
+    hashed = [_hash(user) for user in users]
+    with transaction():
+        for start in range(0, len(hashed), BATCH):
+            _insert(hashed[start : start + BATCH])
+    return len(hashed)
+
+
+def export_users(file: TextIO, with_hashes: bool = False) -> int:
+    """Write all users to a file, by default without hashes of passwords; return how many."""
+    names = (*COLUMNS, HASH_COLUMN) if with_hashes else COLUMNS
+    write_rows(file, [names])
+    count = last = 0
+    while users := db.session.scalars(
+        select(User).where(User.id > last).order_by(User.id).limit(BATCH)
+    ).all():
+        roles = _roles_of([user.id for user in users])
+        write_rows(file, (_cells(user, roles.get(user.id, []))[: len(names)] for user in users))
+        count, last = count + len(users), users[-1].id
+    return count
+
+
+def _check_header(header: Sequence[str]) -> None:
+    known = [each.data_key or name for name, each in RowSchema().fields.items()]
+    if unknown := [name for name in header if name not in known]:
+        raise InvalidFileError(
+            f"line 1: {quote(unknown[0])} is not a column; {', '.join(known)} are"
+        )
+    if "email" not in header or len(set(header)) < len(header):
+        raise InvalidFileError("line 1 must name the columns, email among them, each once")
+
+
+def _load(
+    header: Sequence[str], rows: Iterable[tuple[int, list[str]]], problems: list[Problem]
+) -> Iterator[tuple[int, NewUser]]:
+    """Yield the valid rows with the numbers of their lines; append the problems of the others."""
+    schema = RowSchema()
+    for line, cells in rows:
+        try:
+            user = schema.load_cells(header, cells)
+            user |= identifying_columns(user["email"], user["username"], user["realm"])
+            if "password" in user:
+                validate_password(user["password"], user["email"], user["username"])
+            yield line, user
+        except marshmallow.ValidationError as error:
+            problems.append((line, to_validation_error(error).sentences))
+        except ValidationError as error:
+            problems.append((line, error.sentences))
+
+
+def _find_taken(users: Sequence[tuple[int, NewUser]], lines: dict[Name, int]) -> Iterator[Problem]:
+    """Yield the names that are taken, in the database or by an earlier line; `lines` has those."""
+    stored = _stored_names([user for _, user in users])
+    for line, user in users:
+        for name in _names(user):
+            if name in stored:
+                yield line, f"`{name[0]}` already exists"
+            elif name in lines:
+                yield line, f"`{name[0]}` is that of line {lines[name]} too"
+            lines.setdefault(name, line)
+
+
+def _names(user: NewUser) -> list[Name]:
+    email: Name = ("email", user["realm"], user["email"])
+    username: Name = ("username", user["realm"], user["username_key"])
+    return [email, username] if user["username_key"] else [email]
+
+
+def _stored_names(users: Iterable[NewUser]) -> set[Name]:
+    """Return the names of stored users that have an email or username of these."""
+    names = [name for user in users for name in _names(user)]
+    emails = [value for kind, _, value in names if kind == "email"]
+    usernames = [value for kind, _, value in names if kind == "username"]
+    found = select(User.realm, User.email, User.username_key).where(
+        or_(User.email.in_(emails), User.username_key.in_(usernames))
+    )
+    return {
+        (kind, realm, value)
+        for realm, email, username in db.session.execute(found)
+        for kind, value in (("email", email), ("username", username))
+    }
+
+
+def _hash(user: NewUser) -> NewUser:
+    if "password" not in user:
+        return user
+    return {**user, "password_hash": hash_password(user["password"])}
+
+
+def _insert(users: Sequence[NewUser]) -> None:
+    rows = [{name: user[name] for name in INSERTED} for user in users]
+    # With NULLs rendered, all rows have the same columns, and one statement inserts them.
+    db.session.execute(insert(User), rows, execution_options={"render_nulls": True})
+    roles = {(user["realm"], user["email"]): user["roles"] for user in users if user["roles"]}
+    emails = [email for _, email in roles]
+    stored = select(User.id, User.realm, User.email).where(User.email.in_(emails))
+    found = db.session.execute(stored).all()
+    assign([(row.id, role) for row in found for role in roles.get((row.realm, row.email), [])])
+
+
+def _roles_of(user_ids: Sequence[int]) -> dict[int, list[str]]:
+    """Return the roles of users by user id."""
+    held = select(RoleMapping.user_id, Role.name).join(Role).order_by(Role.name)
+    roles: dict[int, list[str]] = {}
+    for user_id, name in db.session.execute(held.where(RoleMapping.user_id.in_(user_ids))):
+        roles.setdefault(user_id, []).append(name)
+    return roles
+
+
+def _cells(user: User, roles: Iterable[str]) -> list[str]:
+    """Return the cells of COLUMNS and HASH_COLUMN."""
+    verified = "true" if user.email_verified else "false"
+    names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
+    return [*names, ROLE_SEPARATOR.join(roles), user.password_hash]

@@ -1,0 +1,87 @@
+"""The commands `flask users import` and `flask users export`."""
+
+import os
+import sys
+
+import click
+from flask.cli import with_appcontext
+
+from . import transfer
+from .cli_arguments import check_roles
+from .csv_files import InvalidFileError
+
+STDOUT = "-"
+HASHES_WARNING = (
+    "Warning: whoever can read the hashes can try to guess the passwords. Keep the file secret, and"
+    " delete it when it is no longer needed."
+)
+
+
+@click.command("import")
+@click.argument("path", metavar="FILE")
+@click.option("--dry-run", is_flag=True, help="Only check the file.")
+@with_appcontext
+def import_(path: str, dry_run: bool) -> None:
+    """Import the users of the CSV file FILE, all or none.
+
+    Line 1 names the columns: email, and if there are any, username, realm, password or
+    passwordHash, emailVerified, created, roles.
+    """
+    users = _read(path)
+    check_roles(sorted({role for user in users for role in user["roles"]}))
+    if dry_run:
+        click.echo(f"Checked {len(users)} users of {path}: all in order; nothing was imported.")
+        return
+    is_hidden = not sys.stderr.isatty()
+    with click.progressbar(users, label="Importing", file=sys.stderr, hidden=is_hidden) as shown:
+        count = transfer.import_users(shown)
+    click.echo(f"Imported {count} users from {path}.")
+
+
+@click.command()
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--with-password-hashes", "with_hashes", is_flag=True, help="Export hashes of passwords too."
+)
+@with_appcontext
+def export(path: str, with_hashes: bool) -> None:
+    """Export all users to the new CSV file FILE, or to stdout if it is `-`."""
+    if with_hashes:
+        click.echo(HASHES_WARNING, err=True)
+    if path == STDOUT:
+        count = transfer.export_users(sys.stdout, with_hashes)
+    else:
+        count = _write(path, with_hashes)
+    click.echo(f"Exported {count} users to {path}.", err=path == STDOUT)
+
+
+def _read(path: str) -> list[transfer.NewUser]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            checked = transfer.check_file(file)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from None
+    except InvalidFileError as error:
+        raise click.ClickException(f"{path} cannot be imported: {error}.") from None
+    for line, problem in checked.problems:
+        click.echo(f"line {line}: {problem}", err=True)
+    if count := checked.problem_count:
+        raise click.ClickException(f"{path} has {count} problems; nothing was imported.")
+    return checked.users
+
+
+def _write(path: str, with_hashes: bool) -> int:
+    """Write a new file that only its owner can read; delete it if that fails."""
+    try:
+        with open(path, "x", encoding="utf-8", newline="", opener=_open_private) as file:
+            try:
+                return transfer.export_users(file, with_hashes)
+            except BaseException:
+                os.unlink(path)
+                raise
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

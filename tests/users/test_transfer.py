@@ -1,0 +1,300 @@
+"""The commands `flask users import` and `flask users export`."""
+
+import csv
+import json
+import stat
+
+import bcrypt
+import pytest
+from argon2 import PasswordHasher
+from sqlalchemy import event
+from werkzeug.security import generate_password_hash
+
+from app.extensions import db
+from app.users import transfer
+from app.users.models import User
+from tests.conftest import NEW
+from tests.documents import blocks
+from tests.rows import count
+
+BCRYPT = bcrypt.hashpw(NEW.encode(), bcrypt.gensalt(4)).decode()
+HASHES = {
+    "argon2": PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(NEW),
+    "bcrypt": BCRYPT,
+    "bcrypt-of-node": BCRYPT.replace("$2b$", "$2a$"),
+    "scrypt": generate_password_hash(NEW, "scrypt:1024:8:1"),
+    "pbkdf2": generate_password_hash(NEW, "pbkdf2:sha256:10"),
+}
+EVERY_COLUMN = "email,username,realm,emailVerified,created,roles"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write lines into a file; return its path."""
+
+    def write(*lines, encoding="utf-8", name="users.csv"):
+        (tmp_path / name).write_bytes("\n".join([*lines, ""]).encode(encoding))
+        return str(tmp_path / name)
+
+    return write
+
+
+@pytest.fixture
+def run(runner, secrets):
+    """Run a command of `flask users`."""
+    secrets.append(NEW)
+    return lambda *arguments: runner.invoke(args=["users", *arguments])
+
+
+def login(api, email, **fields):
+    response = api("POST", "/users/login", {"email": email, "password": NEW, **fields})
+    assert response.status_code == 200, email
+    api.secrets.append(response.json["id"])
+    return response.json["id"]
+
+
+def test_users_with_hashes_or_passwords_are_imported_and_can_log_in(api, run, file):
+    rows = [f'{name}@example.com,"{stored}",' for name, stored in HASHES.items()]
+    path = file("email,passwordHash,password", *rows, "", f"clear@example.com,,{NEW}")
+
+    result = run("import", path)
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"Imported 6 users from {path}.\n"
+    for name in (*HASHES, "clear"):
+        login(api, f"{name}@example.com")
+
+
+def test_every_column_is_imported(api, run, file):
+    path = file(
+        "roles,created,emailVerified,realm,username,email,passwordHash",
+        f'clerk;admin,2020-02-03T04:05:06+01:00,TRUE,"acme, inc",Ada,ADA@example.com,{BCRYPT}',
+        f",,,,,bob@example.com,{BCRYPT}",
+        encoding="utf-8-sig",
+    )
+
+    result = run("import", path)
+
+    ada, bob = json.loads(run("list", "--json").output)
+    assert (result.exit_code, result.stderr) == (0, "Warning: no rule mentions the role clerk.\n")
+    assert ada == {
+        "id": 1,
+        "email": "ada@example.com",
+        "username": "Ada",
+        "realm": "acme, inc",
+        "emailVerified": True,
+        "created": "2020-02-03T03:05:06.000Z",
+    }
+    assert {**bob, "created": None} == {
+        "id": 2,
+        "email": "bob@example.com",
+        "username": None,
+        "realm": None,
+        "emailVerified": False,
+        "created": None,
+    }
+    token = login(api, "ada@example.com", realm="acme, inc")
+    assert api("GET", "/users/count", token=token).json == {"count": 2}
+
+
+def test_the_documented_file_is_imported(run, file):
+    (table,) = blocks("docs/deployment.md", "csv")
+
+    result = run("import", file(table))
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Imported 2 users ")
+
+
+def test_all_problems_are_listed_by_line_and_nothing_is_imported(app, api, run, file):
+    api.register("bob@example.com", username="bob")
+    good = f"{BCRYPT},,,,"
+    path = file(
+        "email,username,passwordHash,password,created,emailVerified,roles",
+        f"ada@example.com,ada,{good}",
+        f"BOB@example.com,x,{good}",
+        f"eve@example.com,Bob,{good}",
+        f"ada@example.com,y,{good}",
+        f"mallory@example.com,ADA,{good}",
+        '"two',
+        f'lines",,{good}',
+        "a@example.com,,,,,,",
+        f"b@example.com,,{BCRYPT},{NEW},,,",
+        "c@example.com,,,short,,,",
+        "d@example.com,,md5$12$ab,,,,",
+        f"e@example.com,,{'$2b$12$' + 'x' * 300},,,,",
+        f"f@example.com,,{BCRYPT.replace('$04$', '$31$')},,,,",
+        f"g@example.com,,{BCRYPT},,2020-01-01T00:00:00,yes,$owner",
+        f"h@example.com,,{BCRYPT},,2999-01-01T00:00:00Z,,a;;b",
+        f"i@example.com,,{BCRYPT},,yesterday,,",
+        "j@example.com",
+    )
+
+    result = run("import", path)
+
+    *problems, last = result.output.splitlines()
+    assert problems == [
+        "line 3: `email` already exists",
+        "line 4: `username` already exists",
+        "line 5: `email` is that of line 2 too",
+        "line 6: `username` is that of line 2 too",
+        "line 7: `email` has a control character",
+        "line 9: `password` or `passwordHash` is missing",
+        "line 10: `password` is given twice, in clear and as a hash",
+        "line 11: `password` is too short (minimum is 8 characters)",
+        "line 12: `passwordHash` is not a hash of Argon2, bcrypt, or Werkzeug's scrypt or PBKDF2",
+        "line 13: `passwordHash` is too long (maximum is 255 characters)",
+        "line 14: `passwordHash` costs too much to verify",
+        "line 15: `emailVerified` must be true or false; `created` must have a time zone;"
+        " `roles` $owner cannot be granted: it is computed for each request",
+        "line 16: `roles` must be printable, not blank and without ';';"
+        " `created` must be between 1970 and now",
+        "line 17: `created` must be a time, such as 2026-01-02T03:04:05Z",
+        "line 18: `row` has 1 cells for 7 columns",
+    ]
+    assert result.exit_code == 1
+    assert last == f"Error: {path} has {len(problems)} problems; nothing was imported."
+    assert count(app, User) == 1
+
+
+def test_the_first_hundred_problems_are_listed_and_all_are_counted(run, file):
+    result = run("import", file("email", *["nobody"] * 600))
+
+    *problems, last = result.output.splitlines()
+    assert [each.partition(":")[0] for each in problems] == [f"line {n}" for n in range(2, 102)]
+    assert " has 600 problems" in last
+
+
+@pytest.mark.parametrize(
+    ("lines", "encoding", "said"),
+    [
+        ([""], "utf-8", "line 1 must name the columns, email among them, each once"),
+        (["username,password"], "utf-8", "line 1 must name the columns, email among them"),
+        (["email,email"], "utf-8", "line 1 must name the columns, email among them, each once"),
+        (["email,id"], "utf-8", "line 1: id is not a column; email, username, realm,"),
+        (["email", "a@b.de", "é@b.de"], "latin-1", "is not UTF-8"),
+        (["email", "a@b.de", '"c@d.de', ""], "utf-8", "line 3: unexpected end of data"),
+        (["email", "a" * 70_000], "utf-8", "line 2: has 65536 characters or more"),
+        (["email", '"' + "a\n" * 70_000], "utf-8", "line 2: field larger than field limit"),
+    ],
+    ids=["empty", "no email", "twice", "unknown", "encoding", "open quote", "long", "long cell"],
+)
+def test_a_file_that_is_not_such_a_table_is_refused_in_one_sentence(
+    run, file, lines, encoding, said
+):
+    path = file(*lines, encoding=encoding)
+
+    result = run("import", path)
+
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: {path} cannot be imported: line ")
+    assert said in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_a_file_that_does_not_exist_is_one_sentence(run):
+    result = run("import", "nowhere.csv")
+
+    assert result.exit_code == 1
+    assert result.output == "Error: nowhere.csv cannot be read: No such file or directory.\n"
+
+
+def test_a_dry_run_imports_nothing(app, run, file):
+    path = file("email,passwordHash", f"ada@example.com,{BCRYPT}")
+
+    result = run("import", path, "--dry-run")
+
+    said = f"Checked 1 users of {path}: all in order; nothing was imported.\n"
+    assert (result.exit_code, result.output) == (0, said)
+    assert count(app, User) == 0
+
+
+def test_an_import_that_fails_midway_leaves_nothing_behind(app, api, run, file, monkeypatch):
+    path = file("email,passwordHash", *[f"u{n}@example.com,{BCRYPT}" for n in range(6)])
+    monkeypatch.setattr(transfer, "BATCH", 2)
+    insert = transfer._insert
+
+    def insert_after_another(users):
+        if users[0]["email"] == "u4@example.com":
+            # What the check cannot see: a user who was created meanwhile.
+            users[1]["email"] = "u0@example.com"
+        insert(users)
+
+    monkeypatch.setattr(transfer, "_insert", insert_after_another)
+
+    result = run("import", path)
+
+    assert (result.exit_code, result.output.count("\n")) == (1, 1)
+    assert result.output.startswith("Error: The database failed: ")
+    assert count(app, User) == 0
+
+
+def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file):
+    roles = ["", "admin", "clerk;admin"]
+    rows = [f"u{n}@example.com,{BCRYPT},{roles[n % 3]}" for n in range(1500)]
+    path = file("email,passwordHash,roles", *rows)
+    statements = []
+
+    def note(_connection, _cursor, statement, *_):
+        statements.append(statement)
+
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", note)
+    result = run("import", path)
+    with app.app_context():
+        event.remove(db.engine, "before_cursor_execute", note)
+
+    assert result.stdout == f"Imported 1500 users from {path}.\n"
+    # A batch of 500 rows: what is taken, the users, the roles of each name, their assignments.
+    assert len(statements) <= 3 * 10
+    holders = json.loads(run("list", "--json").output)
+    assert len(holders) == 1500
+
+
+def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
+    formula = "=HYPERLINK(1)"
+    original = file(
+        f"{EVERY_COLUMN},passwordHash",
+        f"'=a@example.com,'{formula},,false,2020-01-01T00:00:00.000Z,,{BCRYPT}",
+        f"'+a@example.com,''{formula},'-r,true,2020-01-01T00:00:00.000Z,admin;boss,{BCRYPT}",
+        f"o'a@example.com,'tis,,false,2020-01-01T00:00:00.000Z,,{BCRYPT}",
+    )
+    run("import", original)
+    copy = tmp_path / "copy.csv"
+
+    exported = run("export", str(copy), "--with-password-hashes")
+
+    assert (exported.exit_code, exported.stdout) == (0, f"Exported 3 users to {copy}.\n")
+    assert exported.stderr.startswith("Warning: whoever can read the hashes can try to guess")
+    assert copy.read_text() == (tmp_path / "users.csv").read_text()
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    found = json.loads(run("list", "--json").output)
+    assert [each["username"] for each in found] == [formula, f"'{formula}", "'tis"]
+    assert [each["email"] for each in found][:2] == ["=a@example.com", "+a@example.com"]
+
+
+def test_an_export_has_no_hashes_unless_they_are_asked_for(run, file):
+    run("import", file("email,passwordHash,roles", f"ada@example.com,{BCRYPT},admin"))
+
+    plain = run("export", "-")
+    full = run("export", "-", "--with-password-hashes")
+
+    assert (plain.exit_code, plain.stderr) == (0, "Exported 1 users to -.\n")
+    header, ada = csv.reader(plain.stdout.splitlines())
+    assert header == EVERY_COLUMN.split(",")
+    assert [ada[0], ada[5]] == ["ada@example.com", "admin"]
+    assert BCRYPT not in plain.output
+    assert full.stdout.splitlines()[1].endswith(f",{BCRYPT}")
+
+
+def test_an_export_replaces_no_file(run, file):
+    path = file("precious")
+
+    result = run("export", path)
+
+    assert (result.exit_code, result.output) == (
+        1,
+        f"Error: {path} cannot be written: File exists.\n",
+    )
+    with open(path) as left:
+        assert left.read() == "precious\n"
