@@ -1,11 +1,19 @@
 """The WSGI application that gunicorn and the flask command load."""
 
+import gc
 import sys
 
-from app.config import ConfigurationError
-from app.factory import create_app
+# What a start makes lives as long as the process: looking for garbage in it takes a third of the
+# start. Frozen, it is never looked at again, and stays shared with the workers (see `gc.freeze`).
+gc.disable()
+
+from app.config import ConfigurationError  # noqa: E402
+from app.factory import create_app  # noqa: E402
 
 try:
     app = create_app()
 except ConfigurationError as error:
     sys.exit(f"ostiary: {error}")
+
+gc.freeze()
+gc.enable()

@@ -5,7 +5,7 @@ from math import cos, radians, sin
 from typing import Any
 
 from sqlalchemy import JSON, Dialect, Integer, Numeric
-from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine
+from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine, UserDefinedType
 
 # Digits that a 64-bit integer always holds: SQLite stores a decimal as the integer of its digits.
 MAX_PRECISION = 18
@@ -78,6 +78,16 @@ class Json(TypeDecorator[Any]):
     def python_type(self) -> type[Any]:
         """The type of its values."""
         return self.kind
+
+
+class Jsonb(UserDefinedType[Any]):
+    """PostgreSQL's JSONB, for casts; SQLAlchemy's own takes all of its dialect to import."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: Any) -> str:
+        """Return the name of the type."""
+        return "JSONB"
 
 
 class Position(dict[str, float]):

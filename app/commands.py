@@ -1,8 +1,9 @@
 """What all commands share: errors as one sentence, and lists as a table or JSON."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from importlib import import_module
 from typing import Any
 
 import click
@@ -18,6 +19,28 @@ from app.extensions import iso_time
 MISSING = ("42P01", "42703", "no such table", "no such column")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
+
+
+class Commands(AppGroup):
+    """The service's commands, which are imported when they are called.
+
+    `modules` names the module of each; the command has the same name there.
+    """
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        super().__init__()
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted({*self._modules, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, from its module."""
+        if cmd_name not in self._modules:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
+        return command
 
 
 class CommandGroup(AppGroup):

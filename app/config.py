@@ -17,6 +17,8 @@ ENVIRONMENT_PREFIX = "APP_"
 # Settings that the environment has under a name of their own.
 ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 
+SCHEMA = SettingsSchema()
+
 
 class ConfigurationError(Exception):
     """A setting, or something a setting points to, is unusable; says which in one sentence."""
@@ -36,7 +38,7 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
         _warn_of_names_without_prefix(app)
     else:
         given.update(overrides)
-    known = SettingsSchema().fields
+    known = SCHEMA.fields
     _refuse_unknown(app, given, known)
     app.config.update(given)
     app.config.update(_load({name: given[name] for name in given if name in known}))
@@ -52,7 +54,7 @@ def _read_instance_file(app: Flask, given: Config) -> None:
     except Exception as error:
         raise ConfigurationError(f"{path} cannot be read: {error!r}") from error
     for name in values:
-        if name.upper() in SettingsSchema().fields and not name.isupper():
+        if name.upper() in SCHEMA.fields and not name.isupper():
             raise ConfigurationError(f"{path}: {name} is not a setting; write {name.upper()}")
     given.update({name: value for name, value in values.items() if name.isupper()})
 
@@ -87,7 +89,7 @@ def _read_environment(given: Config) -> None:
 
 def _refuse_lower_case() -> None:
     """Refuse a setting of ours whose name, prefix included, is not in capitals."""
-    known = SettingsSchema().fields
+    known = SCHEMA.fields
     for name in os.environ:
         prefix, _, rest = name.partition("_")
         setting, *inside = rest.split("__")
@@ -105,7 +107,7 @@ def _warn_of_names_without_prefix(app: Flask) -> None:
     """
     for name in os.environ:
         setting = name.upper()
-        if setting not in SettingsSchema().fields or name in ENVIRONMENT_NAMES.values():
+        if setting not in SCHEMA.fields or name in ENVIRONMENT_NAMES.values():
             continue
         meant = ENVIRONMENT_NAMES.get(setting, ENVIRONMENT_PREFIX + setting)
         app.logger.warning("%s in the environment is not read; the setting is %s", name, meant)
@@ -122,7 +124,7 @@ def _refuse_unknown(app: Flask, given: Config, known: Mapping[str, Any]) -> None
 
 def _load(given: dict[str, Any]) -> dict[str, Any]:
     try:
-        return dict(SettingsSchema().load(given))
+        return dict(SCHEMA.load(given))
     except ValidationError as error:
         name, problem = next(iter(error.messages_dict.items()))
         raise ConfigurationError(f"{_label(name)} cannot be used: {_flatten(problem)}") from None

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from flask import Flask
@@ -10,19 +11,31 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import config, errors, extensions, mail, openapi, outbox
 from app.access.policy import check_acls
+from app.commands import Commands
 from app.config import ConfigurationError
-from app.datasources import cli as datasources_cli
-from app.datasources import sources
-from app.datasources.endpoints import register_data_sources
-from app.explorer import views as explorer
 from app.extensions import db
 from app.ops import headers, json
 from app.rest.collection import check_relations, register_resource
 from app.rest.routing import CaseInsensitiveCollections
 from app.server import errors as server_errors
 from app.todos.resource import todos
-from app.users import cli, pages, passwords, transports, views
 from app.users import events as users_events
+from app.users import pages, passwords, transports, views
+
+# The modules of commands, each imported when it is called.
+COMMANDS = {
+    "users": "app.users.cli",
+    "tokens": "app.users.cli",
+    "roles": "app.users.role_cli",
+    "outbox": "app.outbox.cli",
+    "datasources": "app.datasources.cli",
+}
+# The modules of features that a setting switches on. Imported only then: what is not used takes
+# neither time to start nor memory.
+OPTIONAL_FEATURES = {
+    "DATA_SOURCES": "app.datasources.endpoints",
+    "EXPLORER_ENABLED": "app.explorer.views",
+}
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
@@ -36,6 +49,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.
     app.url_map.merge_slashes = False
 
+    app.cli = Commands(COMMANDS)
     config.configure(app, overrides)
     _connect_database(app)
 
@@ -49,19 +63,15 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     outbox.init_app(app)
     mail.init_app(app)
     users_events.init_app(app)
-    sources.init_app(app)
-    cli.init_app(app)
-    datasources_cli.init_app(app)
 
     root = app.config["REST_API_ROOT"]
     views.init_app(app)
     register_resource(app, todos)
-    register_data_sources(app)
+    _add_optional_features(app)
     check_acls(app)
     check_relations(app)
     pages.init_app(app)
     openapi.init_app(app)
-    explorer.init_app(app)
 
     app.wsgi_app = CaseInsensitiveCollections(app.wsgi_app, root)  # type: ignore[method-assign]
     if proxies := app.config["TRUSTED_PROXIES"]:
@@ -69,6 +79,12 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
         )
     return app
+
+
+def _add_optional_features(app: Flask) -> None:
+    for setting, module in OPTIONAL_FEATURES.items():
+        if app.config[setting]:
+            import_module(module).init_app(app)
 
 
 def _connect_database(app: Flask) -> None:

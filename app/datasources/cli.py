@@ -5,7 +5,7 @@ from textwrap import indent
 from typing import Any
 
 import click
-from flask import Flask, current_app
+from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
 from app.connector import ConnectorError, DataSource, Operation, Pages, Response, items_of
@@ -14,11 +14,6 @@ from .description import describe
 from .sources import data_sources
 
 datasources = CommandGroup("datasources", help="Check, list, show and call data sources.")
-
-
-def init_app(app: Flask) -> None:
-    """Register the commands."""
-    app.cli.add_command(datasources)
 
 
 @datasources.command()

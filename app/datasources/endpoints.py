@@ -29,14 +29,15 @@ from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 
 from .schemas import endpoint_schemas, part_of_request
-from .sources import data_sources
+from .sources import create_sources, data_sources
 
 # Names of data sources, functions and arguments that may be used in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 
 
-def register_data_sources(app: Flask) -> None:
-    """Serve the functions of every public data source under the base path, with its rules."""
+def init_app(app: Flask) -> None:
+    """Create the data sources; serve the functions of public ones under the base path."""
+    create_sources(app)
     limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
     app.extensions["datasource_calls"] = BoundedSemaphore(limit)
     for source in data_sources(app).values():

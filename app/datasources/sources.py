@@ -6,7 +6,7 @@ from app.config import ConfigurationError
 from app.connector import ConfigError, DataSource
 
 
-def init_app(app: Flask) -> None:
+def create_sources(app: Flask) -> None:
     """Create every data source of DATA_SOURCES; raise ConfigurationError for invalid settings.
 
     No connection is opened before the first call.
@@ -17,8 +17,8 @@ def init_app(app: Flask) -> None:
 
 
 def data_sources(app: Flask) -> dict[str, DataSource]:
-    """Return the app's data sources by name."""
-    sources: dict[str, DataSource] = app.extensions["datasources"]
+    """Return the app's data sources by name; none unless DATA_SOURCES has some."""
+    sources: dict[str, DataSource] = app.extensions.get("datasources", {})
     return sources
 
 

@@ -21,9 +21,8 @@ bp = Blueprint("explorer", __name__, template_folder="templates", static_folder=
 
 
 def init_app(app: Flask) -> None:
-    """Serve the explorer if it is enabled; the OpenAPI document is served in any case."""
-    if app.config["EXPLORER_ENABLED"]:
-        app.register_blueprint(bp, url_prefix="/explorer")
+    """Serve the explorer; the OpenAPI document is served without it, too."""
+    app.register_blueprint(bp, url_prefix="/explorer")
 
 
 @bp.get("")

@@ -6,7 +6,7 @@ A feature describes its events by `define` and calls `record`; another one deliv
 
 from flask import Flask
 
-from . import cli, registry, worker
+from . import registry, worker
 from .models import Attempt, DeliveryError, UndeliverableError
 from .registry import define, subscribe
 from .service import record, record_decoy
@@ -27,7 +27,6 @@ __all__ = [
 
 
 def init_app(app: Flask) -> None:
-    """Prepare the app's outbox, without any event, and register the commands."""
+    """Prepare the app's outbox, without any event."""
     registry.init_app(app)
     worker.init_app(app)
-    cli.init_app(app)

@@ -4,7 +4,7 @@ import signal
 from datetime import timedelta
 
 import click
-from flask import Flask, current_app
+from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
 
@@ -17,11 +17,6 @@ COLUMNS = ("id", "event", "subscriber", "state", "attempts", "created", "deadlin
 STOP_SIGNALS = signal.SIGTERM, signal.SIGINT
 
 outbox = CommandGroup("outbox", help="Deliver, list, retry and purge what happens after requests.")
-
-
-def init_app(app: Flask) -> None:
-    """Register the commands."""
-    app.cli.add_command(outbox)
 
 
 @outbox.command()

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Boolean, Column, ColumnElement, Float, String, case, cast, func, type_coerce
-from sqlalchemy.dialects.postgresql import JSONB
 
-from app.columns import GeoPoint, Json
+from app.columns import GeoPoint, Json, Jsonb
 from app.errors import InvalidFilter, quote
 from app.extensions import db
 
@@ -79,8 +78,8 @@ class JsonPath(NamedTuple):
 def has_item(column: ColumnElement[Any], item: str | float | bool) -> ColumnElement[bool]:
     """Return the condition that a JSON array has an item that equals this scalar."""
     if not _is_sqlite():
-        contained = cast(type_coerce(json.dumps([item]), String), JSONB)
-        return cast(column, JSONB).contains(contained)
+        contained = cast(type_coerce(json.dumps([item]), String), Jsonb)
+        return cast(column, Jsonb).bool_op("@>")(contained)
     items = func.json_each(column).table_valued("value", "type")
     is_equal = items.c.value == item
     types = ["text"] if isinstance(item, str) else ["true", "false"]

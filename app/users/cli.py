@@ -3,7 +3,6 @@
 from typing import Any
 
 import click
-from flask import Flask
 
 from app.commands import CommandGroup, json_option, print_rows
 
@@ -11,7 +10,6 @@ from . import accounts
 from . import tokens as access_tokens
 from .cli_arguments import check_roles, find_user, password_option, read_password, realm_option
 from .models import User
-from .role_cli import roles
 from .schemas import RegistrationSchema
 from .transfer_cli import export, import_
 
@@ -21,13 +19,6 @@ users.add_command(export)
 tokens = CommandGroup("tokens", help="Purge and revoke access tokens.")
 
 USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created")
-
-
-def init_app(app: Flask) -> None:
-    """Register the commands."""
-    app.cli.add_command(users)
-    app.cli.add_command(tokens)
-    app.cli.add_command(roles)
 
 
 @users.command()

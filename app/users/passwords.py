@@ -1,6 +1,8 @@
 """Password hashing, verification and policy."""
 
 import re
+import secrets
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -10,6 +12,7 @@ from threading import BoundedSemaphore, Lock, local
 import bcrypt
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.low_level import ARGON2_VERSION
 from flask import Flask, current_app
 from werkzeug.security import check_password_hash
 
@@ -28,7 +31,7 @@ def init_app(app: Flask) -> None:
     """Create the hasher, and a decoy hash to verify for users that do not exist."""
     hasher = PasswordHasher(**app.config["PASSWORD_HASH"])
     app.extensions["password_hasher"] = hasher
-    decoy = hasher.hash("decoy")
+    decoy = _decoy(hasher)
     app.extensions["password_decoy"] = {scheme_of(decoy): decoy}
     limit = app.config["PASSWORD_HASHES"] or max(1, app.config["THREADS"] // 2)
     app.extensions["password_slots"] = Slots(limit)
@@ -174,6 +177,14 @@ def _common_passwords() -> frozenset[str]:
     """Load the list on first use, because it is large and most processes do not need it."""
     lists = import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS
     return frozenset(lists["passwords"])
+
+
+def _decoy(hasher: PasswordHasher) -> str:
+    """Return a hash of no password, without hashing: a random salt and digest."""
+    costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    random = (b64encode(secrets.token_bytes(n)) for n in (hasher.salt_len, hasher.hash_len))
+    salt, digest = (each.decode().rstrip("=") for each in random)
+    return f"$argon2id$v={ARGON2_VERSION}${costs}${salt}${digest}"
 
 
 def _encode(password: str) -> bytes:

@@ -1,0 +1,59 @@
+"""What a start of the service imports, and what waits until it is used."""
+
+import json
+from importlib.util import find_spec
+
+import pytest
+
+from tests.installation import Installation
+
+# What takes long to import, and the services that a setting or a first request needs.
+NEEDED_LATER = (
+    "apispec",
+    "app.connector",
+    "app.datasources.endpoints",
+    "app.openapi.document",
+    "app.outbox.cli",
+    "app.users.cli",
+    "app.users.transfer",
+    "jsonpath_ng",
+    "psycopg",
+    "requests",
+    "zxcvbn.frequency_lists",
+)
+NEVER = ("hypothesis", "pytest", "schemathesis")
+CODE = """
+import gc, json, sys
+from wsgi import app
+print(json.dumps([sorted(sys.modules), gc.isenabled(), gc.get_freeze_count()]))
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start the service as gunicorn does; return the names of the modules that are imported."""
+
+    def start(**settings):
+        result = Installation(tmp_path).run("-c", CODE, **settings)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    return start
+
+
+def test_a_start_imports_nothing_that_is_not_configured(start):
+    modules, is_collecting, frozen = start(APP_EXPLORER_ENABLED="false")
+
+    assert all(find_spec(name) for name in (*NEEDED_LATER, *NEVER))
+    assert not {*NEEDED_LATER, *NEVER, "app.explorer"} & set(modules)
+    # Garbage is collected again, but not looked for among what the start has made.
+    assert is_collecting
+    assert frozen > 50_000
+
+
+def test_a_start_imports_what_is_configured(start):
+    source = {"connector": "rest", "operations": []}
+
+    modules, _, _ = start(APP_DATA_SOURCES=json.dumps({"geo": source}))
+
+    assert {"app.connector", "app.datasources.endpoints", "app.explorer", "requests"} <= {*modules}
