@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from flask import Flask
-from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import BigInteger, Connection, CursorResult, DateTime, Dialect, Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase
@@ -32,7 +30,6 @@ class Base(DeclarativeBase):
 
 # Objects stay loaded after a commit, which saves a query.
 db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
-migrate = Migrate(directory=str(Path(__file__).with_name("migrations")), render_as_batch=True)
 
 if TYPE_CHECKING:
     Model = Base
@@ -129,9 +126,8 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def init_app(app: Flask) -> None:
-    """Connect the app to its database and its migrations."""
+    """Connect the app to its database."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
     db.init_app(app)
-    migrate.init_app(app, db)
     with app.app_context():
         prepare_engine(db.engine, app.config["STATEMENT_TIMEOUT"], app.logger)

@@ -24,6 +24,7 @@ from app.users import pages, passwords, transports, views
 
 # The modules of commands, each imported when it is called.
 COMMANDS = {
+    "db": "app.migrate",
     "users": "app.users.cli",
     "tokens": "app.users.cli",
     "roles": "app.users.role_cli",

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flask_migrate import upgrade
 from sqlalchemy import Connection, create_engine
 
 from app.extensions import db
 from app.factory import create_app
+from app.migrate import upgrade
 
 
 def migrate(url: str, folder: Path) -> None:

@@ -9,9 +9,11 @@ from tests.installation import Installation
 
 # What takes long to import, and the services that a setting or a first request needs.
 NEEDED_LATER = (
+    "alembic",
     "apispec",
     "app.connector",
     "app.datasources.endpoints",
+    "app.migrate",
     "app.openapi.document",
     "app.outbox.cli",
     "app.users.cli",
@@ -19,6 +21,7 @@ NEEDED_LATER = (
     "jsonpath_ng",
     "psycopg",
     "requests",
+    "sqlalchemy.dialects.postgresql",
     "zxcvbn.frequency_lists",
 )
 NEVER = ("hypothesis", "pytest", "schemathesis")
@@ -49,6 +52,17 @@ def test_a_start_imports_nothing_that_is_not_configured(start):
     # Garbage is collected again, but not looked for among what the start has made.
     assert is_collecting
     assert frozen > 50_000
+
+
+def test_a_command_imports_only_its_own(tmp_path):
+    installation = Installation(tmp_path)
+    installation.run("-m", "flask", "db", "upgrade")
+
+    result = installation.run("-X", "importtime", "-m", "flask", "users", "list", "--json")
+
+    imported = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
+    assert (result.returncode, result.stdout) == (0, "[]\n")
+    assert {*NEEDED_LATER, *NEVER} & imported == {"app.users.transfer"}
 
 
 def test_a_start_imports_what_is_configured(start):

@@ -4,11 +4,11 @@ import click
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from flask_migrate import downgrade, upgrade
 from sqlalchemy import inspect, text
 
 from app.extensions import db
 from app.factory import create_app
+from app.migrate import downgrade, upgrade
 
 TABLES = {"users", "access_tokens", "todos"}
 
@@ -56,21 +56,36 @@ def test_downgrade_and_upgrade_again_works(empty):
     assert tables() == set()
 
 
-def test_a_second_upgrade_changes_nothing(empty, capsys):
-    upgrade()
-    first = version()
-    capsys.readouterr()
+def test_the_commands_say_what_they_did_in_one_line(empty):
+    def run(*arguments):
+        result = empty.test_cli_runner().invoke(args=["db", *arguments])
+        assert result.exit_code == 0, result.output
+        return result.output
 
-    upgrade()
+    first = run("upgrade", "0001")
+    newest = run("upgrade")
+    head = version()
 
-    assert version() == first
-    assert capsys.readouterr().out == ""
+    assert (first, newest) == (
+        "Migrated the database to 0001.\n",
+        f"Migrated the database to {head}.\n",
+    )
+    assert run("upgrade") == "There is nothing to migrate.\n"
+    assert run("check") == "No new upgrade operations detected.\n"
+    assert run("current") == f"{head} (head)\n"
+    assert run("history").splitlines()[-1].startswith("<base> -> 0001")
+    assert run("downgrade", "0001") == first
+    assert run("downgrade") == "Migrated the database to base.\n"
+    assert run("stamp", head) == f"Set the revision to {head}.\n"
+    assert (version(), tables()) == (head, set())
+    run("stamp", "base")
 
 
-def test_upgrade_prints_the_revision(empty, capsys):
-    upgrade()
+def test_an_unknown_revision_is_one_sentence(empty):
+    result = empty.test_cli_runner().invoke(args=["db", "upgrade", "nope"])
 
-    assert capsys.readouterr().out == f"Migrated the database to {version()}.\n"
+    assert result.exit_code == 1
+    assert result.output == "Error: Can't locate revision identified by 'nope'.\n"
 
 
 def test_the_migrations_create_the_tables_of_the_models(empty):

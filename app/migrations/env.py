@@ -2,9 +2,8 @@
 
 from typing import Any, Literal
 
-import click
 from alembic import context
-from flask import current_app
+from alembic.runtime.migration import MigrationInfo
 from sqlalchemy import Connection
 
 from app.columns import ExactDecimal, GeoPoint, Json
@@ -12,21 +11,24 @@ from app.extensions import UtcDateTime, db
 
 
 def run() -> None:
-    """Run the migrations, and print the new revision."""
-    applied: list[str] = []
+    """Run the migrations, and note each revision that the database gets."""
+    applied: list[str] = context.config.attributes.setdefault("applied", [])
     with db.engine.connect() as connection:
         _lift_time_out(connection)
         context.configure(
             connection=connection,
             target_metadata=db.metadata,
             render_item=_render_type,
-            on_version_apply=lambda step, **_: applied.append(step.up_revision_id),
-            **current_app.extensions["migrate"].configure_args,
+            on_version_apply=lambda step, **_: applied.append(_revision(step)),
+            # SQLite copies a table to change it.
+            render_as_batch=True,
         )
         with context.begin_transaction():
             context.run_migrations()
-    if applied:
-        click.echo(f"Migrated the database to {applied[-1]}.")
+
+
+def _revision(step: MigrationInfo) -> str:
+    return ", ".join(step.destination_revision_ids) or "base"
 
 
 def _render_type(_kind: str, item: Any, _context: Any) -> str | Literal[False]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from flask import current_app
@@ -28,7 +29,6 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -51,8 +51,6 @@ VERIFICATION_ADDRESS = "verification_address"
 PURGE_BATCH = 1000
 # Seconds between two purges by a process.
 PURGE_INTERVAL = 60
-
-INSERTS: dict[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 class Throttle(Model):
@@ -160,7 +158,9 @@ def _counting(dialect: str, locks: int) -> PreparedStatement:
     moment, window_end = _moment("moment"), _moment("window_end")
     uses = bindparam("uses", type_=Integer)
     total = ROWS.count + uses
-    insert = INSERTS[dialect](Throttle).values(
+    # The engine has imported its dialect; the other one takes time and memory.
+    own_dialect = import_module(f"sqlalchemy.dialects.{dialect}")
+    insert = own_dialect.insert(Throttle).values(
         name=bindparam("row_name"),
         digest=bindparam("row_digest"),
         count=uses,
