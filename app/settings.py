@@ -189,6 +189,22 @@ class SettingsSchema(Schema):
         validate=lifetime,
         metadata=described("Lifetime of a password reset token in seconds."),
     )
+    TOKEN_SLIDING = fields.Boolean(
+        load_default=False,
+        metadata=described(
+            "`true`: a login token that is used is prolonged to its lifetime again, never beyond"
+            " `TOKEN_MAX_TTL` from the login."
+        ),
+    )
+    TOKEN_TOUCH_INTERVAL = fields.Integer(
+        strict=True,
+        load_default=60,
+        validate=validate.Range(min=0),
+        metadata=described(
+            "Seconds between two prolongations of a token: fewer cost more writes. With"
+            " `TOKEN_SLIDING` less than `TOKEN_TTL`."
+        ),
+    )
     TOKEN_IN_QUERY = fields.Boolean(
         load_default=True,
         metadata=described("`false` refuses access tokens in the query string."),
@@ -432,3 +448,6 @@ class SettingsSchema(Schema):
             if settings[name] > settings[limit]:
                 message = f"{settings[name]} is more than {limit}, which is {settings[limit]}"
                 raise ValidationError(message, name)
+        if settings["TOKEN_SLIDING"] and settings["TOKEN_TOUCH_INTERVAL"] >= settings["TOKEN_TTL"]:
+            message = f"must be less than TOKEN_TTL, which is {settings['TOKEN_TTL']}"
+            raise ValidationError(message, "TOKEN_TOUCH_INTERVAL")

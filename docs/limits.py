@@ -79,6 +79,11 @@ LIMITS = {
         "PURGE_BATCH": "Expired tokens that one statement deletes",
         "MAX_SESSIONS": "Sessions that a user is shown, the newest",
     },
+    "users.sliding": {"TOUCH_TIMEOUT": "Seconds that a request waits to prolong its token"},
+    "ops.origin": {
+        "MAX_USER_AGENT": "Characters of a `User-Agent` that a session keeps",
+        "MAX_ADDRESS": "Characters of a client's address that are kept",
+    },
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "outbox.claims": {
         "LEASE": "Seconds after which another process takes over the mail of one that died",

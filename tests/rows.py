@@ -25,6 +25,16 @@ def expire(app: Flask, token: str, ago: float = 1) -> None:
         db.session.commit()
 
 
+def age(app: Flask, token: str, seconds: float) -> None:
+    """Move a token into the past: as if it were issued, and last used, so many seconds earlier."""
+    with app.app_context():
+        row = db.session.get(AccessToken, sha256(token.encode()).hexdigest())
+        for name in ("created", "expires_at", "last_used"):
+            if (time := getattr(row, name)) is not None:
+                setattr(row, name, time - timedelta(seconds=seconds))
+        db.session.commit()
+
+
 def make_old(app: Flask, token: str, seconds: float = 301) -> None:
     """Make a token's login one of so many seconds ago."""
     row = update(AccessToken).where(AccessToken.digest == sha256(token.encode()).hexdigest())

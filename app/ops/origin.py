@@ -7,6 +7,8 @@ from flask import has_request_context, request
 
 # Characters of a User-Agent header that are kept.
 MAX_USER_AGENT = 200
+# Characters of an address that are kept; an IPv6 address has at most 45, without its zone.
+MAX_ADDRESS = 64
 
 
 class Origin(NamedTuple):
@@ -22,9 +24,11 @@ def current_origin() -> Origin:
     """Return the origin of the current request; an empty one for a command."""
     if not has_request_context():
         return Origin()
-    agent = request.headers.get("User-Agent", "")[:MAX_USER_AGENT]
-    printable = "".join(each if each.isprintable() else "?" for each in agent)
-    return Origin(request.remote_addr, printable or None, request.environ.get("HTTP_X_REQUEST_ID"))
+    return Origin(
+        _printable(request.remote_addr or "", MAX_ADDRESS),
+        _printable(request.headers.get("User-Agent", ""), MAX_USER_AGENT),
+        request.environ.get("HTTP_X_REQUEST_ID"),
+    )
 
 
 def current_network() -> str | None:
@@ -52,3 +56,8 @@ def _without_port(address: str) -> str:
     if address.startswith("["):
         return address[1:].partition("]")[0]
     return address.partition(":")[0] if address.count(":") == 1 else address
+
+
+def _printable(text: str, length: int) -> str | None:
+    """Return the first characters, as a client may have sent them, without unprintable ones."""
+    return "".join(each if each.isprintable() else "?" for each in text[:length]) or None

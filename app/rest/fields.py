@@ -159,7 +159,8 @@ class Timestamp(fields.Field[datetime]):
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of a point in time."""
         example = "2026-01-02T03:04:05.678Z"
-        return {"type": "string", "format": "date-time", "examples": [example]}
+        kind = ["string", "null"] if self.allow_none else "string"
+        return {"type": kind, "format": "date-time", "examples": [example]}
 
 
 class Date(fields.Field[date]):

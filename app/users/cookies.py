@@ -12,13 +12,26 @@ SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 UNSAFE_ENDPOINTS = {"users.logout"}
 
 
-def set_cookie(response: Response, token: str, ttl: float) -> None:
+def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) -> None:
     """Set the cookie, if the token middleware is enabled.
 
-    A cross-site login sets no cookie, against login CSRF.
+    `remember_me`: for `ttl` seconds, not only until the browser is closed. A cross-site login sets
+    no cookie, against login CSRF.
     """
     if (name := _cookie_name()) and _is_same_site() is not False:
-        response.set_cookie(name, token, max_age=int(ttl), **_cookie_flags())
+        _set(response, name, token, ttl, remember_me)
+
+
+def renew_cookie(
+    name: str, token: str, ttl: float, remember_me: bool, response: Response
+) -> Response:
+    """Set the cookie in which a request presented its token again, unless the view set cookies.
+
+    Those are of a login or logout.
+    """
+    if "Set-Cookie" not in response.headers:
+        _set(response, name, token, ttl, remember_me)
+    return response
 
 
 def clear_cookie(response: Response) -> None:
@@ -33,6 +46,11 @@ def refuse_cross_site() -> None:
         return
     if not _is_same_site():
         raise AccessDenied("A request with a cookie must come from this site.")
+
+
+def _set(response: Response, name: str, token: str, ttl: float, remember_me: bool) -> None:
+    max_age = int(ttl) if remember_me else None
+    response.set_cookie(name, token, max_age=max_age, **_cookie_flags())
 
 
 def _is_same_site() -> bool | None:

@@ -50,6 +50,11 @@ def parse_ttl(asked: object) -> float:
     return min(asked, longest)
 
 
+def parse_remember_me(asked: object) -> bool:
+    """Return whether the session's cookie shall outlive the browser's session, as by default."""
+    return not (asked is False or (isinstance(asked, str) and asked.lower() == "false"))
+
+
 def stored_email(address: str) -> str:
     """Return an address in its stored form; raise ValidationError if it is invalid."""
     try:

@@ -11,10 +11,11 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
 from app.extensions import db, now, transaction
+from app.ops.origin import current_origin
 
 from .accounts import replace_hash
 from .attempts import check_password, login_attempt
-from .credentials import parse_credentials, parse_ttl
+from .credentials import parse_credentials, parse_remember_me, parse_ttl
 from .models import AccessToken, User
 from .passwords import hash_password, needs_rehash, verify_login
 from .schemes import stored_schemes
@@ -35,22 +36,36 @@ def login(
     """
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
+    remember_me = parse_remember_me(credentials.get("rememberMe"))
+    is_named = getattr(User, name) == value, User.realm == realm
     with login_attempt(realm, name, value):
-        user, token = _login(realm, getattr(User, name) == value, credentials.get("password"), ttl)
-    if token is None:
+        user = db.session.scalar(
+            select(User).where(*is_named), execution_options={"populate_existing": True}
+        )
+        token = _log_in(user, credentials.get("password"), ttl, remember_me)
+    if user is not None and token is None:
         # Not a failed attempt: the password is right.
         raise EmailNotVerified(user.id)
     names = [include] if isinstance(include, str) else include or []
     return replace(token, user=user) if "user" in {str(each).lower() for each in names} else token
 
 
-def open_session(user_id: int, ttl: float) -> IssuedToken:
-    """Issue a login token for an identified user; raise LoginFailed if the user does not exist."""
+def open_session(
+    user_id: int, ttl: float, remember_me: bool = True, *conditions: ColumnElement[bool]
+) -> IssuedToken:
+    """Issue a login token for an identified user; `remember_me`: its cookie outlives the browser.
+
+    Raises LoginFailed if the user does not exist, is disabled or does not meet the conditions.
+    """
+    origin = current_origin()
+    columns = {"user_agent": origin.user_agent, "address": origin.address}
     try:
-        value, row = issue(user_id, ttl)
+        with transaction():
+            value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
+            _require_user(User.id == user_id, User.disabled_at.is_(None), *conditions)
     except IntegrityError:
         raise LoginFailed() from None
-    return IssuedToken(value, ttl, row.created, user_id)
+    return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
 
 
 def reauthenticate(digest: str, password: str | None) -> None:
@@ -70,37 +85,32 @@ def reauthenticate(digest: str, password: str | None) -> None:
     check_password(row.user_id, row.password_hash, password)
 
 
-def _login(
-    realm: str, is_named: ColumnElement[bool], password: object, ttl: float
-) -> tuple[User, IssuedToken | None]:
-    """Verify the password of the user who is named, if there is one, and open a session.
+def _log_in(
+    user: User | None, password: object, ttl: float, remember_me: bool
+) -> IssuedToken | None:
+    """Open a session for a user with this password; raise LoginFailed, after the same work.
 
-    There is no session for a user whose address must be verified first.
+    Returns None for a user whose address must be verified first.
     """
-    user = db.session.scalar(
-        select(User).where(is_named, User.realm == realm),
-        execution_options={"populate_existing": True},
-    )
     stored = user.password_hash if user else None
-    if not verify_login(stored, password, stored_schemes()) or user is None:
+    matches = verify_login(stored, password, stored_schemes())
+    if not matches or user is None or user.disabled_at is not None:
         raise LoginFailed()
     if current_app.config["EMAIL_VERIFICATION"] == "required" and not user.email_verified:
-        return user, None
-    token = _open_session_if_unchanged(user, ttl)
+        return None
+    # The verified hash: a concurrent reset either deletes the token or is detected by this.
+    token = open_session(user.id, ttl, remember_me, User.password_hash == user.password_hash)
     if needs_rehash(user.password_hash):
         replace_hash(user, hash_password(str(password)))
-    return user, token
-
-
-def _open_session_if_unchanged(user: User, ttl: float) -> IssuedToken:
-    """Open a session if the password that was just verified has not been changed since.
-
-    The token is inserted before the check: a concurrent reset either deletes the token or is
-    detected by the check.
-    """
-    with transaction():
-        token = open_session(user.id, ttl)
-        same = select(User.id).where(User.id == user.id, User.password_hash == user.password_hash)
-        if db.session.scalar(same.with_for_update(read=True)) is None:
-            raise LoginFailed()
     return token
+
+
+def _require_user(*conditions: ColumnElement[bool]) -> None:
+    """Raise LoginFailed if no user meets the conditions; lock the user against changes.
+
+    Called when the token is inserted: whoever changes the user and deletes the tokens concurrently
+    either deletes this one too, or is detected here.
+    """
+    chosen = select(User.id).where(*conditions).with_for_update(read=True)
+    if db.session.scalar(chosen) is None:
+        raise LoginFailed()

@@ -7,10 +7,11 @@ import string
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, and_
+from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, and_, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Model, RowId, UtcDateTime, now
+from app.ops.origin import MAX_ADDRESS, MAX_USER_AGENT
 
 # As long as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
 TOKEN_LENGTH = 64
@@ -70,6 +71,8 @@ class User(Model):
     )
     email_verified: Mapped[bool] = mapped_column(default=False)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
+    # None for users who may log in.
+    disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class AccessToken(Model):
@@ -88,6 +91,13 @@ class AccessToken(Model):
     email: Mapped[str | None] = mapped_column(String(320))
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+    # When a use last prolonged it; None before that, and without TOKEN_SLIDING.
+    last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    # Whether its cookie outlives the browser's session: `rememberMe` of the login.
+    remember_me: Mapped[bool] = mapped_column(default=True, server_default=true())
+    # Where it was issued.
+    user_agent: Mapped[str | None] = mapped_column(String(MAX_USER_AGENT))
+    address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
 
     @classmethod
     def is_live(cls, scope: str | None = None) -> ColumnElement[bool]:
@@ -103,6 +113,7 @@ class AccessToken(Model):
         scope: str | None,
         handle: str | None = None,
         email: str | None = None,
+        **columns: Any,
     ) -> "AccessToken":
         """Return the row of a new token with a lifetime of `ttl` seconds."""
         created = now()
@@ -115,4 +126,5 @@ class AccessToken(Model):
             email=email,
             created=created,
             expires_at=created + timedelta(seconds=ttl),
+            **columns,
         )

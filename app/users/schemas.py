@@ -96,7 +96,7 @@ class CredentialsSchema(marshmallow.Schema):
     """
 
     class Meta:
-        """Ignore other keys, like `rememberMe` of the LoopBack SDKs."""
+        """Ignore other keys, as LoopBack 3 does."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -110,6 +110,14 @@ class CredentialsSchema(marshmallow.Schema):
     )
     ttl = fields.Raw(allow_none=True, metadata={"type": "number", "minimum": 0})
     realm = fields.Raw(allow_none=True, metadata={"type": "string"})
+    rememberMe = fields.Raw(  # noqa: N815
+        allow_none=True,
+        metadata={
+            "type": "boolean",
+            "default": True,
+            "description": "`false`: the browser deletes the cookie when it is closed.",
+        },
+    )
 
 
 class ResetRequestSchema(marshmallow.Schema):
@@ -158,6 +166,16 @@ class SessionSchema(Schema):
     handle = fields.String(metadata={"examples": ["0123456789abcdef"]})
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
+    lastUsed = Timestamp(  # noqa: N815
+        attribute="last_used",
+        allow_none=True,
+        metadata={
+            "description": "`null` without `TOKEN_SLIDING`; with it, up to `TOKEN_TOUCH_INTERVAL`"
+            " seconds too early."
+        },
+    )
+    userAgent = fields.String(attribute="user_agent", allow_none=True)  # noqa: N815
+    address = fields.String(allow_none=True)
     current = fields.Boolean()
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from flask import current_app
 from sqlalchemy import ColumnElement, ScalarSelect, delete, select
 
 from app.errors import AccessTokenRequired, ModelNotFound
@@ -27,6 +28,8 @@ class IssuedToken:
     created: datetime
     user_id: int
     user: User | None = None
+    # Whether its cookie outlives the browser's session.
+    remember_me: bool = True
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class Session:
     handle: str
     ttl: float
     created: datetime
+    # At most TOKEN_TOUCH_INTERVAL seconds before the last use; None without TOKEN_SLIDING.
+    last_used: datetime | None
+    user_agent: str | None
+    address: str | None
     current: bool
 
 
@@ -45,14 +52,16 @@ def issue(
     scope: str | None = None,
     handle: str | None = None,
     email: str | None = None,
+    **columns: Any,
 ) -> tuple[str, AccessToken]:
     """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
     `handle` is that of a token which this one replaces. A token with a scope proves the address
-    `email`, to which it is mailed. Raises IntegrityError when there is no such user.
+    `email`, to which it is mailed. `columns` are the values of further columns. Raises
+    IntegrityError when there is no such user.
     """
     value = new_token()
-    row = AccessToken.issue(value, user_id, ttl, scope, handle, email)
+    row = AccessToken.issue(value, user_id, ttl, scope, handle, email, **columns)
     with transaction():
         db.session.add(row)
         db.session.flush()
@@ -82,7 +91,7 @@ def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
         .order_by(AccessToken.created.desc(), AccessToken.handle)
         .limit(MAX_SESSIONS)
     )
-    return [Session(row.handle, row.ttl, row.created, row.digest == current) for row in rows]
+    return [_to_session(row, row.digest == current) for row in rows]
 
 
 def revoke_session(user_id: int, handle: str) -> None:
@@ -123,3 +132,9 @@ def purge_tokens() -> int:
     while count := affected_rows(delete(AccessToken).where(AccessToken.digest.in_(expired))):
         total += count
     return total
+
+
+def _to_session(row: AccessToken, current: bool) -> Session:
+    """Return the session of a token; the login is its first use."""
+    used = (row.last_used or row.created) if current_app.config["TOKEN_SLIDING"] else None
+    return Session(row.handle, row.ttl, row.created, used, row.user_agent, row.address, current)

@@ -78,7 +78,7 @@ def login(body: dict[str, Any]) -> Response:
     token = login_service.login(body, include=_requested_includes())
     schema = AccessTokenSchema() if token.user is None else LoginSchema()
     response = jsonify(schema.dump(token))
-    set_cookie(response, token.id, token.ttl)
+    set_cookie(response, token.id, token.ttl, token.remember_me)
     return response
 
 

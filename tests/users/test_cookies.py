@@ -41,6 +41,22 @@ def test_login_sets_a_cookie(api):
     assert "Secure" not in cookie
 
 
+@pytest.mark.parametrize(
+    ("remember_me", "persistent"),
+    [(False, False), ("false", False), (True, True), (None, True), (0, True), ([], True)],
+)
+def test_without_remember_me_the_cookie_ends_with_the_browser(api, remember_me, persistent):
+    api.register()
+    credentials = {"email": "ada@example.com", "password": PASSWORD, "rememberMe": remember_me}
+
+    response = api("POST", "/users/login", credentials)
+
+    api.secrets.append(response.json["id"])
+    assert ("Max-Age=1209600" in response.headers["Set-Cookie"]) == persistent
+    assert ("Expires" in response.headers["Set-Cookie"]) == persistent
+    assert response.json["ttl"] == 1209600
+
+
 def test_the_cookie_is_secure_if_the_public_url_is_https(make_app, secrets):
     app = make_app(TOKEN_MIDDLEWARE={}, PUBLIC_URL="HTTPS://todo.example.com")
     api = Api(app.test_client(), secrets)

@@ -21,9 +21,27 @@ def test_sessions_are_listed_without_token_values(api, token):
 
     response = api("GET", "/users/1/accessTokens", token=token)
 
-    assert [set(each) for each in response.json] == [{"handle", "ttl", "created", "current"}] * 2
+    fields = {"handle", "ttl", "created", "lastUsed", "userAgent", "address", "current"}
+    assert [set(each) for each in response.json] == [fields] * 2
     assert {each["ttl"] for each in response.json} == {600, 1209600}
     assert token not in response.text
+
+
+def test_a_session_has_the_address_and_the_program_of_its_login(shared_app, secrets):
+    origin = {"User-Agent": "Firefox\x85" + "x" * 300, "X-Forwarded-For": "203.0.113.7"}
+    found = []
+    for settings in ({}, {"TRUSTED_PROXIES": 1}):
+        api = Api(shared_app(**settings).test_client(), secrets)
+        api.register(f"ada{len(settings)}@example.com")
+        credentials = {"email": f"ada{len(settings)}@example.com", "password": PASSWORD}
+        login = api("POST", "/users/login", credentials, headers=origin).json
+        secrets.append(login["id"])
+        path = f"/users/{login['userId']}/accessTokens"
+        found += api("GET", path, token=login["id"]).json
+
+    assert [each["address"] for each in found] == ["127.0.0.1", "203.0.113.7"]
+    assert {each["userAgent"] for each in found} == {"Firefox?" + "x" * 192}
+    assert [each["lastUsed"] for each in found] == [None, None]
 
 
 def test_one_session_is_the_current_one(api, token):
