@@ -6,8 +6,8 @@ import select
 import sqlite3
 import stat
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from logging import Logger
 from typing import Any
 
@@ -29,6 +29,8 @@ ALWAYS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 POOL_OVERFLOW = 2
 # SQLite instructions between two checks of the time-out; listing 1000 rows takes about 10,000.
 STEPS_BETWEEN_CHECKS = 10_000
+# Milliseconds that SQLite waits for a lock.
+BUSY_TIMEOUT = 10_000
 OTHERS_MAY = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -95,12 +97,35 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     """Set the pragmas: WAL, foreign keys, and waiting for locks."""
     for pragma in (
-        "busy_timeout=10000",
+        f"busy_timeout={BUSY_TIMEOUT}",
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+@contextmanager
+def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
+    """Yield a connection of its own in a transaction that waits no longer than this for a lock.
+
+    On PostgreSQL each of its statements may take no longer either.
+    """
+    milliseconds = round(seconds * 1000)
+    with engine.connect() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+                connection.commit()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
+        else:
+            connection.exec_driver_sql("BEGIN")
+            connection.exec_driver_sql(f"SET LOCAL statement_timeout={milliseconds}")
+            yield connection
+            connection.commit()
 
 
 def _limit_statements(engine: Engine, seconds: float) -> None:

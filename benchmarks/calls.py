@@ -22,6 +22,11 @@ from .peers import APPLICATIONS, GET, POST
 
 # Enough for every cache to be filled; the driver prepares a statement at its sixth execution.
 WARM_UP, COUNTED = 20, 11
+# Ostiary with sliding expiry: most requests, and the one that prolongs its token.
+SLIDING = {
+    "Ostiary, sliding": {"APP_TOKEN_SLIDING": "true"},
+    "Ostiary, prolonging": {"APP_TOKEN_SLIDING": "true", "APP_TOKEN_TOUCH_INTERVAL": "0"},
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,9 @@ def main() -> None:
             print(f"{'statements':>12}{'round trips':>13}")
             for name, target in APPLICATIONS.items():
                 print(f"{name:<26}{_format(_in_own_process(target, request, environment))}")
+            for name, settings in SLIDING.items():
+                changed = {**environment, **settings}
+                print(f"{name:<26}{_format(_in_own_process('wsgi:app', request, changed))}")
 
 
 def _format(counts: Counts) -> str:

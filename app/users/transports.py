@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from flask import Flask, current_app, request
-from sqlalchemy import bindparam, exists, inspect, or_, select
+from flask import Flask, after_this_request, current_app, request
+from sqlalchemy import bindparam, exists, inspect, or_, select, type_coerce
+from sqlalchemy.types import NullType
 
 from app.access.identity import (
     ANONYMOUS,
@@ -22,10 +23,12 @@ from app.access.identity import (
 )
 from app.access.roles import RoleMapping
 from app.errors import InvalidToken
+from app.extensions import now
 from app.statements import PreparedStatement
 
-from .cookies import refuse_cross_site
+from .cookies import refuse_cross_site, renew_cookie
 from .models import AccessToken, has_expired, token_digest
+from .sliding import prolong
 
 AUTHORIZATION = TokenTransport(
     HEADER, "Authorization", "The access token itself, which `users.login` answers as `id`."
@@ -33,37 +36,60 @@ AUTHORIZATION = TokenTransport(
 
 # Core columns and a fixed two-value condition: half the cost of the ORM form, on every request.
 TOKENS, ROLE_MAPPINGS = inspect(AccessToken).columns, inspect(RoleMapping).columns
-TOKEN_QUERY = PreparedStatement(
-    select(
-        TOKENS.digest,
-        TOKENS.user_id,
-        TOKENS.scope,
-        TOKENS.created,
-        TOKENS.expires_at,
-        # Most users have no role; then the roles are not queried.
-        exists().where(ROLE_MAPPINGS.user_id == TOKENS.user_id).label("has_roles"),
-    ).where(or_(TOKENS.digest == bindparam("first"), TOKENS.digest == bindparam("last")))
+TOKEN = select(
+    TOKENS.digest,
+    TOKENS.user_id,
+    TOKENS.scope,
+    TOKENS.created,
+    TOKENS.expires_at,
+    # Most users have no role; then the roles are not queried.
+    exists().where(ROLE_MAPPINGS.user_id == TOKENS.user_id).label("has_roles"),
+).where(or_(TOKENS.digest == bindparam("first"), TOKENS.digest == bindparam("last")))
+TOKEN_QUERY = PreparedStatement(TOKEN)
+# With what decides whether the token is to be prolonged. Every driver returns floats as such;
+# SQLAlchemy's own conversion would need a cursor.
+TTL = type_coerce(TOKENS.ttl, NullType).label("ttl")
+SLIDING_TOKEN_QUERY = PreparedStatement(
+    TOKEN.add_columns(TTL, TOKENS.last_used, TOKENS.remember_me)
 )
 
 
 def init_app(app: Flask) -> None:
     """Resolve the access token before every request."""
     app.extensions["token_transports"] = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
-    app.before_request(resolve_access_token)
+    is_sliding = app.config["TOKEN_SLIDING"]
+    app.before_request(resolve_sliding_token if is_sliding else resolve_access_token)
     if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
         app.before_request(partial(_replace_user_literal, literal))
 
 
-def resolve_access_token() -> None:
+def resolve_access_token(query: PreparedStatement = TOKEN_QUERY) -> None:
     """Set the identity of the request from its access token, with at most one query.
 
     Raises AccessDenied for a cross-site request with a cookie.
     """
     transport, value = _find_token(token_transports(current_app))
-    identity = ANONYMOUS if transport is None else _identify(transport, value)
+    identity = ANONYMOUS if transport is None else _identify(transport, value, query)
     set_identity(identity)
     if transport is not None and transport.location == COOKIE and identity.token is not None:
         refuse_cross_site()
+
+
+def resolve_sliding_token() -> None:
+    """Set the identity as `resolve_access_token` does, and prolong the token of a login.
+
+    If it came in a cookie, the response renews the cookie.
+    """
+    resolve_access_token(SLIDING_TOKEN_QUERY)
+    session: Any = current_identity().session
+    if session is None or not (expires_at := prolong(session)):
+        return
+    transport, value = _find_token(token_transports(current_app))
+    if transport is not None and transport.location == COOKIE:
+        seconds = (expires_at - now()).total_seconds()
+        after_this_request(
+            partial(renew_cookie, transport.name, value, seconds, session.remember_me)
+        )
 
 
 def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
@@ -107,7 +133,7 @@ def _single(values: list[str]) -> str | None:
 READERS: dict[str, Callable[[str], str | None]] = {HEADER: _header, QUERY: _query, COOKIE: _cookie}
 
 
-def _identify(transport: TokenTransport, value: str) -> Identity:
+def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -> Identity:
     """Return the identity of the caller with this token."""
     if transport.location == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
         return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
@@ -115,7 +141,7 @@ def _identify(transport: TokenTransport, value: str) -> Identity:
     digests = [token_digest(each) for each in candidates]
     if not digests:
         return ANONYMOUS
-    row = TOKEN_QUERY.first({"first": digests[0], "last": digests[-1]})
+    row = query.first({"first": digests[0], "last": digests[-1]})
     if row is None:
         return ANONYMOUS
     return Identity(error=InvalidToken()) if has_expired(row.expires_at) else Identity(row)
