@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
-from app.extensions import affected_rows, db, transaction
+from app.extensions import affected_rows, db, now, transaction
 from app.ops.origin import current_network
 from app.ops.throttles import REGISTRATION, count
 from app.signals import email_changed, emit
@@ -105,6 +105,12 @@ def find_realms(email: str) -> list[str | None]:
     return [realm or None for realm in db.session.scalars(realms)]
 
 
+def find_enabled_user(email: str, realm: str | None = None) -> User | None:
+    """Return the user with this email in this realm, unless the user is disabled."""
+    user = find_user(email, realm)
+    return None if user is None or user.disabled_at else user
+
+
 def list_users() -> list[User]:
     """Return all users in the order in which they were created."""
     return list(db.session.scalars(select(User).order_by(User.id)))
@@ -169,6 +175,31 @@ def update_users(
 def delete_user(user_id: int) -> int:
     """Delete a user with all tokens and to-dos; return the number of users deleted."""
     return affected_rows(delete(User).where(User.id == user_id))
+
+
+def disable_user(user_id: int) -> bool:
+    """Bar a user from logging in, and delete all tokens; return False if that was done before.
+
+    A concurrent login either fails or leaves a token that is deleted here (`login.open_session`).
+    """
+    enabled = User.id == user_id, User.disabled_at.is_(None)
+    with transaction():
+        changed = affected_rows(update(User).where(*enabled).values(disabled_at=now()))
+        delete_tokens([user_id])
+    return bool(changed)
+
+
+def enable_user(user_id: int) -> bool:
+    """Let a disabled user log in again; return False for a user who is not disabled.
+
+    Tokens that were issued before the user was disabled, or meanwhile, stay invalid.
+    """
+    disabled = User.id == user_id, User.disabled_at.is_not(None)
+    with transaction():
+        changed = affected_rows(update(User).where(*disabled).values(disabled_at=None))
+        if changed:
+            delete_tokens([user_id])
+    return bool(changed)
 
 
 def change_password(

@@ -44,10 +44,10 @@ def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
 
     The first attempt mails the token that was issued. Every other one mails a new token, which
     replaces it. Returns None if the token was used, revoked or has expired; after a retry by an
-    operator, only if the user was deleted or has another address.
+    operator, only if the user was deleted, is disabled or has another address.
     """
     user = db.session.get(User, data["user_id"])
-    if user is None or user.email != data["user_email"]:
+    if user is None or user.disabled_at or user.email != data["user_email"]:
         return None
     token = _current_token(data, attempt)
     if token is None:

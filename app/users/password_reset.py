@@ -10,7 +10,7 @@ from app.ops.origin import current_network
 from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
 from app.signals import email_verified, emit, reset_password_request
 
-from .accounts import find_user, mark_verified, store_password
+from .accounts import find_enabled_user, mark_verified, store_password
 from .attempts import forget_failures
 from .credentials import lookup_email
 from .mailed_tokens import issue_for_mail
@@ -21,7 +21,7 @@ from .tokens import lock
 
 
 def request_password_reset(email: object, realm: object = None) -> None:
-    """Issue a reset token and emit resetPasswordRequest, if a user has this email.
+    """Issue a reset token and emit resetPasswordRequest, if an enabled user has this email.
 
     Returns nothing in either case. Raises EmailRequired, InvalidEmail or InvalidRealm, and
     TooManyRequests for a client or an email with too many requests, whoever has the email.
@@ -36,7 +36,7 @@ def request_password_reset(email: object, realm: object = None) -> None:
         raise InvalidEmail() from None
     count(RESET_ADDRESS, current_network())
     count(RESET_EMAIL, realm or "", lookup_email(email))
-    user, ttl = find_user(email, realm), current_app.config["RESET_TOKEN_TTL"]
+    user, ttl = find_enabled_user(email, realm), current_app.config["RESET_TOKEN_TTL"]
     event = reset_password_request
     token = issue_for_mail(event.name, user, user.email if user else email, ttl, RESET_SCOPE)
     if user is not None and token is not None:
@@ -44,9 +44,10 @@ def request_password_reset(email: object, realm: object = None) -> None:
 
 
 def check_reset_token(digest: str) -> User:
-    """Return the user of a reset token; raise InvalidToken."""
+    """Return the enabled user of a reset token; raise InvalidToken."""
     live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
-    user = db.session.scalar(select(User).join(AccessToken).where(*live))
+    enabled = User.disabled_at.is_(None)
+    user = db.session.scalar(select(User).join(AccessToken).where(*live, enabled))
     if user is None:
         raise InvalidToken()
     return user

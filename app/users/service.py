@@ -1,6 +1,14 @@
 """The programmatic API for application code: functions with plain arguments, without a request."""
 
-from .accounts import change_password, create_user, delete_user, find_user, set_password
+from .accounts import (
+    change_password,
+    create_user,
+    delete_user,
+    disable_user,
+    enable_user,
+    find_user,
+    set_password,
+)
 from .confirmation import confirm_email
 from .email_change import request_email_change
 from .login import login, open_session
@@ -15,6 +23,8 @@ __all__ = [
     "create_user",
     "delete_user",
     "destroy_all_tokens",
+    "disable_user",
+    "enable_user",
     "find_user",
     "login",
     "logout",
