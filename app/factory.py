@@ -28,6 +28,7 @@ COMMANDS = {
     "users": "app.users.cli",
     "tokens": "app.users.cli",
     "roles": "app.users.role_cli",
+    "audit": "app.users.audit_cli",
     "outbox": "app.outbox.cli",
     "datasources": "app.datasources.cli",
 }

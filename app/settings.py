@@ -374,6 +374,15 @@ class SettingsSchema(Schema):
         validate=validate.Range(min=0, max=36500),
         metadata=described("Days for which the outbox keeps what is sent or given up."),
     )
+    AUDIT_DAYS = fields.Integer(
+        strict=True,
+        load_default=90,
+        allow_none=True,
+        validate=validate.Range(min=1, max=36525),
+        metadata=described(
+            "Days for which the records of the audit log are kept. `null`: nothing is recorded."
+        ),
+    )
     TRUSTED_PROXIES = fields.Integer(
         strict=True,
         load_default=0,

@@ -17,6 +17,7 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app import errors
+from app.ops.audit import Action
 from app.settings import (
     PasswordHashSchema,
     SettingsSchema,
@@ -141,6 +142,11 @@ def loopback_differences() -> str:
     return _table(("LoopBack 3", "Ostiary", "Reason"), list(DIFFERENCES.values()))
 
 
+def audit_actions() -> str:
+    """Return the table of what the audit log tells."""
+    return _table(("Action", "Meaning"), [(f"`{each}`", each.description) for each in Action])
+
+
 def limits() -> str:
     """Return the table of the limits that are constants in the code."""
     rows = [
@@ -175,6 +181,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "connector_paginate": lambda: _table(connector.KEY_COLUMNS, connector.paginate_keys()),
     "connector_errors": lambda: _table(("Class", "Base", "`kind`", "Meaning"), connector.errors()),
     "loopback_differences": loopback_differences,
+    "audit_actions": audit_actions,
     "limits": limits,
 }
 

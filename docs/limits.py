@@ -84,6 +84,12 @@ LIMITS = {
         "MAX_USER_AGENT": "Characters of a `User-Agent` that a session keeps",
         "MAX_ADDRESS": "Characters of a client's address that are kept",
     },
+    "ops.audit": {
+        "MAX_ATTEMPTS": "Records an hour of failed logins, and as many of anonymous calls of data"
+        " sources",
+        "PURGE_BATCH": "Old records of the audit log that one statement deletes",
+        "PURGE_EVERY": "Records after which that happens, on average",
+    },
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "outbox.claims": {
         "LEASE": "Seconds after which another process takes over the mail of one that died",

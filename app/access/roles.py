@@ -7,6 +7,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.errors import ValidationError, quote
 from app.extensions import Model, RowId, db, transaction
+from app.ops.audit import Action, record, recording
 
 # The role that may call every method of users and to-dos.
 ADMIN = "admin"
@@ -73,11 +74,16 @@ def grant(user_id: int, name: str) -> bool:
 
 
 def assign(pairs: Sequence[tuple[int, str]]) -> None:
-    """Assign roles to users that do not have them, given as pairs of user id and name."""
+    """Assign roles to users that do not have them, given as pairs of user id and name.
+
+    Within a transaction.
+    """
     ids = {name: _role_id(name) for name in {name for _, name in pairs}}
     rows = [{"user_id": user_id, "role_id": ids[name]} for user_id, name in pairs]
     if rows:
         db.session.execute(insert(RoleMapping), rows)
+    for user_id, name in pairs:
+        record(Action.ROLE_GRANTED, user_id, role=name)
 
 
 def revoke(user_id: int, name: str) -> bool:
@@ -85,9 +91,11 @@ def revoke(user_id: int, name: str) -> bool:
     if name not in role_names(user_id):
         return False
     role = select(Role.id).where(Role.name == name).scalar_subquery()
-    db.session.execute(
-        delete(RoleMapping).where(RoleMapping.user_id == user_id, RoleMapping.role_id == role)
-    )
+    with recording():
+        db.session.execute(
+            delete(RoleMapping).where(RoleMapping.user_id == user_id, RoleMapping.role_id == role)
+        )
+        record(Action.ROLE_REVOKED, user_id, role=name)
     return True
 
 

@@ -10,6 +10,7 @@ from flask import Flask, current_app, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
 
+from app.access.identity import current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
@@ -25,6 +26,7 @@ from app.connector import (
     without_waiting,
 )
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
+from app.ops.audit import Action, record, record_attempt
 from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 
@@ -158,6 +160,7 @@ def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
     if not calls.acquire(blocking=False):
         raise TooManyCalls
     try:
+        _record_call(source, operation.name)
         with without_waiting():
             return operation(**values)
     except TooManyCallsError:
@@ -172,6 +175,15 @@ def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
         raise (RemoteTimeout() if late else RemoteError(status)) from None
     finally:
         calls.release()
+
+
+def _record_call(source: str, function: str) -> None:
+    """Record a call before it is made; those of anonymous clients are limited."""
+    user_id = current_identity().user_id
+    if user_id is None:
+        record_attempt(Action.DATA_SOURCE_CALLED, dataSource=source, function=function)
+    else:
+        record(Action.DATA_SOURCE_CALLED, user_id, dataSource=source, function=function)
 
 
 def _make_response(operation: Operation, result: Any) -> ResponseReturnValue:

@@ -1,9 +1,9 @@
-"""The origin of the current work: the client's address and program, and the request id."""
+"""The origin of the current work: the client's address, program and user, and the request id."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
-from flask import has_request_context, request
+from flask import g, has_request_context, request
 
 # Characters of a User-Agent header that are kept.
 MAX_USER_AGENT = 200
@@ -18,16 +18,20 @@ class Origin(NamedTuple):
     address: str | None = None
     user_agent: str | None = None
     request_id: str | None = None
+    # The user whose access token the request presents.
+    user_id: int | None = None
 
 
 def current_origin() -> Origin:
     """Return the origin of the current request; an empty one for a command."""
     if not has_request_context():
         return Origin()
+    token = g.get("access_token")
     return Origin(
         _printable(request.remote_addr or "", MAX_ADDRESS),
         _printable(request.headers.get("User-Agent", ""), MAX_USER_AGENT),
         request.environ.get("HTTP_X_REQUEST_ID"),
+        None if token is None else token.user_id,
     )
 
 

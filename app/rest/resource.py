@@ -42,6 +42,8 @@ class Resource:
     # Functions that insert and update rows, if that takes more than storing values.
     insert_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
     update_with: Callable[[Conditions, Values], Sequence[Any]] | None = None
+    # The function that deletes rows, if that takes more than a statement; it returns their number.
+    delete_with: Callable[[Conditions], int] | None = None
     # The most rows that one request may create.
     max_create: int = 1000
     # Errors of `insert_with` and `update_with`, by the method that calls them.
@@ -259,7 +261,8 @@ class Resource:
 
     def delete_one(self, row_id: int, scope: Conditions) -> None:
         """Delete one row within a scope; raise what `or_denied` does."""
-        count = self.rows.delete([self.rows.key == row_id, *scope])
+        delete = self.delete_with or self.rows.delete
+        count = delete([self.rows.key == row_id, *scope])
         self.or_denied(row_id, count or None)
 
     def or_404(self, row_id: object, row: Any) -> Any:

@@ -11,6 +11,7 @@ from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, db, now, transaction
+from app.ops.audit import Action, record, recording
 from app.ops.origin import current_network
 from app.ops.throttles import REGISTRATION, count
 from app.signals import email_changed, emit
@@ -59,6 +60,7 @@ def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) 
                 _check_unique(user.realm, user.email, user.username_key)
                 db.session.add(user)
                 db.session.flush()
+                record(Action.REGISTERED, user.id)
                 for role in roles:
                     grant(user.id, role)
             requests += issue_verifications(users)
@@ -174,7 +176,19 @@ def update_users(
 
 def delete_user(user_id: int) -> int:
     """Delete a user with all tokens and to-dos; return the number of users deleted."""
-    return affected_rows(delete(User).where(User.id == user_id))
+    return delete_users([User.id == user_id])
+
+
+def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
+    """Delete the users selected by the conditions with all tokens and to-dos; return their number.
+
+    Their records in the audit log stay.
+    """
+    with recording():
+        user_ids = db.session.scalars(delete(User).where(*conditions).returning(User.id)).all()
+        for user_id in user_ids:
+            record(Action.USER_DELETED, user_id)
+    return len(user_ids)
 
 
 def disable_user(user_id: int) -> bool:
@@ -186,6 +200,8 @@ def disable_user(user_id: int) -> bool:
     with transaction():
         changed = affected_rows(update(User).where(*enabled).values(disabled_at=now()))
         delete_tokens([user_id])
+        if changed:
+            record(Action.USER_DISABLED, user_id)
     return bool(changed)
 
 
@@ -199,6 +215,7 @@ def enable_user(user_id: int) -> bool:
         changed = affected_rows(update(User).where(*disabled).values(disabled_at=None))
         if changed:
             delete_tokens([user_id])
+            record(Action.USER_ENABLED, user_id)
     return bool(changed)
 
 
@@ -218,12 +235,16 @@ def change_password(
         if not replace_hash(user, new_hash):
             raise InvalidPassword()
         delete_tokens([user_id], keep)
+        record(Action.PASSWORD_CHANGED, user_id)
 
 
 def set_password(user: User, new_password: str) -> None:
     """Set a user's password without the old one; revokes all tokens."""
     validate_password(new_password, user.email, user.username)
-    store_password(user.id, hash_password(new_password))
+    new_hash = hash_password(new_password)
+    with transaction():
+        store_password(user.id, new_hash)
+        record(Action.PASSWORD_CHANGED, user.id)
     forget_failures(user)
 
 
@@ -273,12 +294,17 @@ def _new_user(
 def _revoke_tokens_of_other_email(
     chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
 ) -> dict[int, str]:
-    """Lock the users that have another email and revoke their tokens; return their old emails."""
+    """Lock the users that have another email and revoke their tokens; return their old emails.
+
+    Records the change, which the caller makes in the same transaction.
+    """
     others = [*chosen, User.email != email]
     lock(*others)
     rows = db.session.execute(select(User.id, User.email).where(*others))
     old_emails = {row.id: row.email for row in rows}
     delete_tokens(list(old_emails), keep)
+    for user_id, old_email in old_emails.items():
+        record(Action.EMAIL_CHANGED, user_id, oldEmail=old_email, newEmail=email)
     return old_emails
 
 

@@ -84,7 +84,7 @@ def delete(email: str, realm: str | None, yes: bool) -> None:
 @realm_option
 def disable(email: str, realm: str | None) -> None:
     """Bar the user EMAIL from logging in, and end all sessions; nothing is deleted."""
-    user = _find_user(email, realm)
+    user = find_user(email, realm)
     done = accounts.disable_user(user.id)
     click.echo(
         f"Disabled user {user.id}, {user.email}, and ended all sessions."
@@ -98,7 +98,7 @@ def disable(email: str, realm: str | None) -> None:
 @realm_option
 def enable(email: str, realm: str | None) -> None:
     """Let the disabled user EMAIL log in again; earlier sessions stay ended."""
-    user = _find_user(email, realm)
+    user = find_user(email, realm)
     done = accounts.enable_user(user.id)
     click.echo(
         f"Enabled user {user.id}, {user.email}." if done else f"User {user.id} is not disabled."

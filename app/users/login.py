@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
 from app.extensions import db, now, transaction
+from app.ops.audit import Action, identity_digest, record, record_attempt
 from app.ops.origin import current_origin
 
 from .accounts import replace_hash
@@ -39,12 +40,18 @@ def login(
     remember_me = parse_remember_me(credentials.get("rememberMe"))
     is_named = getattr(User, name) == value, User.realm == realm
     with login_attempt(realm, name, value):
-        user = db.session.scalar(
+        found = db.session.scalar(
             select(User).where(*is_named), execution_options={"populate_existing": True}
         )
-        token = _log_in(user, credentials.get("password"), ttl, remember_me)
-    if user is not None and token is None:
-        # Not a failed attempt: the password is right.
+        digest = identity_digest(realm, name, value)
+        try:
+            user, token = _log_in(found, credentials.get("password"), ttl, remember_me)
+        except LoginFailed:
+            record_attempt(Action.LOGIN_FAILED, found.id if found else None, identity=digest)
+            raise
+    if token is None:
+        # Not a failed attempt to guess: the password is right.
+        record_attempt(Action.LOGIN_FAILED, user.id, identity=digest, reason="unverified email")
         raise EmailNotVerified(user.id)
     names = [include] if isinstance(include, str) else include or []
     return replace(token, user=user) if "user" in {str(each).lower() for each in names} else token
@@ -63,6 +70,7 @@ def open_session(
         with transaction():
             value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
             _require_user(User.id == user_id, User.disabled_at.is_(None), *conditions)
+            record(Action.LOGIN, user_id, user_id, session=row.handle)
     except IntegrityError:
         raise LoginFailed() from None
     return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
@@ -87,22 +95,22 @@ def reauthenticate(digest: str, password: str | None) -> None:
 
 def _log_in(
     user: User | None, password: object, ttl: float, remember_me: bool
-) -> IssuedToken | None:
+) -> tuple[User, IssuedToken | None]:
     """Open a session for a user with this password; raise LoginFailed, after the same work.
 
-    Returns None for a user whose address must be verified first.
+    There is no session for a user whose address must be verified first.
     """
     stored = user.password_hash if user else None
     matches = verify_login(stored, password, stored_schemes())
     if not matches or user is None or user.disabled_at is not None:
         raise LoginFailed()
     if current_app.config["EMAIL_VERIFICATION"] == "required" and not user.email_verified:
-        return None
+        return user, None
     # The verified hash: a concurrent reset either deletes the token or is detected by this.
     token = open_session(user.id, ttl, remember_me, User.password_hash == user.password_hash)
     if needs_rehash(user.password_hash):
         replace_hash(user, hash_password(str(password)))
-    return token
+    return user, token
 
 
 def _require_user(*conditions: ColumnElement[bool]) -> None:

@@ -6,6 +6,7 @@ from sqlalchemy import delete, select
 
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
 from app.extensions import affected_rows, db, transaction
+from app.ops.audit import Action, record
 from app.ops.origin import current_network
 from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
 from app.signals import email_verified, emit, reset_password_request
@@ -70,6 +71,7 @@ def reset_password(digest: str, new_password: str) -> None:
         if not affected_rows(delete(AccessToken).where(*live)):
             raise InvalidToken()
         store_password(user.id, new_hash)
+        record(Action.PASSWORD_RESET, user.id, user.id)
         # The token was mailed to the address, which is therefore that of the user.
         verified = mark_verified(user.id)
     forget_failures(user)

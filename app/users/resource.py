@@ -14,7 +14,7 @@ from app.rest.relations import has_many
 from app.rest.resource import Resource
 
 from . import email_change, verification
-from .accounts import changes_email, create_users, update_users
+from .accounts import changes_email, create_users, delete_users, update_users
 from .login import reauthenticate
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
@@ -29,6 +29,7 @@ OWNER_METHODS = (
     "__get__accessTokens",
     "__destroyById__accessTokens",
     "__delete__accessTokens",
+    "__get__audit",
     "__get__todos",
     "__create__todos",
     "__count__todos",
@@ -95,6 +96,7 @@ users = Resource(
     create_schema=RegistrationSchema,
     insert_with=create_users,
     update_with=update,
+    delete_with=delete_users,
     # Each user takes a password hash.
     max_create=20,
     errors={"create": THROTTLED} | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), *THROTTLED)),

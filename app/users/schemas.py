@@ -8,7 +8,9 @@ from email_validator import EmailNotValidError
 from marshmallow import fields
 from marshmallow.exceptions import ValidationError
 
+from app.ops.audit import Action
 from app.rest.fields import Schema, Text, Timestamp, not_blank
+from app.rest.json_fields import Object
 
 from .names import MAX_EMAIL_LENGTH, MAX_USERNAME_LENGTH, normalize_email, normalize_username
 
@@ -177,6 +179,24 @@ class SessionSchema(Schema):
     userAgent = fields.String(attribute="user_agent", allow_none=True)  # noqa: N815
     address = fields.String(allow_none=True)
     current = fields.Boolean()
+
+
+class AuditRecordSchema(Schema):
+    """A record of the audit log: who did what, and from where."""
+
+    id = fields.Integer(dump_only=True)
+    time = Timestamp(dump_only=True)
+    action = fields.String(
+        dump_only=True,
+        metadata={"enum": [each.value for each in Action], "examples": [Action.LOGIN.value]},
+    )
+    actorId = fields.Integer(attribute="actor_id", dump_only=True, allow_none=True)  # noqa: N815
+    userId = fields.Integer(attribute="user_id", dump_only=True, allow_none=True)  # noqa: N815
+    address = fields.String(dump_only=True, allow_none=True)
+    requestId = fields.String(  # noqa: N815
+        attribute="request_id", dump_only=True, allow_none=True
+    )
+    details = Object(dump_only=True)
 
 
 class NewPasswordSchema(Schema):

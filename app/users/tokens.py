@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import ColumnElement, ScalarSelect, delete, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, select
 
 from app.errors import AccessTokenRequired, ModelNotFound
 from app.extensions import affected_rows, db, now, transaction
+from app.ops.audit import Action, record, recording
 
 from .models import HANDLE, AccessToken, User, new_token, token_digest
 
@@ -76,8 +77,11 @@ def logout(token: str) -> None:
 def delete_session(digest: str) -> None:
     """Delete the login token with this digest; raise AccessTokenRequired if there is none."""
     login = AccessToken.digest == digest, AccessToken.is_live()
-    if not affected_rows(delete(AccessToken).where(*login)):
-        raise AccessTokenRequired()
+    with recording():
+        row = _delete_one(*login)
+        if row is None:
+            raise AccessTokenRequired()
+        record(Action.LOGOUT, row.user_id, row.user_id, session=row.handle)
 
 
 def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
@@ -97,13 +101,18 @@ def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
 def revoke_session(user_id: int, handle: str) -> None:
     """Delete one of a user's tokens by its handle; raise ModelNotFound."""
     named = AccessToken.user_id == user_id, AccessToken.handle == handle
-    if not HANDLE.fullmatch(handle) or not affected_rows(delete(AccessToken).where(*named)):
-        raise ModelNotFound("accessToken", handle)
+    with recording():
+        if not HANDLE.fullmatch(handle) or not _delete_one(*named):
+            raise ModelNotFound("accessToken", handle)
+        record(Action.SESSION_REVOKED, user_id, session=handle)
 
 
 def destroy_all_tokens(user_id: int) -> int:
     """Delete every token of a user; return their number."""
-    return delete_tokens([user_id])
+    with recording():
+        if deleted := delete_tokens([user_id]):
+            record(Action.SESSION_REVOKED, user_id, tokens=deleted)
+    return deleted
 
 
 def lock(*conditions: ColumnElement[bool]) -> None:
@@ -132,6 +141,13 @@ def purge_tokens() -> int:
     while count := affected_rows(delete(AccessToken).where(AccessToken.digest.in_(expired))):
         total += count
     return total
+
+
+def _delete_one(*conditions: ColumnElement[bool]) -> Row[int, str] | None:
+    """Delete the token that meets the conditions; return its user id and handle, or None."""
+    statement = delete(AccessToken).where(*conditions)
+    returning = statement.returning(AccessToken.user_id, AccessToken.handle)
+    return db.session.execute(returning).first()
 
 
 def _to_session(row: AccessToken, current: bool) -> Session:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from flask import Flask, Response, current_app, jsonify, request
+from flask.typing import ResponseReturnValue
 
 from app import errors
 from app.access.identity import current_identity
@@ -12,7 +13,7 @@ from app.rest.bodies import parse_json
 from app.rest.collection import register_resource
 from app.rest.ids import parse_row_id
 
-from . import accounts, confirmation, email_change, password_reset, tokens, verification
+from . import accounts, audit, confirmation, email_change, password_reset, tokens, verification
 from . import login as login_service
 from .cookies import clear_cookie, set_cookie
 from .models import RESET_SCOPE, token_digest
@@ -52,6 +53,7 @@ BAD_NEW_EMAIL = errors.ValidationError({"newEmail": ["is not an email address"]}
 def init_app(app: Flask) -> None:
     """Serve the resource of users with the endpoints declared below."""
     register_resource(app, users)
+    audit.init_app(app)
 
 
 @users.endpoint(
@@ -216,6 +218,19 @@ def revoke(user: Any, handle: str) -> None:
 def revoke_all(user: Any) -> None:
     """End all of a user's sessions."""
     tokens.destroy_all_tokens(user.id)
+
+
+@users.endpoint(
+    "__get__audit",
+    READ,
+    "GET /<id>/audit",
+    query="filter",
+    answer="[{}WithRelations]",
+    subject="audit",
+)
+def audit_records(user: Any) -> ResponseReturnValue:
+    """List the records of the audit log about a user, the newest first."""
+    return audit.respond_records(user.id)
 
 
 def _requested_includes() -> list[Any]:

@@ -9,40 +9,44 @@ from sqlalchemy import delete
 from app.access.roles import Role, RoleMapping
 from app.extensions import db, now
 from app.todos.models import Todo
+from app.users.accounts import disable_user
 from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User
 from app.users.passwords import hash_password
 from tests.conftest import PASSWORD
 from tests.rows import populate
 
 # High enough that what a call creates never has the same.
-OWNER, OTHER, CLERK, ADMIN, DELETED = 1001, 1002, 1003, 1004, 1005
+OWNER, OTHER, CLERK, ADMIN, DELETED, DISABLED = 1001, 1002, 1003, 1004, 1005, 1006
 TODO = 2001
+# The default of TOKEN_TTL.
+MAX_TTL = 1209600
 HANDLE = "0123456789abcdef"
 
-# The callers, in the order of the columns below. The clerk has a role that no rule speaks of.
+# The callers, in the order of the columns below. The clerk has a role that no rule speaks of; the
+# token of "capped" was used until its longest life from the login was over.
 CALLERS = [
-    "anonymous",
-    "owner",
-    "other",
-    "clerk",
-    "admin",
-    "expired",
-    "reset",
-    "verification",
-    "deleted",
+    *("anonymous", "owner", "other", "clerk", "admin"),
+    *("expired", "reset", "verification", "deleted", "disabled", "capped"),
 ]
 # The scopes of the tokens that are no logins.
 SCOPES = {"reset": RESET_SCOPE, "verification": VERIFY_SCOPE}
 
-PEOPLE = {"owner": OWNER, "other": OTHER, "clerk": CLERK, "admin": ADMIN, "deleted": DELETED}
+PEOPLE = {
+    "owner": OWNER,
+    "other": OTHER,
+    "clerk": CLERK,
+    "admin": ADMIN,
+    "deleted": DELETED,
+    "disabled": DISABLED,
+}
 TOKENS = {name: name * 8 for name in CALLERS} | {"anonymous": None}
 
-OPEN = [200, 200, 200, 200, 200, 200, 200, 200, 200]
-LOGGED_IN = [401, 200, 200, 200, 200, 401, 401, 401, 401]
-OWN_ROW = [401, 200, 404, 404, 200, 401, 401, 401, 401]
-OWN_RECORD = [401, 200, 403, 403, 200, 401, 401, 401, 401]
-ADMINS = [401, 403, 403, 403, 200, 401, 401, 401, 401]
-RESET = [401, 401, 401, 401, 401, 401, 200, 401, 401]
+OPEN = [200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200]
+LOGGED_IN = [401, 200, 200, 200, 200, 401, 401, 401, 401, 401, 401]
+OWN_ROW = [401, 200, 404, 404, 200, 401, 401, 401, 401, 401, 401]
+OWN_RECORD = [401, 200, 403, 403, 200, 401, 401, 401, 401, 401, 401]
+ADMINS = [401, 403, 403, 403, 200, 401, 401, 401, 401, 401, 401]
+RESET = [401, 401, 401, 401, 401, 401, 200, 401, 401, 401, 401]
 
 NEW_TODO = {"title": "New"}
 NEW_USER = {"email": "new@example.com", "password": PASSWORD}
@@ -92,6 +96,7 @@ EXPECTED = {
     "users.__get__accessTokens": [(OWN_RECORD, None)],
     "users.__destroyById__accessTokens": [(OWN_RECORD, None)],
     "users.__delete__accessTokens": [(OWN_RECORD, None)],
+    "users.__get__audit": [(OWN_RECORD, None)],
     "users.__get__todos": [(OWN_RECORD, None)],
     "users.__create__todos": [(OWN_RECORD, NEW_TODO)],
     "users.__count__todos": [(OWN_RECORD, None)],
@@ -113,8 +118,13 @@ QUERIES = {"users.confirm": {"uid": OWNER, "token": TOKENS["verification"]}}
 
 @pytest.fixture
 def app(shared_app):
-    """An app with every endpoint."""
-    return shared_app(EMAIL_VERIFICATION="optional", EMAIL_CHANGE="confirmed")
+    """An app with every endpoint, which prolongs tokens that are used."""
+    return shared_app(
+        EMAIL_VERIFICATION="optional",
+        EMAIL_CHANGE="confirmed",
+        TOKEN_SLIDING=True,
+        TOKEN_MAX_TTL=MAX_TTL,
+    )
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -169,7 +179,7 @@ def compare(app, api, verb, path, body, query, expected):
     for caller in CALLERS:
         response = api(verb, path, body, token=TOKENS[caller], query_string=query)
         given[caller] = response.status_code
-        if caller == "expired" and response.status_code == 401 and verb != "HEAD":
+        if caller in ("expired", "capped") and response.status_code == 401 and verb != "HEAD":
             assert response.json["error"]["code"] == "INVALID_TOKEN"
         # What a refused call changes all the same, the next callers get to see.
         if response.status_code < 400:
@@ -179,11 +189,12 @@ def compare(app, api, verb, path, body, query, expected):
 
 
 def lay_out(app):
-    """Lay out the same small world anew, from which one user has gone."""
+    """Lay out the same small world anew, from which one user has gone, and one is disabled."""
     populate(app, small_world)
     with app.app_context():
         db.session.execute(delete(User).where(User.id == DELETED))
         db.session.commit()
+        disable_user(DISABLED)
 
 
 def small_world():
@@ -206,4 +217,8 @@ def token_of(caller):
         row.handle = HANDLE
     if caller == "expired":
         row.expires_at = now() - timedelta(seconds=1)
+    if caller == "capped":
+        row.last_used = now() - timedelta(seconds=30)
+        row.expires_at = now() - timedelta(seconds=1)
+        row.created = row.expires_at - timedelta(seconds=MAX_TTL)
     return row

@@ -1,0 +1,189 @@
+"""The audit log: who did what to whom, from where; written in the transaction of what it tells."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Self
+
+from flask import current_app
+from sqlalchemy import Index, String, delete, func, insert, or_, select
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.columns import Json
+from app.extensions import Model, RowId, UtcDateTime, connection, db, now, transaction
+
+from .origin import MAX_ADDRESS, current_origin
+
+# Records of one action an hour, where an action changes nothing that could bound their number.
+MAX_ATTEMPTS = 1000
+# Old records that one statement deletes, and the records after which it runs, on average: more are
+# deleted than written.
+PURGE_BATCH = 100
+PURGE_EVERY = 20
+
+
+class Action(StrEnum):
+    """What the audit log tells, with a description."""
+
+    description: str
+
+    def __new__(cls, value: str, description: str) -> Self:
+        """Make a member of its name in the log and its description."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.description = description
+        return member
+
+    REGISTERED = "registered", "The user was created, by itself or by the actor."
+    LOGIN = "login", "The user logged in; `session` is the handle of the session."
+    LOGIN_FAILED = (
+        "login-failed",
+        "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
+        " this name.",
+    )
+    LOGOUT = "logout", "The user ended the session with the handle `session`."
+    SESSION_REVOKED = (
+        "session-revoked",
+        "The session with the handle `session` was ended from outside of it, or `tokens`, all of"
+        " them.",
+    )
+    PASSWORD_CHANGED = "password-changed", "The password was changed."
+    PASSWORD_RESET = "password-reset", "The password was set with a reset token."
+    EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."
+    ROLE_GRANTED = "role-granted", "The user got the role `role`."
+    ROLE_REVOKED = "role-revoked", "The user lost the role `role`."
+    USER_DISABLED = "user-disabled", "The user was disabled."
+    USER_ENABLED = "user-enabled", "The user was enabled again."
+    USER_DELETED = "user-deleted", "The user was deleted."
+    DATA_SOURCE_CALLED = (
+        "data-source-called",
+        "The user, or an anonymous client, called `function` of the public data source"
+        " `dataSource`.",
+    )
+
+
+class AuditRecord(Model):
+    """One record of the audit log."""
+
+    __tablename__ = "audit"
+    __table_args__ = (
+        Index("ix_audit_user_id", "user_id", "id"),
+        Index("ix_audit_action", "action", "time"),
+        # The order of the ids is that of the records, also after a purge.
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    time: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
+    action: Mapped[str] = mapped_column(String(32))
+    # Who did it and whom it is about. No foreign keys: the records of deleted users stay.
+    actor_id: Mapped[int | None] = mapped_column(RowId)
+    user_id: Mapped[int | None] = mapped_column(RowId)
+    address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
+    request_id: Mapped[str | None] = mapped_column(String(64))
+    # Without secrets.
+    details: Mapped[dict[str, Any]] = mapped_column(Json())
+
+
+def record(
+    action: Action, user_id: int | None = None, actor_id: int | None = None, **details: Any
+) -> None:
+    """Write a record, unless AUDIT_DAYS is None; the actor is by default the one of the request.
+
+    Call it in the transaction of what it tells. Now and then it deletes old records too.
+    """
+    if not _is_enabled():
+        return
+    origin = current_origin()
+    values = {
+        "action": action,
+        "actor_id": origin.user_id if actor_id is None else actor_id,
+        "user_id": user_id,
+        "address": origin.address,
+        "request_id": origin.request_id,
+        "details": details,
+    }
+    with connection() as database:
+        database.execute(insert(AuditRecord), values)
+    if secrets.randbelow(PURGE_EVERY) == 0:
+        _purge_batch(current_app.config["AUDIT_DAYS"])
+
+
+def record_attempt(action: Action, user_id: int | None = None, **details: Any) -> None:
+    """Write a record of what changes nothing else, at most about MAX_ATTEMPTS an hour.
+
+    Otherwise whoever repeats it could fill the disk. The last record has `limitReached`.
+    """
+    if not _is_enabled():
+        return
+    an_hour_ago = now() - timedelta(hours=1)
+    recent = select(AuditRecord.id).where(
+        AuditRecord.action == action, AuditRecord.time > an_hour_ago
+    )
+    counted = recent.limit(MAX_ATTEMPTS).subquery()
+    with connection() as database:
+        count = database.scalar(select(func.count()).select_from(counted)) or 0
+    if count == MAX_ATTEMPTS - 1:
+        details["limitReached"] = True
+    if count < MAX_ATTEMPTS:
+        record(action, user_id, **details)
+
+
+@contextmanager
+def recording() -> Iterator[None]:
+    """Run one statement and its record in a transaction, which the statement alone needs not."""
+    if _is_enabled():
+        with transaction():
+            yield
+    else:
+        yield
+
+
+def identity_digest(realm: str, name: str, value: str) -> str:
+    """Return the digest of an identity that was submitted: people type passwords there too."""
+    return sha256(json.dumps([realm, name, value]).encode()).hexdigest()
+
+
+def find_records(
+    limit: int,
+    user_id: int | None = None,
+    action: str | None = None,
+    since: datetime | None = None,
+) -> list[AuditRecord]:
+    """Return the newest records, the newest first; `user_id` is that of the user or the actor."""
+    query = select(AuditRecord).order_by(AuditRecord.id.desc()).limit(limit)
+    if user_id is not None:
+        query = query.where(or_(AuditRecord.user_id == user_id, AuditRecord.actor_id == user_id))
+    if action is not None:
+        query = query.where(AuditRecord.action == action)
+    if since is not None:
+        query = query.where(AuditRecord.time >= since)
+    return list(db.session.scalars(query))
+
+
+def purge(days: float) -> int:
+    """Delete the records that are older, in batches; return their number."""
+    total = 0
+    while count := _purge_batch(days):
+        total += count
+    return total
+
+
+def _purge_batch(days: float) -> int:
+    """Delete the oldest records, if they are older than this; return their number.
+
+    Concurrent purges do not wait for each other's rows.
+    """
+    oldest = select(AuditRecord.id).order_by(AuditRecord.id).limit(PURGE_BATCH)
+    chosen = AuditRecord.id.in_(oldest.with_for_update(skip_locked=True))
+    is_old = AuditRecord.time < now() - timedelta(days=days)
+    with connection() as database:
+        return database.execute(delete(AuditRecord).where(chosen, is_old)).rowcount
+
+
+def _is_enabled() -> bool:
+    return current_app.config["AUDIT_DAYS"] is not None

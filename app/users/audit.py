@@ -1,0 +1,35 @@
+"""The audit log as a resource that is only read, and only below its user."""
+
+from dataclasses import replace
+
+from flask import Flask
+from flask.typing import ResponseReturnValue
+
+from app.ops.audit import AuditRecord
+from app.rest.parameters import read_parameter
+from app.rest.resource import Resource
+from app.rest.serialization import respond_page
+
+from .schemas import AuditRecordSchema
+
+records = Resource(
+    name="audit",
+    singular="auditRecord",
+    model=AuditRecord,
+    schema=AuditRecordSchema,
+    # No caller is allowed anything else.
+    rules=lambda _settings: [],
+)
+
+
+def init_app(app: Flask) -> None:
+    """Make the resource known to the OpenAPI document; it has no endpoints of its own."""
+    app.extensions.setdefault("resources", {})[records.name] = records
+
+
+def respond_records(user_id: int) -> ResponseReturnValue:
+    """Answer with the records about a user that the filter selects, by default the newest first."""
+    filter_ = records.parse(read_parameter("filter"))
+    ordered = replace(filter_, order=filter_.order or [AuditRecord.id.desc()])
+    page = records.rows.find([AuditRecord.user_id == user_id], ordered)
+    return respond_page(records, page, ordered)
