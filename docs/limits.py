@@ -88,7 +88,7 @@ LIMITS = {
         "MAX_ATTEMPTS": "Records an hour of failed logins, and as many of anonymous calls of data"
         " sources",
         "PURGE_BATCH": "Old records of the audit log that one statement deletes",
-        "PURGE_EVERY": "Records after which that happens, on average",
+        "PURGE_INTERVAL": "Seconds between two such statements of a process, while few are old",
     },
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "outbox.claims": {

@@ -1,7 +1,7 @@
 """The audit log: who did what to whom, from where; written in the transaction of what it tells."""
 
 import json
-import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -20,10 +20,10 @@ from .origin import MAX_ADDRESS, current_origin
 
 # Records of one action an hour, where an action changes nothing that could bound their number.
 MAX_ATTEMPTS = 1000
-# Old records that one statement deletes, and the records after which it runs, on average: more are
-# deleted than written.
+# Old records that one statement deletes.
 PURGE_BATCH = 100
-PURGE_EVERY = 20
+# Seconds between two purges by a process.
+PURGE_INTERVAL = 60
 
 
 class Action(StrEnum):
@@ -94,7 +94,7 @@ def record(
 ) -> None:
     """Write a record, unless AUDIT_DAYS is None; the actor is by default the one of the request.
 
-    Call it in the transaction of what it tells. Now and then it deletes old records too.
+    Call it in the transaction of what it tells.
     """
     if not _is_enabled():
         return
@@ -109,8 +109,7 @@ def record(
     }
     with connection() as database:
         database.execute(insert(AuditRecord), values)
-    if secrets.randbelow(PURGE_EVERY) == 0:
-        _purge_batch(current_app.config["AUDIT_DAYS"])
+    _purge_if_due()
 
 
 def record_attempt(action: Action, user_id: int | None = None, **details: Any) -> None:
@@ -171,6 +170,15 @@ def purge(days: float) -> int:
     while count := _purge_batch(days):
         total += count
     return total
+
+
+def _purge_if_due() -> None:
+    """Delete old records once in PURGE_INTERVAL, and with every record while there are many."""
+    extensions = current_app.extensions
+    if time.monotonic() < extensions.get("audit_purge", 0):
+        return
+    is_full = _purge_batch(current_app.config["AUDIT_DAYS"]) == PURGE_BATCH
+    extensions["audit_purge"] = 0 if is_full else time.monotonic() + PURGE_INTERVAL
 
 
 def _purge_batch(days: float) -> int:
