@@ -85,8 +85,8 @@ LIMITS = {
         "MAX_ADDRESS": "Characters of a client's address that are kept",
     },
     "ops.audit": {
-        "MAX_ATTEMPTS": "Records an hour of failed logins, and as many of anonymous calls of data"
-        " sources",
+        "MAX_ATTEMPTS": "Records an hour of failed logins, as many of throttled requests, and as"
+        " many of anonymous calls of data sources",
         "PURGE_BATCH": "Old records of the audit log that one statement deletes",
         "PURGE_INTERVAL": "Seconds between two such statements of a process, while few are old",
     },

@@ -45,6 +45,11 @@ class Action(StrEnum):
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
         " this name.",
     )
+    THROTTLED = (
+        "throttled",
+        "A request was refused by the throttle `throttle`. `key` is a digest of what it counts by;"
+        " for `login_identity` it is the `identity` of the failed logins.",
+    )
     LOGOUT = "logout", "The user ended the session with the handle `session`."
     SESSION_REVOKED = (
         "session-revoked",

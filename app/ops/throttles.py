@@ -36,6 +36,9 @@ from app.errors import TooManyRequests
 from app.extensions import Model, UtcDateTime, connection, db, now
 from app.statements import PreparedStatement
 
+from .audit import Action, record_attempt
+from .origin import current_origin
+
 # The throttles; their figures are the entries of the setting THROTTLES.
 LOGIN_IDENTITY = "login_identity"
 LOGIN_ADDRESS = "login_address"
@@ -101,6 +104,9 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
     counting = _counting(db.engine.dialect.name, locks)
     row = counting.first({**row_key, **moments, "limit": limit, "uses": uses})
     if row is None:
+        details = {"throttle": name, "key": row_key["row_digest"]}
+        user_id = current_origin().user_id
+        record_attempt(Action.THROTTLED, user_id, **details)
         raise TooManyRequests(_seconds_blocked(row_key))
     _purge_if_due()
     return Use(name, row_key["row_digest"], row.started, row.blocked_until)

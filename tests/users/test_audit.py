@@ -154,7 +154,8 @@ def arrange(world, action):
 
 
 def test_every_action_has_its_case():
-    assert CASES.keys() == set(Action)
+    # Throttled requests have a test of their own, as throttles are off here.
+    assert CASES.keys() | {Action.THROTTLED} == set(Action)
 
 
 @pytest.mark.parametrize("action", CASES)
@@ -197,6 +198,37 @@ def snapshot(app):
             db.session.execute(select(model.__table__).order_by(*model.__table__.primary_key)).all()
             for model in (User, AccessToken, Role, RoleMapping)
         ]
+
+
+def test_throttled_requests_are_recorded_alike_for_known_and_unknown_users(shared_app, secrets):
+    app = shared_app(THROTTLE_ENABLED=True)
+    api = Api(app.test_client(), secrets)
+    token = api.newcomer()
+    make_old(app, token)
+    for email in ("ada@example.com", "bob@example.com"):
+        forget(app)
+        for number in range(7):
+            # Each from another client.
+            api(
+                "POST",
+                "/users/login",
+                {"email": email, "password": NEW},
+                environ_base={"REMOTE_ADDR": f"198.51.100.{number}"},
+            )
+
+        found = records(app)
+        assert [each[0] for each in found] == [*["login-failed"] * 5, *["throttled"] * 2]
+        assert found[-1][1:3] == (None, None)
+        assert found[-1][3] == {"throttle": "login_identity", "key": found[0][3]["identity"]}
+    forget(app)
+
+    for _ in range(6):
+        body = {"oldPassword": "a wrong password", "newPassword": NEW}
+        api("POST", "/users/change-password", body, token=token)
+
+    [found] = records(app)
+    assert found[:3] == ("throttled", 1, 1)
+    assert found[3]["throttle"] == "password_check"
 
 
 OTHER_DOORS = {
