@@ -43,7 +43,7 @@ class Action(StrEnum):
     LOGIN_FAILED = (
         "login-failed",
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
-        " this name.",
+        " this name. `reason` says that the password was right and the email not verified.",
     )
     THROTTLED = (
         "throttled",
@@ -59,6 +59,7 @@ class Action(StrEnum):
     PASSWORD_CHANGED = "password-changed", "The password was changed."
     PASSWORD_RESET = "password-reset", "The password was set with a reset token."
     EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."
+    EMAIL_VERIFIED = "email-verified", "The email was confirmed with a mailed token."
     ROLE_GRANTED = "role-granted", "The user got the role `role`."
     ROLE_REVOKED = "role-revoked", "The user lost the role `role`."
     USER_DISABLED = "user-disabled", "The user was disabled."

@@ -161,7 +161,7 @@ def update_users(
             changed = update(User).where(*chosen).values(values).returning(User)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
-            record_email_changes(old_emails)
+            record_email_changes(old_emails, values.get("email", ""))
             requests += issue_verifications(user for user in users if user.id in old_emails)
     except IntegrityError:
         for user in db.session.scalars(select(User).where(*chosen)).all():
@@ -255,9 +255,13 @@ def store_password(user_id: int, password_hash: str) -> None:
         delete_tokens([user_id])
 
 
-def record_email_changes(old_emails: Mapping[int, str]) -> None:
-    """Record emailChanged for each of these users, in the open transaction."""
+def record_email_changes(
+    old_emails: Mapping[int, str], email: str, actor_id: int | None = None
+) -> None:
+    """Record the new email of these users in the open transaction: for mails, and who did it."""
     for user_id, old_email in old_emails.items():
+        details = {"oldEmail": old_email, "newEmail": email}
+        record(Action.EMAIL_CHANGED, user_id, actor_id, **details)
         data = {"user_id": user_id, "old_email": old_email}
         outbox.record(email_changed.name, data, NOTICE_LIFETIME)
 
@@ -265,7 +269,11 @@ def record_email_changes(old_emails: Mapping[int, str]) -> None:
 def mark_verified(user_id: int) -> int:
     """Mark a user's address as verified; return 0 if it was verified before."""
     unverified = User.id == user_id, User.email_verified == false()
-    return affected_rows(update(User).where(*unverified).values(email_verified=True))
+    with recording():
+        changed = affected_rows(update(User).where(*unverified).values(email_verified=True))
+        if changed:
+            record(Action.EMAIL_VERIFIED, user_id, user_id)
+    return changed
 
 
 def replace_hash(user: User, new_hash: str) -> int:
@@ -294,17 +302,12 @@ def _new_user(
 def _revoke_tokens_of_other_email(
     chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
 ) -> dict[int, str]:
-    """Lock the users that have another email and revoke their tokens; return their old emails.
-
-    Records the change, which the caller makes in the same transaction.
-    """
+    """Lock the users that have another email and revoke their tokens; return their old emails."""
     others = [*chosen, User.email != email]
     lock(*others)
     rows = db.session.execute(select(User.id, User.email).where(*others))
     old_emails = {row.id: row.email for row in rows}
     delete_tokens(list(old_emails), keep)
-    for user_id, old_email in old_emails.items():
-        record(Action.EMAIL_CHANGED, user_id, oldEmail=old_email, newEmail=email)
     return old_emails
 
 

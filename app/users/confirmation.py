@@ -7,6 +7,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import InvalidConfirmation, ValidationError
 from app.extensions import affected_rows, db, transaction
+from app.ops.audit import Action, record
 from app.signals import email_changed, email_verified, emit
 
 from .accounts import mark_verified, record_email_changes
@@ -29,7 +30,7 @@ def find_confirmation(digest: str) -> Confirmation:
     row = db.session.execute(
         select(User, AccessToken.email, AccessToken.scope)
         .join(AccessToken)
-        .where(AccessToken.digest == digest, live),
+        .where(AccessToken.digest == digest, live, User.disabled_at.is_(None)),
         execution_options={"populate_existing": True},
     ).first()
     if row is None:
@@ -85,7 +86,8 @@ def _change_email(digest: str, confirmation: Confirmation) -> None:
             _use_up(digest, CHANGE_SCOPE)
             delete_tokens([user.id])
             affected_rows(new)
-            record_email_changes({user.id: old_email})
+            record_email_changes({user.id: old_email}, email, actor_id=user.id)
+            record(Action.EMAIL_VERIFIED, user.id, user.id)
     except IntegrityError:
         # The token stays valid: the address may become free again.
         raise ValidationError({"email": ["already exists"]}) from None

@@ -23,12 +23,13 @@ def is_enabled(settings: Mapping[str, Any]) -> bool:
 def request_verification(user_id: int | None) -> None:
     """Ask a user to confirm the address, by verificationRequest.
 
-    Does nothing, in the same time, if there is no such user or the address is verified; None is
-    the id of no user. Raises what `count_mail` does.
+    Does nothing, in the same time, if there is no such user, the address is verified or the user
+    is disabled; None is the id of no user. Raises what `count_mail` does.
     """
     count_mail(user_id or 0)
+    unverified = User.email_verified == false(), User.disabled_at.is_(None)
     user = db.session.scalar(
-        select(User).where(User.id == user_id, User.email_verified == false()),
+        select(User).where(User.id == user_id, *unverified),
         execution_options={"populate_existing": True},
     )
     announce(_issue(user))

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import select, text, update
 
+from app import signals
 from app.access.roles import Role, RoleMapping
 from app.extensions import db, now
 from app.ops import audit
@@ -32,7 +33,9 @@ ADDRESS = "127.0.0.1"
 
 @pytest.fixture
 def app(shared_app):
-    return shared_app(DATA_SOURCES={"geo": GEO}, ACLS={"geo": EVERYONE})
+    return shared_app(
+        DATA_SOURCES={"geo": GEO}, ACLS={"geo": EVERYONE}, EMAIL_VERIFICATION="optional"
+    )
 
 
 def records(app):
@@ -52,18 +55,23 @@ def handle_of(app, token):
 
 
 class World:
-    """A user with id 1, who has a session and the role clerk, and an admin with id 2."""
+    """A user with id 1, who has a session and the role clerk, and an unverified admin, id 2."""
 
-    def __init__(self, app, api, reset_events):
+    def __init__(self, app, api, events, reset_events):
         self.app, self.api = app, api
         self.token = api.newcomer()
         self.admin = api.newcomer("root@example.com")
+        own, self.verify_token = events.tokens()
+        self.confirm(own)
         self.run("roles", "grant", "root@example.com", "admin")
         self.run("roles", "grant", "ada@example.com", "clerk")
         api("POST", "/users/reset", {"email": "ada@example.com"})
         self.reset_token = reset_events[-1]["accessToken"].id
         self.handle = handle_of(app, self.token)
         forget(app)
+
+    def confirm(self, token):
+        return self.api.client.post("/confirm-email", data={"token": token})
 
     def run(self, *arguments, **options):
         return self.app.test_cli_runner().invoke(args=arguments, **options)
@@ -76,8 +84,8 @@ class World:
 
 
 @pytest.fixture
-def world(app, api, reset_events):
-    return World(app, api, reset_events)
+def world(app, api, events, reset_events):
+    return World(app, api, events, reset_events)
 
 
 def change_password(world):
@@ -117,6 +125,10 @@ CASES = {
             "PATCH", "/users/1", {"email": "new@example.com"}, token=world.admin
         ),
         (2, 1, {"oldEmail": "ada@example.com", "newEmail": "new@example.com"}),
+    ),
+    Action.EMAIL_VERIFIED: (
+        lambda world: world.confirm(world.verify_token),
+        (2, 2, {}),
     ),
     Action.ROLE_GRANTED: (
         lambda world: world.run("roles", "grant", "ada@example.com", "writer"),
@@ -612,3 +624,42 @@ def test_a_session_with_an_old_login_is_recorded_by_its_actor(app, api, token):
 
     [found] = records(app)
     assert found[:3] == ("email-changed", 1, 1)
+
+
+def test_a_right_password_of_an_unverified_user_is_a_failed_login_with_a_reason(
+    shared_app, secrets
+):
+    app = shared_app(EMAIL_VERIFICATION="required")
+    api = Api(app.test_client(), secrets)
+    api.register()
+    forget(app)
+
+    response = api("POST", "/users/login", {"email": "ada@example.com", "password": PASSWORD})
+
+    assert refusal(response) == (401, "LOGIN_FAILED_EMAIL_NOT_VERIFIED")
+    [found] = records(app)
+    assert found[:3] == ("login-failed", None, 1)
+    assert found[3]["reason"] == "unverified email"
+
+
+def test_a_confirmed_change_of_email_is_recorded_as_that_of_its_user(shared_app, secrets, events):
+    app = shared_app(EMAIL_CHANGE="confirmed")
+    api = Api(app.test_client(), secrets)
+    token = api.newcomer()
+
+    def note(_sender, info):
+        events.append(("emailChangeRequest", info))
+
+    with signals.email_change_request.connected_to(note, sender=app):
+        body = {"newEmail": "new@example.com", "password": PASSWORD}
+        api("POST", "/users/change-email", body, token=token)
+    [mailed] = events.tokens("emailChangeRequest")
+    secrets.append(mailed)
+    forget(app)
+
+    api.client.post("/confirm-email", data={"token": mailed})
+
+    assert [each[:3] for each in records(app)] == [
+        ("email-changed", 1, 1),
+        ("email-verified", 1, 1),
+    ]

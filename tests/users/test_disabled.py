@@ -2,11 +2,12 @@
 
 import pytest
 
+from app.signals import verification_request
 from app.users import login as login_service
 from app.users.accounts import disable_user, enable_user
 from app.users.models import AccessToken
 from tests.answers import field_codes, refusal
-from tests.conftest import NEW, PASSWORD, login_status
+from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.races import at_once
 from tests.rows import count, statements
 
@@ -147,3 +148,23 @@ def test_a_session_cannot_be_opened_for_a_disabled_user(app, token):
 
         enable_user(1)
         assert login_service.open_session(1, 600).user_id == 1
+
+
+def test_a_disabled_user_is_mailed_no_link_that_confirms_the_address(shared_app, secrets):
+    app = shared_app(EMAIL_VERIFICATION="optional")
+    api = Api(app.test_client(), secrets)
+    sent = []
+
+    def note(_sender, info):
+        secrets.append(info["accessToken"].id)
+        sent.append(info["accessToken"].id)
+
+    with verification_request.connected_to(note, sender=app):
+        api.register()
+        disable(app.test_cli_runner())
+        answers = [api("POST", f"/users/{number}/verify") for number in (1, 4711)]
+
+    assert [(each.status_code, each.data) for each in answers] == [(204, b"")] * 2
+    assert len(sent) == 1
+    assert api.client.post("/confirm-email", data={"token": sent[0]}).status_code == 400
+    assert count(app, AccessToken) == 0
