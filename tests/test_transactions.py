@@ -155,7 +155,9 @@ def test_only_transaction_commits_and_rolls_back():
     assert found == {
         ("extensions.py", "session.commit"),
         ("extensions.py", "session.rollback"),
-        # Connections, not sessions: one tries the database at the start, one migrates it.
+        # Connections, not sessions: one prolongs a token, which may fail, one tries the database
+        # at the start, one migrates it.
+        ("engine.py", "connection.commit"),
         ("factory.py", "connection.rollback"),
         ("migrations/env.py", "connection.commit"),
     }

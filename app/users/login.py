@@ -43,11 +43,11 @@ def login(
         found = db.session.scalar(
             select(User).where(*is_named), execution_options={"populate_existing": True}
         )
-        digest = identity_digest(realm, name, value)
+        digest, user_id = identity_digest(realm, name, value), found.id if found else None
         try:
             user, token = _log_in(found, credentials.get("password"), ttl, remember_me)
         except LoginFailed:
-            record_attempt(Action.LOGIN_FAILED, found.id if found else None, identity=digest)
+            record_attempt(Action.LOGIN_FAILED, user_id, identity=digest)
             raise
     if token is None:
         # Not a failed attempt to guess: the password is right.
