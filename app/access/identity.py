@@ -44,6 +44,13 @@ class Identity:
 
     token: LiveToken | None = None
     error: HTTPException | None = None
+    # The part of the request in which a known token came.
+    transport: TokenTransport | None = None
+
+    def has_token_in(self, location: str, name: str) -> bool:
+        """Tell whether the caller's token, live or expired, is in this part of the request."""
+        used = self.transport
+        return used is not None and (used.location, used.name.lower()) == (location, name.lower())
 
     @property
     def session(self) -> LiveToken | None:

@@ -10,7 +10,7 @@ from flask import Flask, current_app, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
 
-from app.access.identity import current_identity
+from app.access.identity import HEADER, QUERY, current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
@@ -126,11 +126,13 @@ def _arguments_of(operation: Operation, *sources: str) -> list[str]:
 def _read_arguments(operation: Operation, path: dict[str, str]) -> dict[str, Any]:
     """Return the request's arguments, each read from the HTTP source of its metadata."""
     values: dict[str, Any] = dict(path)
+    # The token by which the caller is logged in is not for the remote service.
+    is_token = current_identity().has_token_in
     for name in _arguments_of(operation, "query"):
-        if given := request.args.getlist(name):
+        if (given := request.args.getlist(name)) and not is_token(QUERY, name):
             values[name] = given if len(given) > 1 else given[0]
     for name in _arguments_of(operation, "header"):
-        if name in request.headers:
+        if name in request.headers and not is_token(HEADER, name):
             values[name] = request.headers[name]
     if in_body := _arguments_of(operation, "body", "form"):
         body = read_body()

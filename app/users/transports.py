@@ -19,7 +19,6 @@ from app.access.identity import (
     TokenTransport,
     current_identity,
     set_identity,
-    token_transports,
 )
 from app.access.roles import RoleMapping
 from app.errors import InvalidToken
@@ -56,35 +55,39 @@ SLIDING_TOKEN_QUERY = PreparedStatement(
 
 def init_app(app: Flask) -> None:
     """Resolve the access token before every request."""
-    app.extensions["token_transports"] = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
+    transports = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
+    app.extensions["token_transports"] = transports
     is_sliding = app.config["TOKEN_SLIDING"]
-    app.before_request(resolve_sliding_token if is_sliding else resolve_access_token)
+    resolve = resolve_sliding_token if is_sliding else resolve_access_token
+    app.before_request(partial(resolve, transports))
     if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
         app.before_request(partial(_replace_user_literal, literal))
 
 
-def resolve_access_token(query: PreparedStatement = TOKEN_QUERY) -> None:
+def resolve_access_token(
+    transports: Iterable[TokenTransport], query: PreparedStatement = TOKEN_QUERY
+) -> None:
     """Set the identity of the request from its access token, with at most one query.
 
     Raises AccessDenied for a cross-site request with a cookie.
     """
-    transport, value = _find_token(token_transports(current_app))
+    transport, value = _find_token(transports)
     identity = ANONYMOUS if transport is None else _identify(transport, value, query)
     set_identity(identity)
     if transport is not None and transport.location == COOKIE and identity.token is not None:
         refuse_cross_site()
 
 
-def resolve_sliding_token() -> None:
+def resolve_sliding_token(transports: Iterable[TokenTransport]) -> None:
     """Set the identity as `resolve_access_token` does, and prolong the token of a login.
 
     If it came in a cookie, the response renews the cookie.
     """
-    resolve_access_token(SLIDING_TOKEN_QUERY)
+    resolve_access_token(transports, SLIDING_TOKEN_QUERY)
     session: Any = current_identity().session
     if session is None or not (expires_at := prolong(session)):
         return
-    transport, value = _find_token(token_transports(current_app))
+    transport, value = _find_token(transports)
     if transport is not None and transport.location == COOKIE:
         seconds = (expires_at - now()).total_seconds()
         after_this_request(
@@ -144,7 +147,8 @@ def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -
     row = query.first({"first": digests[0], "last": digests[-1]})
     if row is None:
         return ANONYMOUS
-    return Identity(error=InvalidToken()) if has_expired(row.expires_at) else Identity(row)
+    error = InvalidToken() if has_expired(row.expires_at) else None
+    return Identity(None if error else row, error, transport)
 
 
 def _tokens_in_authorization(header: str) -> list[str]:

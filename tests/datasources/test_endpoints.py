@@ -196,3 +196,25 @@ def test_responses_are_limited_in_size_and_must_be_json(make_app, geo, server, a
     assert [get(name).status_code for name in ("nan", "large", "wide")] == [502, 502, 502]
     assert get("deep").status_code in (200, 502)
     assert get("picture").json["body"] == "iVBORw=="
+
+
+def test_the_callers_token_is_no_argument(make_app, geo, server, api, token):
+    template = {
+        "method": "GET",
+        "url": "/echo",
+        "headers": {"authorization": "{authorization=none}"},
+        "query": {"access_token": "{access_token=none}"},
+    }
+    echo = {"template": template, "functions": {"echo": ["authorization", "access_token"]}}
+    geo["operations"].append(echo)
+    geo["acls"] = [{"principalId": "$everyone", "permission": "ALLOW"}]
+    client = make_app(DATA_SOURCES={"geo": geo}).test_client()
+
+    def sent(headers, query):
+        response = client.get("/api/geo/echo", headers=headers, query_string=query)
+        assert response.status_code == 200, response.json
+        return response.json["headers"]["authorization"], response.json["query"]
+
+    assert sent({"Authorization": f"Bearer {token}"}, "") == ("none", "access_token=none")
+    assert sent({}, f"access_token={token}") == ("none", "access_token=none")
+    assert sent({"Authorization": "theirs"}, "access_token=x") == ("theirs", "access_token=x")
