@@ -25,7 +25,7 @@ def postgres_server() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="ostiary-pg-")
     user = _unprivileged(folder)
     data = f"{folder}/data"
-    _run(user, f"{programs}/initdb", "-D", data, "-U", "ostiary", "-A", "trust", "-E", "UTF8")
+    _run(user, f"{programs}/initdb", "-D", data, "-U", "ostiary", "-A", "trust", "-E", "UTF8", "-N")
     options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
     _run(
         user, f"{programs}/pg_ctl", "-D", data, "-w", "-o", options, "-l", f"{folder}/log", "start"

@@ -27,6 +27,8 @@ HASHES = {
 }
 EVERY_COLUMN = "email,username,realm,emailVerified,created,roles"
 
+on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 @pytest.fixture
 def file(tmp_path):
@@ -97,6 +99,7 @@ def test_every_column_is_imported(api, run, file):
     assert api("GET", "/users/count", token=token).json == {"count": 2}
 
 
+@on_one_database
 def test_the_documented_file_is_imported(run, file):
     (table,) = blocks("docs/deployment.md", "csv")
 
@@ -157,6 +160,7 @@ def test_all_problems_are_listed_by_line_and_nothing_is_imported(app, api, run, 
     assert count(app, User) == 1
 
 
+@on_one_database
 def test_the_first_hundred_problems_are_listed_and_all_are_counted(run, file):
     result = run("import", file("email", *["nobody"] * 600))
 
@@ -165,6 +169,7 @@ def test_the_first_hundred_problems_are_listed_and_all_are_counted(run, file):
     assert " has 600 problems" in last
 
 
+@on_one_database
 @pytest.mark.parametrize(
     ("lines", "encoding", "said"),
     [
@@ -192,6 +197,7 @@ def test_a_file_that_is_not_such_a_table_is_refused_in_one_sentence(
     assert result.output.count("\n") == 1
 
 
+@on_one_database
 def test_a_file_that_does_not_exist_is_one_sentence(run):
     result = run("import", "nowhere.csv")
 
@@ -199,6 +205,7 @@ def test_a_file_that_does_not_exist_is_one_sentence(run):
     assert result.output == "Error: nowhere.csv cannot be read: No such file or directory.\n"
 
 
+@on_one_database
 def test_a_dry_run_imports_nothing(app, run, file):
     path = file("email,passwordHash", f"ada@example.com,{BCRYPT}")
 
@@ -287,6 +294,7 @@ def test_an_export_has_no_hashes_unless_they_are_asked_for(run, file):
     assert full.stdout.splitlines()[1].endswith(f",{BCRYPT}")
 
 
+@on_one_database
 def test_an_export_replaces_no_file(run, file):
     path = file("precious")
 
