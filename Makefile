@@ -14,8 +14,6 @@ $(BIN)/python:
 
 .venv/.installed: $(BIN)/python setup.cfg requirements.txt
 	$(INSTALL) -e '.[postgres]'
-	@# In an older .venv, its `flask db` would take the place of the service's.
-	$(BIN)/python -m pip uninstall -qqq --yes flask-migrate
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed
