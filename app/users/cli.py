@@ -18,7 +18,7 @@ users.add_command(import_)
 users.add_command(export)
 tokens = CommandGroup("tokens", help="Purge and revoke access tokens.")
 
-USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created")
+USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt")
 
 
 @users.command()
@@ -123,4 +123,5 @@ def revoke(email: str, realm: str | None) -> None:
 def _user_row(user: User) -> tuple[Any, ...]:
     """Return the values of USER_COLUMNS."""
     realm = user.realm or None
-    return (user.id, user.email, user.username, realm, user.email_verified, user.created)
+    names = user.id, user.email, user.username, realm
+    return *names, user.email_verified, user.created, user.disabled_at

@@ -102,14 +102,18 @@ def test_list_shows_every_user_on_a_line(api, run):
     api.register("ada@example.com", username="ada", realm="acme")
     api.register("bob@example.com")
 
+    run("users", "disable", "bob@example.com")
+
     table = run("users", "list").output.splitlines()
     found = json.loads(run("users", "list", "--json").output)
 
     created = [each.pop("created") for each in found]
+    enabled, disabled = [each.pop("disabledAt") for each in found]
+    assert enabled is None
     assert table == [
-        "id  email            username  realm  emailVerified  created",
-        f"1   ada@example.com  ada       acme   no             {created[0]}",
-        f"2   bob@example.com  -         -      no             {created[1]}",
+        "id  email            username  realm  emailVerified  created                   disabledAt",
+        f"1   ada@example.com  ada       acme   no             {created[0]}  -",
+        f"2   bob@example.com  -         -      no             {created[1]}  {disabled}",
     ]
     ada = {"id": 1, "email": "ada@example.com", "username": "ada", "realm": "acme"}
     bob = {"id": 2, "email": "bob@example.com", "username": None, "realm": None}
@@ -119,7 +123,7 @@ def test_list_shows_every_user_on_a_line(api, run):
 def test_list_without_users_prints_the_header_line(run):
     table, found = run("users", "list"), run("users", "list", "--json")
 
-    assert table.output == "id  email  username  realm  emailVerified  created\n"
+    assert table.output == "id  email  username  realm  emailVerified  created  disabledAt\n"
     assert (table.exit_code, found.output) == (0, "[]\n")
 
 
