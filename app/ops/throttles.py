@@ -244,5 +244,5 @@ def _purge_if_due() -> None:
     chosen = expired.with_for_update(skip_locked=True)
     statement = delete(Throttle).where(tuple_(ROWS.name, ROWS.digest).in_(chosen))
     with suppress(SQLAlchemyError), connection() as connected:
-        if connected.execute(statement).rowcount == PURGE_BATCH:
+        if connected.execute(statement).rowcount >= PURGE_BATCH:
             extensions["throttle_purge"] = 0
