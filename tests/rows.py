@@ -12,6 +12,7 @@ import psycopg
 from flask import Flask
 from sqlalchemy import delete, event, func, select, update
 
+from app import outbox
 from app.access.roles import Role
 from app.extensions import Model, db, now
 from app.users.models import AccessToken, User
@@ -106,4 +107,6 @@ def statements(app: Flask) -> Iterator[list[str]]:
     event.listen(engine, "checkout", watch)
     yield sent
     event.remove(engine, "checkout", watch)
+    # Its connection would not be closed by the pool's end.
+    outbox.stop(app)
     engine.dispose()
