@@ -34,8 +34,8 @@ LIMITS = {
     "rest.json_paths": {"MAX_STEPS": "Names after the first one in a path such as `address.city`"},
     "rest.json_fields": {
         "MAX_LENGTH": "Characters of the JSON of one property",
-        "MAX_SAFE": "The largest whole number in it",
     },
+    "rest.fields": {"MAX_SAFE": "The largest whole number in the JSON of a property"},
     "rest.times": {"MAX_LENGTH": "Characters of a time"},
     "columns": {"MAX_PRECISION": "Digits of a decimal"},
     "rest.includes": {

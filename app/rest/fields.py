@@ -23,6 +23,9 @@ CONTROL_EXCEPT_WHITESPACE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 DECIMAL = re.compile(r"(?=.{1,40}\Z)-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
+# The largest whole number that JavaScript and both databases hold exactly (RFC 8259 6).
+MAX_SAFE = 2**53 - 1
+
 Field = fields.Field[Any]
 # Serializers that return the column's value unchanged.
 PASSTHROUGH_SERIALIZERS = (
@@ -107,6 +110,12 @@ class Number(fields.Field[float]):
     """A number, as JavaScript has them: 64 bits of floating point, not infinite."""
 
     default_error_messages = {"null": "can't be blank", "invalid": "must be a number"}
+
+    def _serialize(self, value: float | None, *args: Any, **kwargs: Any) -> float | None:
+        """Return a whole number as such, as JavaScript writes it; SQLite returns either."""
+        if value is None or abs(value) > MAX_SAFE or value != int(value):
+            return value
+        return int(value)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):

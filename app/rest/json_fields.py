@@ -9,10 +9,10 @@ from marshmallow import fields
 
 from app.columns import Position
 
+from .fields import MAX_SAFE
+
 # Characters of the JSON of one property.
 MAX_LENGTH = 20_000
-# The largest whole number that JavaScript and both databases hold exactly (RFC 8259 6).
-MAX_SAFE = 2**53 - 1
 
 
 class Object(fields.Field[dict[str, Any]]):

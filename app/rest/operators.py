@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Enum,
     String,
@@ -33,6 +34,9 @@ from .patterns import ESCAPE, complete_pattern, matches_on_sqlite
 from .regexps import Expression, folded, parse_regexp
 from .targets import Column, Target, text_order
 
+# The values of a 32-bit column.
+INT32 = range(-(2**31), 2**31)
+
 # Returns the condition, given the path for errors, the target and the operand.
 Operator = Callable[[str, Target, Any], ColumnElement[bool]]
 
@@ -47,7 +51,12 @@ def operators_for(column: Column) -> Mapping[str, Operator]:
 
 def _operand(path: str, target: Target, value: Any) -> Any:
     """Return a value as the target's type, null as what is stored for it."""
-    return target.null if value is None else coerce(path, target.value.type, value)
+    if value is None:
+        return target.null
+    operand = coerce(path, target.value.type, value)
+    # PostgreSQL refuses a number that the column's type does not hold.
+    is_large = type(operand) is int and operand not in INT32
+    return literal(operand, BigInteger()) if is_large else operand
 
 
 def _equal(path: str, target: Target, value: Any) -> ColumnElement[bool]:
@@ -86,8 +95,9 @@ def _between(path: str, target: Target, value: Any) -> ColumnElement[bool]:
 
 def _any_of(path: str, target: Target, value: Any) -> ColumnElement[bool]:
     operands = [_operand(path, target, each) for each in as_list(value, path)]
-    found = target.value.in_([each for each in operands if each is not None])
-    return found | target.is_null if None in operands else found
+    given = [each for each in operands if each is not None]
+    found = target.value.in_(given)
+    return found | target.is_null if len(given) < len(operands) else found
 
 
 def _like(path: str, target: Target, value: Any) -> ColumnElement[bool]:
@@ -143,7 +153,8 @@ def _present(path: str, target: Target, value: Any) -> ColumnElement[Any]:
     """Return a value as a bound parameter; by itself SQLAlchemy renders booleans inline."""
     if value is None:
         raise InvalidFilter(f"{path} must not be null.")
-    return literal(coerce(path, target.value.type, value), target.value.type)
+    operand = _operand(path, target, value)
+    return operand if isinstance(operand, ColumnElement) else literal(operand, target.value.type)
 
 
 def _text(path: str, target: Target) -> ColumnElement[str]:
