@@ -7,7 +7,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.errors import ValidationError, quote
 from app.extensions import Model, RowId, db, transaction
-from app.ops.audit import Action, record, recording
+from app.ops.audit import Action, record, record_all, recording
 
 # The role that may call every method of users and to-dos.
 ADMIN = "admin"
@@ -82,8 +82,7 @@ def assign(pairs: Sequence[tuple[int, str]]) -> None:
     rows = [{"user_id": user_id, "role_id": ids[name]} for user_id, name in pairs]
     if rows:
         db.session.execute(insert(RoleMapping), rows)
-    for user_id, name in pairs:
-        record(Action.ROLE_GRANTED, user_id, role=name)
+    record_all(Action.ROLE_GRANTED, ((user_id, {"role": name}) for user_id, name in pairs))
 
 
 def revoke(user_id: int, name: str) -> bool:

@@ -11,7 +11,7 @@ from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, db, now, transaction
-from app.ops.audit import Action, record, recording
+from app.ops.audit import Action, record, record_all, recording
 from app.ops.origin import current_network
 from app.ops.throttles import REGISTRATION, count
 from app.signals import email_changed, emit
@@ -186,8 +186,7 @@ def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
     """
     with recording():
         user_ids = db.session.scalars(delete(User).where(*conditions).returning(User.id)).all()
-        for user_id in user_ids:
-            record(Action.USER_DELETED, user_id)
+        record_all(Action.USER_DELETED, ((user_id, {}) for user_id in user_ids))
     return len(user_ids)
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import insert, or_, select
 from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping, assign
 from app.errors import ValidationError, quote, to_validation_error
 from app.extensions import db, iso_time, transaction
+from app.ops.audit import Action, record_all
 
 from .accounts import identifying_columns
 from .csv_files import InvalidFileError, read_rows, write_rows
@@ -174,12 +175,11 @@ def _hash(user: NewUser) -> NewUser:
 def _insert(users: Sequence[NewUser]) -> None:
     rows = [{name: user[name] for name in INSERTED} for user in users]
     # With NULLs rendered, all rows have the same columns, and one statement inserts them.
-    db.session.execute(insert(User), rows, execution_options={"render_nulls": True})
-    roles = {(user["realm"], user["email"]): user["roles"] for user in users if user["roles"]}
-    emails = [email for _, email in roles]
-    stored = select(User.id, User.realm, User.email).where(User.email.in_(emails))
-    found = db.session.execute(stored).all()
-    assign([(row.id, role) for row in found for role in roles.get((row.realm, row.email), [])])
+    statement = insert(User).returning(User.id, User.realm, User.email)
+    stored = db.session.execute(statement, rows, execution_options={"render_nulls": True}).all()
+    record_all(Action.REGISTERED, ((row.id, {}) for row in stored))
+    roles = {(user["realm"], user["email"]): user["roles"] for user in users}
+    assign([(row.id, role) for row in stored for role in roles[row.realm, row.email]])
 
 
 def _roles_of(user_ids: Sequence[int]) -> dict[int, list[str]]:

@@ -11,6 +11,7 @@ from sqlalchemy import event
 from werkzeug.security import generate_password_hash
 
 from app.extensions import db
+from app.ops.audit import AuditRecord
 from app.users import transfer
 from app.users.models import User
 from tests.conftest import NEW
@@ -233,7 +234,7 @@ def test_an_import_that_fails_midway_leaves_nothing_behind(app, api, run, file, 
 
     assert (result.exit_code, result.output.count("\n")) == (1, 1)
     assert result.output.startswith("Error: The database failed: ")
-    assert count(app, User) == 0
+    assert count(app, User) == count(app, AuditRecord) == 0
 
 
 def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file):
@@ -252,10 +253,26 @@ def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file):
         event.remove(db.engine, "before_cursor_execute", note)
 
     assert result.stdout == f"Imported 1500 users from {path}.\n"
-    # A batch of 500 rows: what is taken, the users, the roles of each name, their assignments.
+    # A batch of 500 rows: what is taken, the users, the roles of each name, their assignments, and
+    # the records of both in the audit log; which is purged once.
     assert len(statements) <= 3 * 10
     holders = json.loads(run("list", "--json").output)
     assert len(holders) == 1500
+
+
+def test_imported_users_and_their_roles_are_recorded_in_the_audit_log(run, runner, file):
+    rows = [f"ada@example.com,{BCRYPT},clerk;admin", f"bob@example.com,{BCRYPT},"]
+
+    run("import", file("email,passwordHash,roles", *rows))
+
+    listed = json.loads(runner.invoke(args=["audit", "list", "--json"]).stdout)
+    found = [(each["action"], each["userId"], each["actorId"], each["details"]) for each in listed]
+    assert sorted(found, key=str) == [
+        ("registered", 1, None, {}),
+        ("registered", 2, None, {}),
+        ("role-granted", 1, None, {"role": "admin"}),
+        ("role-granted", 1, None, {"role": "clerk"}),
+    ]
 
 
 def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
