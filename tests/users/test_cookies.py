@@ -3,7 +3,7 @@
 import pytest
 
 from tests.answers import refusal
-from tests.conftest import PASSWORD, Api
+from tests.conftest import NEW, PASSWORD, Api
 from tests.rows import expire
 
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
@@ -116,6 +116,16 @@ def test_unsafe_requests_with_a_cookie_must_be_same_origin(browser, headers, all
     response = browser("POST", "/todos", {"title": "x"}, headers=headers)
 
     assert response.status_code == (200 if allowed else 403)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Origin": "null"}], ids=str)
+def test_the_pages_of_mails_act_by_their_token_whatever_the_cookie(browser, reset_token, headers):
+    form = {"access_token": reset_token, "newPassword": NEW}
+    browser.secrets.append(NEW)
+
+    response = browser.client.post("/reset-password", data=form, headers=headers)
+
+    assert (response.status_code, response.mimetype) == (200, "text/html")
 
 
 def test_a_cross_site_login_sets_no_cookie(api):
