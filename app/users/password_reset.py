@@ -45,10 +45,14 @@ def request_password_reset(email: object, realm: object = None) -> None:
 
 
 def check_reset_token(digest: str) -> User:
-    """Return the enabled user of a reset token; raise InvalidToken."""
+    """Return the enabled user of a reset token; raise InvalidToken.
+
+    The user must have the address that the token was mailed to: the request may have been
+    concurrent with a change of it, which deletes only the tokens that it finds.
+    """
     live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
-    enabled = User.disabled_at.is_(None)
-    user = db.session.scalar(select(User).join(AccessToken).where(*live, enabled))
+    is_valid = *live, AccessToken.email == User.email, User.disabled_at.is_(None)
+    user = db.session.scalar(select(User).join(AccessToken).where(*is_valid))
     if user is None:
         raise InvalidToken()
     return user

@@ -4,11 +4,11 @@ from contextlib import contextmanager
 from threading import get_ident
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from app.extensions import db
 from app.outbox.models import Delivery, OutboxEvent
-from app.users.models import AccessToken
+from app.users.models import AccessToken, User
 from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.rows import count, expire
@@ -201,6 +201,16 @@ def test_a_rejected_password_keeps_the_reset_token_valid(api, reset_token, body,
 
     assert field_codes(response) == codes
     assert api("POST", "/users/reset-password", BODY, token=reset_token).status_code == 204
+
+
+def test_a_reset_token_that_a_change_of_the_email_did_not_find_is_401(app, api, reset_token):
+    with app.app_context():
+        db.session.execute(update(User).values(email="countess@example.com"))
+        db.session.commit()
+
+    response = api("POST", "/users/reset-password", {"newPassword": NEW}, token=reset_token)
+
+    assert refusal(response) == (401, "INVALID_TOKEN")
 
 
 def test_the_reset_token_of_a_deleted_user_is_401(api, token, reset_token):
