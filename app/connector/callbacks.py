@@ -1,7 +1,5 @@
 """Callbacks in the manner of Node.js: `(error, result, response)`, or the first of these."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import wraps

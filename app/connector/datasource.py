@@ -1,7 +1,5 @@
 """The data source: what an application makes from settings and calls."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Every error that the connector raises: the classes below ConnectorError."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Literal
@@ -165,7 +163,7 @@ _BY_STATUS: dict[int, type[HTTPStatusError]] = {
 
 def translate_errors(
     errors: type[Exception] | tuple[type[Exception], ...], make: Callable[[Any], Exception]
-) -> _Translation:
+) -> "_Translation":
     """Return a context manager that raises what `make` returns instead of certain errors.
 
     A ConnectorError passes as it is.

@@ -1,7 +1,5 @@
 """Collecting the problems of a configuration, so that all of them are reported at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Redaction: secrets are masked in messages, logs and reprs, by name and by value."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json
@@ -51,7 +49,7 @@ class Redactor:
         known = () if self._hides_all else self.secrets
         self._forms = {form for secret in known for form in _encodings(secret)}
 
-    def with_secrets(self, secrets: Iterable[str]) -> Redactor:
+    def with_secrets(self, secrets: Iterable[str]) -> "Redactor":
         """Return a redactor for more secrets."""
         more = self.secrets.union(_bounded(secrets))
         return self if more == self.secrets else Redactor(more)

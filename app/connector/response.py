@@ -1,7 +1,5 @@
 """The response of a call, received and decoded, and the message of an error response."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any

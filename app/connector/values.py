@@ -1,7 +1,5 @@
 """The types of variables, and values as text."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

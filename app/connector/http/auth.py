@@ -1,7 +1,5 @@
 """Authentication schemes: basic, bearer, API key, OAuth 2 client credentials."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

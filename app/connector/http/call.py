@@ -1,7 +1,5 @@
 """The context of one call, which hooks receive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Executing a call: hooks, credentials, retries, and the result or error of the response."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterator, Mapping

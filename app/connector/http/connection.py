@@ -1,7 +1,5 @@
 """Connections that check the address of their peer and keep the deadline of a call."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import socket

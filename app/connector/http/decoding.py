@@ -1,7 +1,5 @@
 """Decoding the body of a response: JSON, text in its charset, or bytes."""
 
-from __future__ import annotations
-
 import json
 import math
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Which responses are errors, and the messages of errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from app.connector.errors import (

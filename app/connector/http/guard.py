@@ -1,7 +1,5 @@
 """Which hosts may be called: those of the settings, and no private addresses by other names."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The limit of calls of a data source that are under way at once."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

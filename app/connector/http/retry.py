@@ -1,7 +1,5 @@
 """Whether a call is sent again, and how many seconds later."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime

@@ -1,7 +1,5 @@
 """Sending a request and its redirects, and reading the response up to the size limit."""
 
-from __future__ import annotations
-
 import requests
 import urllib3
 from requests.structures import CaseInsensitiveDict

@@ -1,7 +1,5 @@
 """Compiling the `operations` of the settings: from each entry to operations one can call."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

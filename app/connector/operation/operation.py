@@ -1,7 +1,5 @@
 """An operation: a template that is called like a function."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

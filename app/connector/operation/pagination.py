@@ -1,7 +1,5 @@
 """Iterating over the pages of a list: one paginator for each style of paging."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

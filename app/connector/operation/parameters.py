@@ -1,7 +1,5 @@
 """The functions of an operation: their parameters, binding of arguments, and metadata."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass

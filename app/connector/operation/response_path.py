@@ -1,7 +1,5 @@
 """Selecting parts of a response body with a JSONPath."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

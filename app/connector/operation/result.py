@@ -1,7 +1,5 @@
 """What an operation returns of a response."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.connector.response import Response

@@ -1,7 +1,5 @@
 """Encoding a request body: JSON, a form, files or text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

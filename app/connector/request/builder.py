@@ -1,7 +1,5 @@
 """Building a request from a compiled template and the values of its variables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Encoding a query string or a form; nested values are written with brackets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,27 +13,6 @@ from .url import MAX_URL_LENGTH, percent_encode, url_length_error
 _MAX_NAME_CHARACTERS = 100_000
 # What needs no look at its JSON form.
 _PLAIN = (str, int)
-
-
-def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
-    """Encode entries as the query of a url; `repeat` writes lists as `a=1&a=2`."""
-    return _encode(entries, _QueryPairs(repeat=repeat))
-
-
-def encode_form(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
-    """Encode entries as a form, which may be longer than a url."""
-    return _encode(entries, _Pairs(repeat=repeat))
-
-
-def _encode(entries: Mapping[str, Any], pairs: _Pairs) -> str:
-    with translate_errors(RecursionError, _nesting_error):
-        for key, value in entries.items():
-            pairs.add(str(key), value)
-    return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
-
-
-def _nesting_error(_error: Exception) -> VariableError:
-    return VariableError("A query or form value is nested too deeply or contains itself")
 
 
 class _Pairs(list[tuple[str, str]]):
@@ -79,6 +56,27 @@ class _QueryPairs(_Pairs):
         if self._length > MAX_URL_LENGTH:
             raise url_length_error()
         super().append(pair)
+
+
+def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+    """Encode entries as the query of a url; `repeat` writes lists as `a=1&a=2`."""
+    return _encode(entries, _QueryPairs(repeat=repeat))
+
+
+def encode_form(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+    """Encode entries as a form, which may be longer than a url."""
+    return _encode(entries, _Pairs(repeat=repeat))
+
+
+def _encode(entries: Mapping[str, Any], pairs: _Pairs) -> str:
+    with translate_errors(RecursionError, _nesting_error):
+        for key, value in entries.items():
+            pairs.add(str(key), value)
+    return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
+
+
+def _nesting_error(_error: Exception) -> VariableError:
+    return VariableError("A query or form value is nested too deeply or contains itself")
 
 
 def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:

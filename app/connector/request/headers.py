@@ -1,7 +1,5 @@
 """The headers of a request as text, checked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The request of a call, which hooks may change and which is printed without secrets."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,18 +21,21 @@ _MAX_SHOWN_LENGTH = 2000
 _CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 
 
+FetchToken = Callable[["Request", float], RawResponse]
+
+
 class Auth(Protocol):
     """An authentication scheme: it gives credentials to requests that have none."""
 
-    def apply(self, request: Request) -> None:
+    def apply(self, request: "Request") -> None:
         """Add the credentials, unless the request has some; nothing is fetched."""
 
     def refresh(
         self,
-        request: Request,
+        request: "Request",
         fetch: FetchToken,
         deadline: float,
-        rejected: Request | None = None,
+        rejected: "Request | None" = None,
     ) -> bool:
         """Fetch credentials for a request if there are none or they cannot be used any more.
 
@@ -44,9 +45,6 @@ class Auth(Protocol):
 
     def secrets(self) -> Iterable[str]:
         """Return what must never be printed."""
-
-
-FetchToken = Callable[["Request", float], RawResponse]
 
 
 @dataclass(repr=False)
@@ -88,7 +86,7 @@ class Request:
             self.headers["Content-Type"] = content_type
         return data
 
-    def redirected_to(self, url: str) -> Request:
+    def redirected_to(self, url: str) -> "Request":
         """Return the request for another url; for another origin without credentials."""
         redirected = replace(self, url=url, query={}, headers=self.headers.copy())
         if origin(url) != origin(self.url):
@@ -120,7 +118,7 @@ class Request:
         for part in (dict(self.headers), self.query):
             yield from secrets_by_name(part)
 
-    def copy(self) -> Request:
+    def copy(self) -> "Request":
         """Return a request with headers and query of its own."""
         return replace(self, headers=self.headers.copy(), query=dict(self.query))
 

@@ -1,7 +1,5 @@
 """The url of a template: values are percent-encoded and cannot add path segments."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The query of `find`: a filter in brackets as LoopBack 3 sends it, flat, or as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

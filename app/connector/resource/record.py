@@ -1,10 +1,8 @@
 """One object of a resource."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from app.connector.callbacks import takes_callback
 
@@ -22,10 +20,10 @@ class Record:
             raise AttributeError(f"{self._resource.name} has no field '{name}'")
         return self._values[name]
 
-    def __copy__(self) -> Record:
+    def __copy__(self) -> "Record":
         return Record(self._resource, self._values)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Record:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Record":
         return Record(self._resource, copy.deepcopy(self._values, memo))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -53,13 +51,13 @@ class Record:
         return dict(self._values)
 
     @takes_callback
-    def save(self) -> Record:
+    def save(self) -> Self:
         """PUT the object if it has an id, else POST it, and update it from the response."""
         send = self._resource.create if self._id is None else self._resource.update
         return self._updated(send(self._values))
 
     @takes_callback
-    def update_attributes(self, changes: Mapping[str, Any]) -> Record:
+    def update_attributes(self, changes: Mapping[str, Any]) -> Self:
         """PUT some fields, and update the object with them and from the response."""
         return self._updated(self._resource.update_attributes(self._id, changes))
 
@@ -75,6 +73,6 @@ class Record:
     def _id(self) -> Any:
         return self._values.get(self._resource.id_name)
 
-    def _updated(self, saved: Record) -> Record:
+    def _updated(self, saved: "Record") -> Self:
         self._values.update(saved.to_dict())
         return self

@@ -1,7 +1,5 @@
 """A model bound to a conventional REST resource: create, find, update, patch, delete."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

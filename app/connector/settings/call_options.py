@@ -1,7 +1,5 @@
 """What merged options mean for sending a request and reading its response."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

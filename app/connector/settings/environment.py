@@ -1,7 +1,5 @@
 """Reading settings from a JSON file and from environment variables."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

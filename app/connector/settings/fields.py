@@ -1,7 +1,5 @@
 """Fields and schemas for settings; their messages say what was expected and what was found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, pre_load

@@ -1,7 +1,5 @@
 """What settings of LoopBack 3 may say differently: each adaptation is a warning."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Checking the settings of a data source, and finding the secrets in them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Documentation is generated from the tables of defaults: they have the names, uni
 of the settings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The schema of the settings of a data source."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from marshmallow import Schema, fields

@@ -1,7 +1,5 @@
 """Compiling a structure with variables in its texts to nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The nodes of a compiled template, which are built anew for every call."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol

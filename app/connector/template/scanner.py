@@ -1,7 +1,5 @@
 """Finding the variables in a text: `{name}`, `{!name}`, `{name=default:type}`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The variables of a template: their declarations and values."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
