@@ -1,81 +1,41 @@
 """The outbound REST connector: a library that needs neither Flask nor a database."""
 
-from .datasource import DataSource
-from .errors import (
-    BlockedHostError,
-    CallTimeoutError,
-    ConfigError,
-    ConnectError,
-    ConnectorError,
-    HTTPStatusError,
-    MissingVariableError,
-    NotFoundError,
-    NotSupportedError,
-    PaginationError,
-    RateLimitedError,
-    ResponseDecodeError,
-    ResponseError,
-    ResponsePathError,
-    ResponseTooLargeError,
-    TLSError,
-    TooManyCallsError,
-    TooManyRedirectsError,
-    TransportError,
-    UnauthorizedError,
-    UnknownVariableError,
-    VariableError,
-    VariableTypeError,
-)
-from .http.call import Call
-from .http.limit import without_waiting
-from .operation.operation import Operation
-from .operation.pagination import Pages, items_of
-from .problems import ConfigWarning
+from .datasource import DataSource as DataSource
+from .errors import BlockedHostError as BlockedHostError
+from .errors import CallTimeoutError as CallTimeoutError
+from .errors import ConfigError as ConfigError
+from .errors import ConnectError as ConnectError
+from .errors import ConnectorError as ConnectorError
+from .errors import HTTPStatusError as HTTPStatusError
+from .errors import MissingVariableError as MissingVariableError
+from .errors import NotFoundError as NotFoundError
+from .errors import NotSupportedError as NotSupportedError
+from .errors import PaginationError as PaginationError
+from .errors import RateLimitedError as RateLimitedError
+from .errors import ResponseDecodeError as ResponseDecodeError
+from .errors import ResponseError as ResponseError
+from .errors import ResponsePathError as ResponsePathError
+from .errors import ResponseTooLargeError as ResponseTooLargeError
+from .errors import TLSError as TLSError
+from .errors import TooManyCallsError as TooManyCallsError
+from .errors import TooManyRedirectsError as TooManyRedirectsError
+from .errors import TransportError as TransportError
+from .errors import UnauthorizedError as UnauthorizedError
+from .errors import UnknownVariableError as UnknownVariableError
+from .errors import VariableError as VariableError
+from .errors import VariableTypeError as VariableTypeError
+from .http.call import Call as Call
+from .http.limit import without_waiting as without_waiting
+from .operation.operation import Operation as Operation
+from .operation.pagination import Pages as Pages
+from .operation.pagination import items_of as items_of
+from .problems import ConfigWarning as ConfigWarning
 from .redaction import install_log_filter
-from .request.model import Request
-from .resource.record import Record
-from .resource.resource import Resource
-from .response import Response
-from .template.compiler import Template
-from .template.variables import Variable
-
-__all__ = [
-    "BlockedHostError",
-    "Call",
-    "CallTimeoutError",
-    "ConfigError",
-    "ConfigWarning",
-    "ConnectError",
-    "ConnectorError",
-    "DataSource",
-    "HTTPStatusError",
-    "MissingVariableError",
-    "NotFoundError",
-    "NotSupportedError",
-    "Operation",
-    "Pages",
-    "PaginationError",
-    "RateLimitedError",
-    "Record",
-    "Request",
-    "Resource",
-    "Response",
-    "ResponseDecodeError",
-    "ResponseError",
-    "ResponsePathError",
-    "ResponseTooLargeError",
-    "TLSError",
-    "Template",
-    "TooManyCallsError",
-    "TooManyRedirectsError",
-    "TransportError",
-    "UnauthorizedError",
-    "UnknownVariableError",
-    "Variable",
-    "VariableError",
-    "VariableTypeError",
-    "items_of",
-    "without_waiting",
-]
+from .request.model import Request as Request
+from .resource.record import Record as Record
+from .resource.resource import Resource as Resource
+from .response import Response as Response
+from .template.compiler import Template as Template
+from .template.variables import Variable as Variable
 
 install_log_filter()
