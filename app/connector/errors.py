@@ -1,7 +1,7 @@
 """Every error that the connector raises: the classes below ConnectorError."""
 
 from collections.abc import Callable, Mapping
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from .response import Response
@@ -32,13 +32,10 @@ class ConfigError(ConnectorError, ValueError):
 
     def __init__(self, errors: Mapping[str, list[str]], name: str = "") -> None:
         self.errors = dict(errors)
-        lines = [f"{path}: {text}" if path else text for path, text in _pairs(errors)]
+        found = [(path, text) for path, texts in errors.items() for text in texts]
+        lines = [f"{path}: {text}" if path else text for path, text in found]
         start = f"data source {name!r}: " if name else ""
         super().__init__(start + "; ".join(lines))
-
-
-def _pairs(errors: Mapping[str, list[str]]) -> list[tuple[str, str]]:
-    return [(path, text) for path, texts in errors.items() for text in texts]
 
 
 class VariableError(ConnectorError, ValueError):
@@ -148,23 +145,9 @@ class BlockedHostError(TransportError):
     """The settings do not allow calls to this host or address."""
 
 
-def status_error_class(status_code: int) -> type[HTTPStatusError]:
-    """Return the error class for a status."""
-    return _BY_STATUS.get(status_code, HTTPStatusError)
-
-
-_BY_STATUS: dict[int, type[HTTPStatusError]] = {
-    401: UnauthorizedError,
-    403: UnauthorizedError,
-    404: NotFoundError,
-    429: RateLimitedError,
-}
-
-
-def translate_errors(
-    errors: type[Exception] | tuple[type[Exception], ...], make: Callable[[Any], Exception]
-) -> "_Translation":
-    """Return a context manager that raises what `make` returns instead of certain errors.
+@dataclass(slots=True)
+class translate_errors:  # noqa: N801 - a context manager, named like those of contextlib
+    """A context manager that raises what `make` returns instead of certain errors.
 
     A ConnectorError passes as it is.
 
@@ -172,30 +155,17 @@ def translate_errors(
     keeps it as `__context__` of an error raised in its except block, `raise … from None` only
     hides it, and tools that report errors print it. The new error has no context.
     """
-    return _Translation(errors, make)
 
-
-class _Translation:
-    def __init__(
-        self,
-        errors: type[Exception] | tuple[type[Exception], ...],
-        make: Callable[[Any], Exception],
-    ) -> None:
-        self._errors = errors
-        self._make = make
+    errors: type[Exception] | tuple[type[Exception], ...]
+    make: Callable[[Any], Exception]
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        if not isinstance(error, self._errors) or isinstance(error, ConnectorError):
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        if not isinstance(error, self.errors) or isinstance(error, ConnectorError):
             return
-        translated = self._make(error)
+        translated = self.make(error)
         # The traceback of the new error shows this frame, so it must not refer to the old one.
         del error, _traceback
         try:

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from app.connector.errors import (
     ConnectorError,
     HTTPStatusError,
+    NotFoundError,
+    RateLimitedError,
     ResponseDecodeError,
-    status_error_class,
+    UnauthorizedError,
 )
 from app.connector.redaction import Redactor
 from app.connector.request.model import Request
@@ -14,21 +16,27 @@ from app.connector.response import Response, remote_message
 from app.connector.settings.call_options import Options
 
 from .retry import read_retry_after
+from .transport import REDIRECTS
 
 # Characters of a remote's error message that our message contains.
 _MAX_MESSAGE_LENGTH = 300
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ERRORS: dict[int, type[HTTPStatusError]] = {
+    401: UnauthorizedError,
+    403: UnauthorizedError,
+    404: NotFoundError,
+    429: RateLimitedError,
+}
 
 
 def error_for_status(response: Response, options: Options) -> HTTPStatusError | None:
     """Return the error for the status of a response, None for a success."""
     status = response.status_code
-    if status < 400 and not (status in _REDIRECTS and options.follow_redirects):
+    if status < 400 and not (status in REDIRECTS and options.follow_redirects):
         return None
     remote = remote_message(response)
     message = f"{status} {response.reason}".strip()
     retry_after = read_retry_after(response.headers.get("Retry-After"))
-    make = status_error_class(status)
+    make = _ERRORS.get(status, HTTPStatusError)
     return make(f"{message}: {remote}" if remote else message, response, retry_after)
 
 

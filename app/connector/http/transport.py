@@ -31,7 +31,7 @@ _OVERHEAD = 1024 * 1024
 # Bytes of the header fields of all redirects of a call.
 _MAX_REDIRECT_HEADERS = 65_536
 _HOSTS = 20
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
 # http.client raises the last two for a chunk whose size is negative or too large.
 _LIBRARY_ERRORS = (
@@ -123,7 +123,7 @@ def _read(response: requests.Response, max_bytes: int) -> RawResponse:
 
 def _redirected(request: Request, url: str, raw: RawResponse, options: Options) -> Request | None:
     location = raw.headers.get("Location")
-    if raw.status_code not in _REDIRECTS or location is None:
+    if raw.status_code not in REDIRECTS or location is None:
         return None
     if not (options.follow_redirects and (request.method in _SAFE or options.follow_all_redirects)):
         return None
