@@ -29,7 +29,6 @@ from .settings.options import (
     TEMPLATE,
     allowed_hosts,
     options_in_effect,
-    pool_options,
     source_layers,
     source_options,
     token_urls,
@@ -67,9 +66,10 @@ class DataSource:
         self.acls = loaded.get("acls", [])
         self._context = _source_context(filled, loaded)
         policy = HostPolicy()
-        pool = pool_options(self._context.options["pool"])
-        transport = Transport(policy, pool["maxSockets"])
-        limit = CallLimit(pool["maxConcurrent"]) if pool["maxConcurrent"] else None
+        options = options_in_effect(self._context.options)
+        transport = Transport(policy, options["pool.maxSockets"])
+        places = options["pool.maxConcurrent"]
+        limit = CallLimit(places) if places else None
         debug = loaded.get("debug", False)
         self._client = Client(self, transport, self._context, limit, debug=debug)
         self.before_execute = self._client.before_execute

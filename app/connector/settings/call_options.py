@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .options import retry_options, timeouts
+from .options import options_in_effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +46,28 @@ class Options:
 
 def read_options(merged: Mapping[str, Any]) -> Options:
     """Turn merged options into what the sender uses; time-outs become seconds."""
-    proxy = merged["proxy"]
+    options = options_in_effect(merged)
+    proxy, cert, key = options["proxy"], options["cert"], options["key"]
     return Options(
-        timeouts=_timeouts(merged["timeout"]),
-        retry=_retry_policy(merged["retry"]),
-        verify=(merged["ca"] or True) if merged["strictSSL"] else False,
-        certificate=_certificate(merged["cert"], merged["key"]),
+        timeouts=Timeouts(
+            connect=options["timeout.connect"] / 1000,
+            read=options["timeout.read"] / 1000,
+            total=options["timeout.total"] / 1000,
+        ),
+        retry=RetryPolicy(
+            max_attempts=options["retry.maxAttempts"],
+            statuses=frozenset(options["retry.statuses"]),
+            methods=frozenset(word.upper() for word in options["retry.methods"]),
+            max_delay=options["retry.maxDelay"] / 1000,
+            respect_retry_after=options["retry.respectRetryAfter"],
+        ),
+        verify=(options["ca"] or True) if options["strictSSL"] else False,
+        certificate=(cert, key) if cert and key else cert,
         proxies={"http": proxy, "https": proxy} if proxy else {},
-        follow_redirects=merged["followRedirect"],
-        follow_all_redirects=merged["followAllRedirects"],
-        max_redirects=merged["maxRedirects"],
-        max_bytes=merged["maxResponseBytes"],
-        expects_json=merged["json"],
-        repeat_lists=merged["useQuerystring"],
+        follow_redirects=options["followRedirect"],
+        follow_all_redirects=options["followAllRedirects"],
+        max_redirects=options["maxRedirects"],
+        max_bytes=options["maxResponseBytes"],
+        expects_json=options["json"],
+        repeat_lists=options["useQuerystring"],
     )
-
-
-def _timeouts(settings: Mapping[str, int]) -> Timeouts:
-    values = timeouts(settings)
-    return Timeouts(values["connect"] / 1000, values["read"] / 1000, values["total"] / 1000)
-
-
-def _retry_policy(settings: Mapping[str, Any]) -> RetryPolicy:
-    values = retry_options(settings)
-    return RetryPolicy(
-        max_attempts=values["maxAttempts"],
-        statuses=frozenset(values["statuses"]),
-        methods=frozenset(word.upper() for word in values["methods"]),
-        max_delay=values["maxDelay"] / 1000,
-        respect_retry_after=values["respectRetryAfter"],
-    )
-
-
-def _certificate(cert: str | None, key: str | None) -> str | tuple[str, str] | None:
-    return (cert, key) if cert and key else cert

@@ -99,6 +99,8 @@ PAGINATE_STYLES: dict[str, Mapping[str, Any]] = {
 }
 
 _MERGED_BY_ENTRY = ("headers", "query", "retry")
+# The options that are objects of options.
+_GROUPS = ("timeout", "retry", "pool")
 _TYPE_HEADERS = ("accept", "content-type")
 # JSON with any suffix or parameters, or a type that is known only with a call.
 _JSON_TYPE = re.compile(r"[^;]*(json|{)[^;]*(;.*)?", re.IGNORECASE)
@@ -184,28 +186,10 @@ def _merge_entries(
 
 def options_in_effect(merged: Mapping[str, Any]) -> dict[str, Any]:
     """Return merged options by the names of the table, such as `retry.maxAttempts`."""
-    groups = {
-        "timeout": timeouts(merged["timeout"]),
-        "retry": retry_options(merged["retry"]),
-        "pool": pool_options(merged["pool"]),
-    }
-    below = {f"{group}.{key}": v for group, entries in groups.items() for key, v in entries.items()}
-    return {name: {**merged, **below}[name] for name in OPTIONS if name not in groups}
-
-
-def timeouts(settings: Mapping[str, int]) -> dict[str, int]:
-    """Return the time-outs in milliseconds."""
-    values = {**default_values(OPTIONS, "timeout."), **settings}
-    if "total" not in settings:
-        values["total"] = max(values["total"], 2 * values["read"])
-    return values
-
-
-def retry_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which calls are repeated, and how."""
-    return {**default_values(OPTIONS, "retry."), **settings}
-
-
-def pool_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sizes of the pool of connections."""
-    return {**default_values(OPTIONS, "pool."), **settings}
+    options = {key: value for key, value in merged.items() if key not in _GROUPS}
+    for group in _GROUPS:
+        entries = {**default_values(OPTIONS, f"{group}."), **merged[group]}
+        options.update({f"{group}.{key}": value for key, value in entries.items()})
+    if "total" not in merged["timeout"]:
+        options["timeout.total"] = max(options["timeout.total"], 2 * options["timeout.read"])
+    return {name: options[name] for name in OPTIONS if name in options}
