@@ -114,13 +114,13 @@ LIMITS = {
     "connector.request.url": {
         "MAX_URL_LENGTH": "Characters of a URL that is called",
         "_MAX_AUTHORITY_LENGTH": "Characters of its host and port",
+        "_MAX_HOST_LENGTH": "Characters of a host name (RFC 1035, 2.3.4)",
     },
     "connector.http.transport": {
         "_OVERHEAD": "Bytes of headers and framing that a response may have beyond twice"
         " `maxResponseBytes`",
         "_MAX_REDIRECT_HEADERS": "Bytes of the header fields of all redirects of a call",
     },
-    "connector.http.guard": {"_MAX_HOST_LENGTH": "Characters of a host name (RFC 1035, 2.3.4)"},
     "connector.request.encoding": {
         "_MAX_NAME_CHARACTERS": "Characters of all names of a form, each with `=` and `&`;"
         " of a query as many as of a URL"

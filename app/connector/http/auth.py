@@ -34,7 +34,7 @@ _TOKEN = re.compile(r"[\x20-\x7e]+")
 _MAX_CLIENTS = 1000
 
 
-class FixedCredentials:
+class FixedCredentials(Auth):
     """Credentials of the settings in a header or query entry: basic, bearer or API key."""
 
     def __init__(self, name: str, text: str, *, in_query: bool = False) -> None:
@@ -47,22 +47,12 @@ class FixedCredentials:
         entries: MutableMapping[str, Any] = request.query if self.in_query else request.headers
         entries.setdefault(self.name, self.text)
 
-    def refresh(
-        self,
-        request: Request,
-        fetch: FetchToken,
-        deadline: float,
-        rejected: Request | None = None,
-    ) -> bool:
-        """Return that there is nothing to refresh."""
-        return False
-
     def secrets(self) -> Iterable[str]:
         """Return the text and the credentials in it."""
         return credential_parts(self.text)
 
 
-class ClientCredentials:
+class ClientCredentials(Auth):
     """OAuth 2 client credentials: one access token for all threads, renewed before it expires."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:

@@ -9,10 +9,7 @@ from urllib.parse import urlsplit
 import requests
 
 from app.connector.errors import BlockedHostError
-
-# Characters of a host name; RFC 1035, section 2.3.4.
-_MAX_HOST_LENGTH = 253
-_PORTS = {"http": 80, "https": 443}
+from app.connector.request.url import DEFAULT_PORTS, origin_of
 
 
 class HostPolicy:
@@ -30,7 +27,7 @@ class HostPolicy:
         """Allow the hosts and ports of urls, and hosts that match patterns of `allowedHosts`."""
         self._patterns = tuple(pattern.lower() for pattern in patterns)
         self._allows_all = "*" in self._patterns
-        named = {address for url in urls if (address := _address(_as_sent(url)))}
+        named = {address for url in urls if (address := origin_of(_as_sent(url)))}
         plain = {(host, port) for scheme, host, port in named if scheme == "http"}
         # A host of an http url may also be called by https, but not the other way round.
         named |= {("https", host, 443 if port == 80 else port) for host, port in plain}
@@ -43,7 +40,7 @@ class HostPolicy:
         """Raise BlockedHostError for the url of a host that is not allowed."""
         if url.startswith(self._prefixes):
             return
-        address = _address(url)
+        address = origin_of(url)
         if address is None or ("@" in urlsplit(url).netloc and not self._allows_all):
             raise BlockedHostError("the url is not valid, or not one that may be called")
         scheme, host, port = address
@@ -85,16 +82,6 @@ def _as_sent(url: str) -> str:
     return prepared.url or ""
 
 
-def _address(url: str) -> tuple[str, str, int] | None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or _PORTS[parts.scheme]
-    except (ValueError, KeyError):
-        return None
-    host = parts.hostname
-    return (parts.scheme, host, port) if host and len(host) <= _MAX_HOST_LENGTH else None
-
-
 def _prefix(scheme: str, host: str, port: int) -> str:
     name = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{name}/" if port == _PORTS[scheme] else f"{scheme}://{name}:{port}/"
+    return f"{scheme}://{name}/" if port == DEFAULT_PORTS[scheme] else f"{scheme}://{name}:{port}/"

@@ -98,7 +98,7 @@ def parse_path(text: str) -> JSONPath:
     for syntax, same in _REWRITTEN.items():
         text = re.sub(syntax, same, text)
     # The expressions of jsonpath-ng raise errors of any class, here as in `find`.
-    with translate_errors(Exception, _syntax_error):
+    with translate_errors(Exception, lambda error: ValueError(" ".join(str(error).split()))):
         path = parse(text)
     refusal = _refusal(path)
     if refusal:
@@ -123,10 +123,6 @@ class _Property(Fields):
         if field.isdecimal() and field.isascii() and int(field[:9]) < len(value):
             return DatumInContext(value[int(field[:9])], path=Fields(field), context=datum)
         return None
-
-
-def _syntax_error(error: Exception) -> ValueError:
-    return ValueError(" ".join(str(error).split()))
 
 
 def _refusal(path: JSONPath) -> str:

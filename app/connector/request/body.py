@@ -47,12 +47,9 @@ def _form_bytes(form: Any, repeat: bool) -> bytes:
 
 def encode_text(text: str) -> bytes:
     """Return a text as UTF-8; VariableError for lone surrogates, which UTF-8 cannot encode."""
-    with translate_errors(UnicodeEncodeError, _surrogates_error):
+    message = "A text with lone surrogates cannot be sent"
+    with translate_errors(UnicodeEncodeError, lambda _: VariableError(message)):
         return text.encode()
-
-
-def _surrogates_error(_error: Exception) -> VariableError:
-    return VariableError("A text with lone surrogates cannot be sent")
 
 
 def _json_bytes(body: Any) -> bytes:

@@ -69,14 +69,11 @@ def encode_form(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
 
 
 def _encode(entries: Mapping[str, Any], pairs: _Pairs) -> str:
-    with translate_errors(RecursionError, _nesting_error):
+    message = "A query or form value is nested too deeply or contains itself"
+    with translate_errors(RecursionError, lambda _: VariableError(message)):
         for key, value in entries.items():
             pairs.add(str(key), value)
     return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
-
-
-def _nesting_error(_error: Exception) -> VariableError:
-    return VariableError("A query or form value is nested too deeply or contains itself")
 
 
 def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:

@@ -1,10 +1,10 @@
 """The request of a call, which hooks may change and which is printed without secrets."""
 
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from typing import Any
 
 from requests.structures import CaseInsensitiveDict
 
@@ -15,6 +15,7 @@ from app.connector.values import MISSING
 
 from .body import encode_body
 from .encoding import add_query
+from .url import origin_of
 
 # Characters of a url in an error or a log line.
 _MAX_SHOWN_LENGTH = 2000
@@ -24,9 +25,10 @@ _CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language
 FetchToken = Callable[["Request", float], RawResponse]
 
 
-class Auth(Protocol):
+class Auth(ABC):
     """An authentication scheme: it gives credentials to requests that have none."""
 
+    @abstractmethod
     def apply(self, request: "Request") -> None:
         """Add the credentials, unless the request has some; nothing is fetched."""
 
@@ -40,9 +42,11 @@ class Auth(Protocol):
         """Fetch credentials for a request if there are none or they cannot be used any more.
 
         `rejected` is the request as it was sent if the remote answered 401. Return whether it
-        may be sent again with other credentials.
+        may be sent again with other credentials; there are none here.
         """
+        return False
 
+    @abstractmethod
     def secrets(self) -> Iterable[str]:
         """Return what must never be printed."""
 
@@ -89,7 +93,7 @@ class Request:
     def redirected_to(self, url: str) -> "Request":
         """Return the request for another url; for another origin without credentials."""
         redirected = replace(self, url=url, query={}, headers=self.headers.copy())
-        if origin(url) != origin(self.url):
+        if origin_of(url) != origin_of(self.url):
             kept = {
                 name: text
                 for name, text in self.headers.items()
@@ -155,10 +159,3 @@ class Request:
         for name in self.files:
             words += ["-F", f"{name}=@{name}"]
         return " ".join(map(shlex.quote, words))
-
-
-def origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of a url."""
-    parts = urlsplit(url)
-    default = {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, parts.hostname, parts.port or default

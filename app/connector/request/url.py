@@ -29,6 +29,9 @@ _SEPARATOR = re.compile("[/?#]")
 _MAX_AUTHORITY_LENGTH = 300
 # Characters of a url; few servers accept more than 16 KiB.
 MAX_URL_LENGTH = 32_768
+# Characters of a host name; RFC 1035, section 2.3.4.
+_MAX_HOST_LENGTH = 253
+DEFAULT_PORTS = {"http": 80, "https": 443}
 _PLACEHOLDER = "\0"
 _HOST_WARNING = (
     "a variable in the host: calls to other hosts than those of the settings are blocked; the "
@@ -172,12 +175,9 @@ def percent_encode(text: str, safe: str = "") -> str:
     # `quote` takes several times as long.
     if text.isascii() and text.isalnum():
         return text
-    with translate_errors(UnicodeEncodeError, _surrogates_error):
+    message = "A value with lone surrogates cannot be sent in a url"
+    with translate_errors(UnicodeEncodeError, lambda _: VariableError(message)):
         return quote(text, safe=safe)
-
-
-def _surrogates_error(_error: Exception) -> VariableError:
-    return VariableError("A value with lone surrogates cannot be sent in a url")
 
 
 def join_base(base: str, url: str) -> str:
@@ -207,6 +207,17 @@ def _as_unicode(location: str) -> str:
         return location.encode("latin-1").decode()
     except UnicodeError:
         return location
+
+
+def origin_of(url: str) -> tuple[str, str, int] | None:
+    """Return scheme, host and port of a url; None for one that cannot be called."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or DEFAULT_PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    host = parts.hostname
+    return (parts.scheme, host, port) if host and len(host) <= _MAX_HOST_LENGTH else None
 
 
 def has_dot_segment(url: str) -> bool:
