@@ -27,7 +27,7 @@ def test_check_and_list_print_the_data_sources(runner):
     assert json.loads(found) == [{"name": "geo", "public": True, "functions": functions}]
 
 
-def test_check_prints_warnings_and_is_strict_on_request(make_app, geo):
+def test_check_counts_warnings_and_is_strict_on_request(make_app, geo, caplog):
     geo["operations"][3] = {
         "template": {"url": "http://{!host}.example/slow"},
         "functions": {"slow": ["host"]},
@@ -36,10 +36,13 @@ def test_check_prints_warnings_and_is_strict_on_request(make_app, geo):
 
     code, output = run(runner, "check")
 
-    warning, total = output.splitlines()
-    assert warning.startswith("Warning: geo: operations[3].template.url: a variable in the host")
+    [warning] = caplog.messages
+    assert warning.startswith("data source geo: operations[3].template.url: a variable in the host")
     assert '"*.example" of `allowedHosts`' in warning
-    assert (code, total) == (0, "Checked 1 data sources with 5 functions: usable, with warnings.")
+    assert (code, output) == (
+        0,
+        "Checked 1 data sources with 5 functions: usable, with warnings.\n",
+    )
     assert run(runner, "check", "--strict") == (1, output)
 
 
@@ -191,15 +194,16 @@ def test_errors_are_one_sentence(runner, words, said):
 
 def test_data_sources_come_from_the_instance_folder(tmp_path, server, geo):
     installation = Installation(tmp_path)
-    (tmp_path / "instance" / "datasources.json").write_text(json.dumps({"geo": geo}))
+    (tmp_path / "instance" / "datasources.json").write_text(json.dumps({"geo": {**geo, "x": 1}}))
 
-    listed = installation.run("-m", "flask", "datasources", "list")
+    checked = installation.run("-m", "flask", "datasources", "check")
     (tmp_path / "instance" / "datasources.json").write_text('{"geo": ')
     broken = installation.run("-m", "flask", "datasources", "check")
     (tmp_path / "instance" / "datasources.json").write_text('{"geo": {"connector": "res"}}')
     wrong = installation.run("-m", "flask", "datasources", "check")
 
-    assert listed.stdout.splitlines()[1].startswith("geo   yes ")
+    assert checked.stdout.startswith("Checked 1 data sources with 5 functions: usable")
+    assert checked.stderr.count("unknown key 'x' is ignored") == 1
     for result in (broken, wrong):
         assert result.returncode == 1
         assert "Traceback" not in result.stderr
