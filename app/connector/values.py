@@ -97,14 +97,33 @@ def boolean(value: Any) -> bool:
 
 def json_value(value: Any) -> Any:
     """Return a structure unchanged, or read it from a string with JSON."""
-    if not isinstance(value, str):
-        return value
+    return parse_json(value) if isinstance(value, str) else value
+
+
+def parse_json(document: str | bytes) -> Any:
+    """Read JSON as defined by RFC 8259; ValueError for anything else.
+
+    `NaN`, `Infinity` and numbers beyond the range of a double are refused, because they could not
+    be written as JSON again.
+    """
     with translate_errors((ValueError, RecursionError), lambda _: ValueError("not JSON")):
-        return json.loads(value, parse_constant=_refuse_constant)
+        if isinstance(document, bytes):
+            document = document.decode(json.detect_encoding(document))
+        return _DECODER.decode(document)
 
 
 def _refuse_constant(_name: str) -> NoReturn:
     raise ValueError
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def _json_of(*types: type) -> Callable[[Any], Any]:

@@ -19,9 +19,7 @@ from app.connector.request.headers import validate_header
 from app.connector.request.model import Auth, FetchToken, Request
 from app.connector.response import RawResponse, Response, remote_message
 from app.connector.settings.options import AUTH
-from app.connector.values import to_text
-
-from .decoding import parse_json
+from app.connector.values import parse_json, to_text
 
 # Seconds before its end at which a token is renewed; never before half of its lifetime.
 _RENEWAL_MARGIN = 30.0

@@ -1,17 +1,16 @@
 """Decoding the body of a response: JSON, text in its charset, or bytes."""
 
-import json
-import math
 from contextlib import suppress
 from encodings import normalize_encoding
 from encodings.aliases import aliases
-from typing import Any, NoReturn
+from typing import Any
 
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from app.connector.errors import ResponseDecodeError, translate_errors
+from app.connector.errors import ResponseDecodeError
 from app.connector.response import RawResponse
+from app.connector.values import parse_json
 
 _BINARY = (
     "image/",
@@ -51,30 +50,6 @@ def decode_body(raw: RawResponse, *, expects_json: bool) -> Any:
         return parse_json(raw.content)
     # Not inside the block: the error of the parser holds the body, which may have secrets.
     return _broken(raw) if is_json(kind) else _text(raw.content, raw.headers)
-
-
-def parse_json(content: bytes) -> Any:
-    """Read JSON as defined by RFC 8259; ValueError for anything else.
-
-    `NaN`, `Infinity` and numbers beyond the range of a double are refused, because they could not
-    be written as JSON again.
-    """
-    with translate_errors((ValueError, RecursionError), lambda _: ValueError("not JSON")):
-        return _DECODER.decode(content.decode(json.detect_encoding(content)))
-
-
-def _refuse_constant(_name: str) -> NoReturn:
-    raise ValueError
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError
-    return value
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def is_json(kind: str) -> bool:

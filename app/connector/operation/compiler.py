@@ -1,11 +1,13 @@
 """Compiling the `operations` of the settings: from each entry to operations one can call."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from operator import attrgetter
 from typing import Any
 
 from app.connector.http.client import Client
 from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.builder import RequestBuilder, SourceContext
+from app.connector.response import Response
 from app.connector.settings.fields import load
 from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url
 from app.connector.settings.options import template_defaults
@@ -15,7 +17,6 @@ from .operation import Operation
 from .pagination import Paginator, make_paginator
 from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
-from .result import ResultSelector
 
 # Seconds; a shorter read time-out was probably written in seconds instead of milliseconds.
 _SUSPICIOUS_TIMEOUT = 0.1
@@ -130,7 +131,8 @@ class OperationCompiler:
     def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator:
         return make_paginator(template.get("paginate"), self._errors, join_path(path, "paginate"))
 
-    def _selector(self, template: Mapping[str, Any], path: str) -> ResultSelector:
+    def _selector(self, template: Mapping[str, Any], path: str) -> Callable[[Response], Any]:
+        """Return what selects the result: the response, its body, or a part of the body."""
         response_path = None
         if "responsePath" in template:
             try:
@@ -139,7 +141,11 @@ class OperationCompiler:
                 )
             except ValueError as error:
                 self._errors.add(join_path(path, "responsePath"), str(error))
-        return ResultSelector(response_path, full=template["fullResponse"])
+        if template["fullResponse"]:
+            return lambda response: response
+        if response_path is None:
+            return attrgetter("body")
+        return lambda response: response_path.select(response.body)
 
     def _warn(self, template: Mapping[str, Any], builder: RequestBuilder, path: str) -> None:
         if builder.method.upper() == "GET" and "body" in template:

@@ -1,6 +1,6 @@
 """An operation: a template that is called like a function."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from app.connector.callbacks import Callback, deliver, split_callback
@@ -11,6 +11,7 @@ from app.connector.problems import suggest, type_name
 from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
+from app.connector.response import Response
 from app.connector.values import EnvText
 
 from .pagination import Pages, Paginator, items_of
@@ -21,7 +22,6 @@ from .parameters import (
     make_http,
     make_signature,
 )
-from .result import ResultSelector
 
 _RETURNS = {"arg": "data", "type": "object", "root": True}
 
@@ -34,18 +34,17 @@ class Operation:
         name: str,
         builder: RequestBuilder,
         parameters: list[Parameter],
-        selector: ResultSelector,
+        select: Callable[[Response], Any],
         paginator: Paginator,
         client: Client,
     ) -> None:
         self.name = self.__name__ = name
         self._builder = builder
-        self._selector = selector
+        self._select = select
         self._paginator = paginator
         self._client = client
-        self._is_lenient = builder.is_lenient
         # The url with the defaults of its variables: what the settings alone name.
-        self.default_url = builder.default_url()
+        self.default_url = builder.url.default_url(builder.variables)
         self.max_bytes = builder.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
         # In LoopBack 3 a parameter with a fixed value has a position; what is given is ignored.
@@ -101,7 +100,7 @@ class Operation:
         return self._builder.masked_settings()
 
     def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-        if self._is_lenient:
+        if self._builder.is_lenient:
             args = args[: len(self.parameters)]
         values = bind(self.name, self.parameters, args, named)
         return {name: value for name, value in values.items() if name not in self._fixed}
@@ -112,7 +111,7 @@ class Operation:
             raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
         values = {**(params or {}), **named}
         for key in values:
-            if key not in self.variables and not self._is_lenient:
+            if key not in self.variables and not self._builder.is_lenient:
                 hint = suggest(key, self.variables)
                 raise UnknownVariableError(f"{self.name} has no variable '{key}'{hint}")
         return values
@@ -138,6 +137,6 @@ class Operation:
             raise
 
     def _call(self, request: Request) -> Call:
-        call = Call(self.name, request, self._builder.options, self._selector)
+        call = Call(self.name, request, self._builder.options, self._select)
         self._client.execute(call)
         return call

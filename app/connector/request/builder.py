@@ -54,62 +54,46 @@ class RequestBuilder:
         merged = merge(context.options, upper)
         self.options = read_options(merged)
         self.method: str = settings["method"]
-        self._settings = settings
         self.is_lenient = context.is_lenient
-        self._query = context.options["query"]
-        self._redactor = context.redactor
-        self._make_auth = context.make_auth
-        self._compile(settings, upper, merged, errors, path, declares or {})
-        try:
-            self._prepare_constants(context.options["headers"], merged["auth"])
-        except VariableError as error:
-            errors.add(path, str(error))
-
-    def _compile(
-        self,
-        settings: Mapping[str, Any],
-        upper: Mapping[str, Any],
-        merged: Mapping[str, Any],
-        errors: ErrorCollector,
-        path: str,
-        declares: Mapping[str, Any],
-    ) -> None:
-        url_path = join_path(path, "url")
-        # A url that is not a string was reported before and is missing here.
-        is_url_valid = not errors.has_error(url_path)
-        collector = VariableCollector(errors, url_path)
+        self._settings = settings
+        self._context = context
+        collector = VariableCollector(errors, join_path(path, "url"))
+        compiler = Compiler(collector)
         # LoopBack 3 looks for variables in every text of a template.
-        Compiler(collector).declare(declares, path)
-        self.url = self._compile_url(settings, merged["baseURL"], collector)
-        self._compile_parts(settings, upper, Compiler(collector), path)
-        self._auth_node = _compile_auth(settings.get("options", {}), Compiler(collector), path)
+        compiler.declare(declares or {}, path)
+        self._compile_url(merged, errors, collector)
+        self._compile_parts(upper, compiler, path)
         section = settings.get("variables", {})
         self.variables = collector.merge(section, join_path(path, "variables"))
         self._secret_variables = [known for known in self.variables.values() if known.secret]
-        if is_url_valid:
-            self.url.check(errors, url_path, merged["allowedHosts"])
         self._check_parts(errors, path)
+        try:
+            self._prepare_constants(merged["auth"])
+        except VariableError as error:
+            errors.add(path, str(error))
 
-    def _prepare_constants(self, headers: Mapping[str, Any], auth: Mapping[str, Any]) -> None:
+    def _prepare_constants(self, auth: Mapping[str, Any]) -> None:
         accept = {"Accept": "application/json"} if self.options.expects_json else {}
-        entries = merge({"headers": accept}, {"headers": headers})["headers"]
-        self._headers = CaseInsensitiveDict(serialize_headers(entries))
-        self._auth = self._make_auth(auth) if self._auth_node is None else None
+        merged = merge({"headers": accept}, {"headers": self._context.options["headers"]})
+        self._headers = CaseInsensitiveDict(serialize_headers(merged["headers"]))
+        self._auth = self._context.make_auth(auth) if self._auth_node is None else None
 
-    @staticmethod
     def _compile_url(
-        settings: Mapping[str, Any], base: str, collector: VariableCollector
-    ) -> UrlTemplate:
-        section = settings.get("variables", {})
-        multi_segment = [name for name, extra in section.items() if extra.get("type") == "path"]
-        return UrlTemplate(settings["url"], base, collector, multi_segment)
-
-    def _compile_parts(
-        self, settings: Mapping[str, Any], upper: Mapping[str, Any], compiler: Compiler, path: str
+        self, merged: Mapping[str, Any], errors: ErrorCollector, collector: VariableCollector
     ) -> None:
+        section = self._settings.get("variables", {})
+        multi_segment = [name for name, extra in section.items() if extra.get("type") == "path"]
+        url = self._settings["url"]
+        self.url = UrlTemplate(url, merged["baseURL"], collector, multi_segment)
+        # A url that is not a string was reported before and is missing here.
+        if not errors.has_error(collector.url_path):
+            self.url.check(errors, collector.url_path, merged["allowedHosts"])
+
+    def _compile_parts(self, upper: Mapping[str, Any], compiler: Compiler, path: str) -> None:
         def part(root: str, value: Any, missing: Any = None) -> Node:
             return compiler.compile(value, root, join_path(path, root), missing=missing)
 
+        settings = self._settings
         left_out = MISSING if settings["omitMissing"] else None
         query = settings.get("query", {})
         self._method_node = part("method", self.method)
@@ -120,6 +104,7 @@ class RequestBuilder:
         self._body_node = part("body", settings.get("body", MISSING), left_out)
         self._form_node = part("form", settings.get("form", MISSING), left_out)
         self._files_node = part("files", settings.get("files", {}))
+        self._auth_node = _compile_auth(settings.get("options", {}), compiler, path)
 
     def _check_parts(self, errors: ErrorCollector, path: str) -> None:
         if isinstance(self._method_node, ConstantNode) and not _is_method(self.method):
@@ -143,7 +128,7 @@ class RequestBuilder:
             self._files_node.build(values),
             self.options.repeat_lists,
             self._build_auth(values),
-            self._redactor,
+            self._context.redactor,
             tuple(secret_values(self._secret_variables, values)),
             self._headers,
         )
@@ -151,13 +136,10 @@ class RequestBuilder:
     def masked_settings(self) -> dict[str, Any]:
         """Return the settings of the template, with secrets masked."""
         defaults = {name: known.default for name, known in self.variables.items()}
-        redactor = self._redactor.with_secrets(secret_values(self._secret_variables, defaults))
+        secrets = secret_values(self._secret_variables, defaults)
+        redactor = self._context.redactor.with_secrets(secrets)
         url = redactor.url(str(self._settings["url"]))
         return {**redactor.structure(self._settings), "url": url}
-
-    def default_url(self) -> str:
-        """Return the url with the defaults of its variables."""
-        return self.url.default_url(self.variables)
 
     def _build_method(self, values: Mapping[str, Any]) -> str:
         method = str(self._method_node.build(values) or "GET").upper()
@@ -172,12 +154,12 @@ class RequestBuilder:
         if not isinstance(entries, Mapping):
             raise VariableError(f"The query must be an object, got {type_name(entries)}")
         built = {key: value for key, value in entries.items() if value is not None}
-        return {**self._query, **built} if self._query else built
+        return {**self._context.options["query"], **built}
 
     def _build_auth(self, values: Mapping[str, Any]) -> Auth | None:
         if self._auth_node is None:
             return self._auth
-        return self._make_auth(self._auth_node.build(values))
+        return self._context.make_auth(self._auth_node.build(values))
 
 
 def _is_method(word: str) -> bool:

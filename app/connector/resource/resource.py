@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from app.connector.callbacks import takes_callback
@@ -18,7 +19,6 @@ from app.connector.problems import ErrorCollector, type_name
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.request.model import Request
 from app.connector.request.url import percent_encode
-from app.connector.response import Response
 from app.connector.settings.options import TEMPLATE, default_values
 from app.connector.values import MISSING, to_text
 
@@ -220,7 +220,7 @@ class Resource:
         request.url += segment
         request.query.update(query or {})
         request.body = body
-        call = Call(f"{self.name}.{action}", request, self._builder.options, _body)
+        call = Call(f"{self.name}.{action}", request, self._builder.options, attrgetter("body"))
         self._client.execute(call)
         return call.result
 
@@ -229,10 +229,6 @@ class Resource:
             raise ResponseError(f"{self.name}: the response is not an object")
         dates = {key: _as_date(values[key]) for key in self._dates if key in values}
         return Record(self, {**values, **dates})
-
-
-def _body(response: Response) -> Any:
-    return response.body
 
 
 def _fields(data: Any) -> dict[str, Any]:
