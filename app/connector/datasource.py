@@ -9,7 +9,7 @@ from typing import Any, Self
 from blinker import Signal
 
 from .errors import ConfigError, NotSupportedError, VariableError
-from .http.auth import AuthFactory
+from .http.auth import auth_factory
 from .http.call import Call
 from .http.client import Client
 from .http.guard import HostPolicy
@@ -214,7 +214,7 @@ def _source_context(filled: Any, loaded: dict[str, Any]) -> SourceContext:
         {key: loaded[key] for key in TEMPLATE if key in loaded},
         loaded.get("compatibility") == "loopback3",
         Redactor(secrets_in_settings(filled)),
-        AuthFactory().make,
+        auth_factory(),
     )
 
 

@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -151,25 +151,22 @@ def basic_credentials(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(encode_text(f"{user}:{password}")).decode()
 
 
-class AuthFactory:
-    """Makes the authentication schemes of one data source.
+def auth_factory() -> Callable[[Mapping[str, Any]], Auth | None]:
+    """Return a function that makes the scheme for an `auth` object, None for an empty one.
 
     Calls with the same OAuth 2 settings share one scheme and so its access token.
     """
+    clients: dict[str, ClientCredentials] = {}
 
-    def __init__(self) -> None:
-        self._clients: dict[str, ClientCredentials] = {}
-
-    def make(self, settings: Mapping[str, Any]) -> Auth | None:
-        """Return the scheme for the `auth` object of the options, None for an empty one."""
+    def make(settings: Mapping[str, Any]) -> Auth | None:
         if "oauth2" not in settings:
             return _fixed_credentials(_to_texts(settings))
         texts = _to_texts(settings["oauth2"])
         key = json.dumps(texts, sort_keys=True)
-        client = self._clients.get(key) or ClientCredentials(texts)
-        if len(self._clients) < _MAX_CLIENTS:
-            client = self._clients.setdefault(key, client)
-        return client
+        client = clients.get(key) or ClientCredentials(texts)
+        return clients.setdefault(key, client) if len(clients) < _MAX_CLIENTS else client
+
+    return make
 
 
 def _fixed_credentials(texts: Mapping[str, str]) -> Auth | None:

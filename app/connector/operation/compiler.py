@@ -75,15 +75,13 @@ class OperationCompiler:
         if functions is None:
             return {}
         if not isinstance(functions, dict):
-            found = type_name(functions)
-            self._errors.add(path, f"must be an object of lists, got {found}")
+            self._errors.add(path, f"must be an object of lists, got {type_name(functions)}")
             return {}
-        for name in functions:
+        parameters = {}
+        for name, entries in functions.items():
             self._check_name(name, join_path(path, name))
-        return {
-            name: read_parameters(entries, self._errors, join_path(path, name))
-            for name, entries in functions.items()
-        }
+            parameters[name] = read_parameters(entries, self._errors, join_path(path, name))
+        return parameters
 
     def _check_name(self, name: str, path: str) -> None:
         if not name:

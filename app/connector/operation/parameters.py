@@ -131,11 +131,7 @@ def make_signature(
     """Return the signature of a function, without defaults that Python's syntax cannot have."""
     are_names = all(name.isidentifier() and not iskeyword(name) for name in parameters)
     if not are_names or len(set(parameters)) < len(parameters):
-        kinds = (
-            ("args", inspect.Parameter.VAR_POSITIONAL),
-            ("named", inspect.Parameter.VAR_KEYWORD),
-        )
-        return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds])
+        return inspect.signature(lambda *args, **named: None)
     made: list[inspect.Parameter] = []
     may_default = True
     for name in reversed(parameters):

@@ -50,8 +50,9 @@ class ResponsePath:
     def __init__(self, text: str, select: str = "auto", on_no_match: str = "empty") -> None:
         self.text = text
         self._path = parse_path(text)
-        self._is_definite = is_definite(self._path)
-        kinds = {type(part) for part in _parts(self._path)}
+        parts = list(_parts(self._path))
+        kinds = set(map(type, parts))
+        self._is_definite = all(map(_leads_to_one, parts))
         self._descends = Descendants in kinds
         self._max_values = MAX_SEARCHED_VALUES if kinds & {Descendants, Filter} else MAX_VALUES
         self._returns_first = select == "first" or (select == "auto" and self._is_definite)
@@ -63,7 +64,7 @@ class ResponsePath:
             return None
         if not self._is_definite:
             self._check_body(body)
-        matches = find(self._path, self.text, body)
+        matches = self._find(body)
         if self._descends and _sum(matches, _LARGEST_MATCHES) > _LARGEST_MATCHES:
             raise ResponsePathError(f"the response path {self.text} matches too much of this body")
         if not matches:
@@ -83,6 +84,15 @@ class ResponsePath:
                 )
             level = _below(level)
 
+    def _find(self, body: Any) -> list[Any]:
+        def error(error: Exception) -> ResponsePathError:
+            found = f"failed on this body ({type(error).__name__})"
+            return ResponsePathError(f"the response path {self.text} {found}")
+
+        # The expressions of jsonpath-ng raise errors of any class.
+        with translate_errors(Exception, error):
+            return [match.value for match in self._path.find(body)]
+
     def _no_match(self) -> Any:
         if self._on_no_match == "error":
             raise ResponsePathError(f"the response path {self.text} matched nothing")
@@ -97,7 +107,7 @@ def parse_path(text: str) -> JSONPath:
             raise ValueError(reason)
     for syntax, same in _REWRITTEN.items():
         text = re.sub(syntax, same, text)
-    # The expressions of jsonpath-ng raise errors of any class, here as in `find`.
+    # The expressions of jsonpath-ng raise errors of any class, here as in `_find`.
     with translate_errors(Exception, lambda error: ValueError(" ".join(str(error).split()))):
         path = parse(text)
     refusal = _refusal(path)
@@ -171,24 +181,10 @@ def _sum(level: list[Any], most: int) -> int:
     return total
 
 
-def find(path: JSONPath, text: str, body: Any) -> list[Any]:
-    """Return the values that a compiled path matches; `text` is the path as it was written."""
-
-    def error(error: Exception) -> ResponsePathError:
-        kind = type(error).__name__
-        return ResponsePathError(f"the response path {text} failed on this body ({kind})")
-
-    # The expressions of jsonpath-ng raise errors of any class.
-    with translate_errors(Exception, error):
-        return [match.value for match in path.find(body)]
-
-
-def is_definite(path: JSONPath) -> bool:
-    """Tell whether a path can have only one match."""
-    if isinstance(path, Child):
-        return is_definite(path.left) and is_definite(path.right)
-    if isinstance(path, Fields):
-        return len(path.fields) == 1 and path.fields[0] != "*"
-    if isinstance(path, Index):
-        return len(path.indices) == 1
-    return isinstance(path, Root | This)
+def _leads_to_one(part: JSONPath) -> bool:
+    """Tell whether this part of a path has at most one match."""
+    if isinstance(part, Fields):
+        return len(part.fields) == 1 and part.fields[0] != "*"
+    if isinstance(part, Index):
+        return len(part.indices) == 1
+    return isinstance(part, Child | Root | This)

@@ -171,17 +171,12 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
         for name in layer.keys() & OPTIONS.keys():
             value = layer[name]
             if name in _MERGED_BY_ENTRY:
-                value = _merge_entries(merged.get(name, {}), value, ignore_case=name == "headers")
+                fold = str.lower if name == "headers" else str
+                replaced = set(map(fold, value))
+                kept = {k: v for k, v in merged.get(name, {}).items() if fold(k) not in replaced}
+                value = {**kept, **value}
             merged[name] = value
     return merged
-
-
-def _merge_entries(
-    lower: Mapping[str, Any], upper: Mapping[str, Any], *, ignore_case: bool
-) -> dict[str, Any]:
-    replaced = {key.lower() for key in upper} if ignore_case else set(upper)
-    kept = {k: v for k, v in lower.items() if (k.lower() if ignore_case else k) not in replaced}
-    return {**kept, **upper}
 
 
 def options_in_effect(merged: Mapping[str, Any]) -> dict[str, Any]:
