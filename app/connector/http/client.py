@@ -157,14 +157,8 @@ class Client:
 
     def _log(self, call: Call) -> None:
         status = call.response.status_code if call.response else type(call.error).__name__
-        logger.debug(
-            "%s: %s %s %d ms attempt %d",
-            call.operation,
-            call.request,
-            status,
-            round(call.elapsed * 1000),
-            call.attempt,
-        )
+        what = (call.operation, call.request, status, round(call.elapsed * 1000), call.attempt)
+        logger.debug("%s: %s %s %d ms attempt %d", *what)
 
     def _fail(self, call: Call, error: ConnectorError) -> None:
         # Sending adds credentials; the body, which may be large, is that of the call's request.

@@ -19,7 +19,7 @@ from .url import origin_of
 
 # Characters of a url in an error or a log line.
 _MAX_SHOWN_LENGTH = 2000
-_CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
+_CROSS_ORIGIN = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 
 
 FetchToken = Callable[["Request", float], RawResponse]
@@ -94,11 +94,7 @@ class Request:
         """Return the request for another url; for another origin without credentials."""
         redirected = replace(self, url=url, query={}, headers=self.headers.copy())
         if origin_of(url) != origin_of(self.url):
-            kept = {
-                name: text
-                for name, text in self.headers.items()
-                if name.lower() in _CROSS_ORIGIN_HEADERS
-            }
+            kept = [each for each in self.headers.items() if each[0].lower() in _CROSS_ORIGIN]
             redirected.headers = CaseInsensitiveDict(kept)
             redirected.defaults = {}
             redirected.auth = None

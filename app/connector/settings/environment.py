@@ -51,6 +51,5 @@ def _from_environment(value: dict[str, Any], errors: ErrorCollector, path: str) 
     printable = name.encode(errors="backslashreplace").decode()
     if printable != name or name not in os.environ:
         errors.add(path, f"environment variable {printable} is not set")
-    else:
-        return EnvText(os.environ[name])
-    return EnvText()
+        return EnvText()
+    return EnvText(os.environ[name])

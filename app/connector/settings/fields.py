@@ -133,13 +133,9 @@ def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[s
         _flatten(error.messages, path, errors)
         if not isinstance(data, dict):
             return None
-        wrong = error.messages_dict
-        return {key: value for key, value in _valid(error).items() if key not in wrong}
+        valid = error.valid_data if isinstance(error.valid_data, dict) else {}
+        return {key: value for key, value in valid.items() if key not in error.messages_dict}
     return loaded
-
-
-def _valid(error: ValidationError) -> dict[str, Any]:
-    return error.valid_data if isinstance(error.valid_data, dict) else {}
 
 
 def _flatten(messages: Any, path: str, errors: ErrorCollector) -> None:

@@ -65,10 +65,6 @@ OPTIONS: dict[str, Default] = {
 
 # Bytes of a response of a public data source, which anyone may ask for.
 PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
-PUBLIC_OPTIONS: dict[str, Default] = {
-    "baseURL": Default("", "what relative urls start with; needed for resources"),
-    "maxResponseBytes": Default(PUBLIC_MAX_RESPONSE, OPTIONS["maxResponseBytes"].meaning),
-}
 
 TEMPLATE: dict[str, Default] = {
     "method": Default("GET", "the HTTP method"),
@@ -117,7 +113,7 @@ def source_options(loaded: dict[str, Any]) -> dict[str, Any]:
     """Return the options that a data source gives its operations."""
     return merge(
         default_values(OPTIONS),
-        default_values(PUBLIC_OPTIONS) if loaded.get("public") else {},
+        {"maxResponseBytes": PUBLIC_MAX_RESPONSE} if loaded.get("public") else {},
         *source_layers(loaded).values(),
     )
 

@@ -18,26 +18,17 @@ class Compiler:
 
     def compile(self, value: Any, root: str, path: str, *, missing: Any = None) -> Node:
         """Compile a part; a variable that is a whole value and has none becomes `missing`."""
+
+        def below(key: str | int, item: Any) -> Node:
+            return self.compile(item, root, join_path(path, key), missing=missing)
+
         if isinstance(value, dict):
-            return ObjectNode(
-                [
-                    (
-                        self._key(key, root, path),
-                        self.compile(item, root, join_path(path, key), missing=missing),
-                    )
-                    for key, item in value.items()
-                ]
-            )
+            return ObjectNode([(self._key(k, root, path), below(k, v)) for k, v in value.items()])
         if isinstance(value, list):
-            items = enumerate(value)
-            return ArrayNode(
-                [self.compile(v, root, join_path(path, i), missing=missing) for i, v in items]
-            )
-        return (
-            self._text(value, root, path, missing)
-            if may_hold_variables(value)
-            else ConstantNode(value)
-        )
+            return ArrayNode([below(index, item) for index, item in enumerate(value)])
+        if may_hold_variables(value):
+            return self._text(value, root, path, missing)
+        return ConstantNode(value)
 
     def declare(self, parts: Mapping[str, Any], path: str) -> None:
         """Collect the variables of parts of a template."""

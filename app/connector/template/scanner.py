@@ -1,6 +1,7 @@
 """Finding the variables in a text: `{name}`, `{!name}`, `{name=default:type}`."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.connector.values import known_type
@@ -25,34 +26,29 @@ def scan(text: str) -> list[str | Token]:
     pieces: list[str | Token] = []
     closing = _closing_braces(text)
     start = 0
-    brace = text.find("{")
-    while brace >= 0:
-        found = _token(text, brace, closing.get(brace))
+    for head in _HEAD.finditer(text):
+        found = _token(text, head, closing) if head.start() >= start else None
         if found is None:
-            brace = text.find("{", brace + 1)
             continue
-        token, end = found
-        if brace > start:
-            pieces.append(text[start:brace])
+        if head.start() > start:
+            pieces.append(text[start : head.start()])
+        token, start = found
         pieces.append(token)
-        start = end
-        brace = text.find("{", end)
     if start < len(text):
         pieces.append(text[start:])
     return pieces
 
 
-def _token(text: str, brace: int, closing: int | None) -> tuple[Token, int] | None:
-    head = _HEAD.match(text, brace)
-    if head is None:
-        return None
+def _token(text: str, head: re.Match[str], closing: Mapping[int, int]) -> tuple[Token, int] | None:
+    """Return the variable that starts with this head, and where it ends."""
     required, name, at = bool(head[1]), head[2], head.end()
     if text.startswith("}", at):
         return Token(name, required=required), at + 1
     if text.startswith("=", at):
-        if closing is None:
+        end = closing.get(head.start())
+        if end is None:
             return None
-        return _token_with_default(text[at + 1 : closing], name, required), closing + 1
+        return _token_with_default(text[at + 1 : end], name, required), end + 1
     word = _TYPE.match(text, at)
     return (Token(name, word[1], required=required), word.end()) if word else None
 
