@@ -84,9 +84,8 @@ class DataSource:
         self.warnings = _report(errors, filled, name)
         self.operations = compiler.functions
         self._only = compiler.only
-        defaults = [operation.default_url for operation in compiler.operations]
         layers = [*source_layers(loaded).values(), *compiler.option_layers]
-        urls = [self._context.options["baseURL"], *token_urls(layers), *defaults]
+        urls = [self._context.options["baseURL"], *token_urls(layers), *compiler.urls]
         policy.trust(urls, allowed_hosts(layers))
 
     @classmethod

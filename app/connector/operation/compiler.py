@@ -26,7 +26,8 @@ class OperationCompiler:
     """Compiles entries of `operations`; what is wrong with them goes to the error collector.
 
     `functions` has the operations with a name, `templates` that of each entry by itself, None
-    where it could not be compiled; `option_layers` has the options of each template.
+    where it could not be compiled; `option_layers` has the options of each template, and `urls`
+    all urls with the defaults of their variables: what the settings alone name.
     """
 
     def __init__(
@@ -39,16 +40,12 @@ class OperationCompiler:
         self.functions: dict[str, Operation] = {}
         self.templates: list[Operation | None] = []
         self.option_layers: list[Mapping[str, Any]] = []
+        self.urls: list[str] = []
         self._context = context
         self._client = client
         self._errors = errors
         self._reserved = reserved
         self._names: dict[str, str] = {}
-
-    @property
-    def operations(self) -> list[Operation]:
-        """Return every operation: the functions, and each template by itself."""
-        return [*self.functions.values(), *filter(None, self.templates)]
 
     @property
     def only(self) -> Operation | None:
@@ -124,7 +121,9 @@ class OperationCompiler:
         self, template: Mapping[str, Any], settings: Mapping[str, Any], path: str
     ) -> RequestBuilder:
         texts = {key: value for key, value in settings.items() if key != "variables"}
-        return RequestBuilder(template, self._context, self._errors, path, texts)
+        builder = RequestBuilder(template, self._context, self._errors, path, texts)
+        self.urls.append(builder.url.default_url(builder.variables))
+        return builder
 
     def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator:
         return make_paginator(template.get("paginate"), self._errors, join_path(path, "paginate"))

@@ -43,8 +43,6 @@ class Operation:
         self._select = select
         self._paginator = paginator
         self._client = client
-        # The url with the defaults of its variables: what the settings alone name.
-        self.default_url = builder.url.default_url(builder.variables)
         self.max_bytes = builder.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
         # In LoopBack 3 a parameter with a fixed value has a position; what is given is ignored.

@@ -1,5 +1,6 @@
 """Encoding a query string or a form; nested values are written with brackets."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,15 +17,19 @@ _PLAIN = (str, int)
 
 
 class _Pairs(list[tuple[str, str]]):
-    """The flat entries of a query or form, with a limit on the size of their names."""
+    """The flat entries of a query or form; `room` limits the characters of their names.
 
-    def __init__(self, *, repeat: bool) -> None:
+    `longest` limits those of the entries as a whole, even before their encoding.
+    """
+
+    def __init__(self, *, repeat: bool, room: int, longest: float = math.inf) -> None:
         super().__init__()
         self._repeat = repeat
-        self._room = _MAX_NAME_CHARACTERS
+        self._room = room
+        self._left = longest
 
     def add(self, key: str, value: Any) -> None:
-        """Add an entry and what is nested in it; VariableError beyond the limit."""
+        """Add an entry and what is nested in it; VariableError beyond the limits."""
         self._room -= len(key) + 2
         if self._room < 0:
             raise VariableError("A query or form is too large or contains itself")
@@ -38,34 +43,23 @@ class _Pairs(list[tuple[str, str]]):
             for name, item in value.items():
                 self.add(f"{key}[{name}]", item)
         else:
-            self.append((key, to_text(value, f"Entry {key}")))
+            self._add_text(key, to_text(value, f"Entry {key}"))
 
-
-class _QueryPairs(_Pairs):
-    """The flat entries of a query, which are no longer than a url even before their encoding."""
-
-    def __init__(self, *, repeat: bool) -> None:
-        super().__init__(repeat=repeat)
-        self._room = MAX_URL_LENGTH
-        self._length = 0
-
-    def append(self, pair: tuple[str, str]) -> None:
-        """Add a pair; VariableError once the url is too long."""
-        key, text = pair
-        self._length += len(key) + len(text) + 2
-        if self._length > MAX_URL_LENGTH:
+    def _add_text(self, key: str, text: str) -> None:
+        self._left -= len(key) + len(text) + 2
+        if self._left < 0:
             raise url_length_error()
-        super().append(pair)
+        self.append((key, text))
 
 
 def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
     """Encode entries as the query of a url; `repeat` writes lists as `a=1&a=2`."""
-    return _encode(entries, _QueryPairs(repeat=repeat))
+    return _encode(entries, _Pairs(repeat=repeat, room=MAX_URL_LENGTH, longest=MAX_URL_LENGTH))
 
 
 def encode_form(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
     """Encode entries as a form, which may be longer than a url."""
-    return _encode(entries, _Pairs(repeat=repeat))
+    return _encode(entries, _Pairs(repeat=repeat, room=_MAX_NAME_CHARACTERS))
 
 
 def _encode(entries: Mapping[str, Any], pairs: _Pairs) -> str:
