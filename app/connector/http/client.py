@@ -102,7 +102,7 @@ class Client:
 
     def _exchange(self, call: Call) -> None:
         call.request.files = read_files(call.request.files)
-        deadline = time.monotonic() + call.options.timeouts.total
+        deadline = time.monotonic() + call.options.total_timeout
         if self.limit is None:
             raw = self._send_with_retries(call, deadline)
         else:

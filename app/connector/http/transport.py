@@ -59,7 +59,7 @@ class Transport:
     def send(self, request: Request, options: Options, deadline: float) -> RawResponse:
         """Send a request and follow its redirects as far as the options allow."""
         received = 2 * options.max_bytes + _OVERHEAD
-        limits = Limits(self.policy, deadline, options.timeouts.read, received)
+        limits = Limits(self.policy, deadline, options.read_timeout, received)
         scope = current_limits.set(limits)
         redaction = current_redactor.set(request.full_redactor)
         headers = 0
@@ -88,7 +88,7 @@ class Transport:
             response = self._adapter.send(
                 prepared,
                 stream=True,
-                timeout=(min(options.timeouts.connect, limits.next_read()), options.timeouts.read),
+                timeout=(min(options.connect_timeout, limits.next_read()), options.read_timeout),
                 verify=options.verify,
                 cert=options.certificate,
                 proxies=options.proxies,

@@ -149,7 +149,7 @@ class OperationCompiler:
             self._errors.warn(path, "a GET with a body; many servers ignore it")
         if builder.options.verify is False:
             self._errors.warn(path, "certificates are not checked (strictSSL is false)")
-        if builder.options.timeouts.read < _SUSPICIOUS_TIMEOUT:
+        if builder.options.read_timeout < _SUSPICIOUS_TIMEOUT:
             self._errors.warn(path, "timeout is in milliseconds; this one is very short")
         for name in builder.url.path_names:
             variable = builder.variables[name]

@@ -8,15 +8,6 @@ from .options import options_in_effect
 
 
 @dataclass(frozen=True, slots=True)
-class Timeouts:
-    """The time-outs of a call in seconds; `total` includes its retries and redirects."""
-
-    connect: float
-    read: float
-    total: float
-
-
-@dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Which calls are sent again, how often, and after at most how many seconds."""
 
@@ -29,9 +20,14 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a request is sent and its response is read."""
+    """How a request is sent and its response is read; time-outs are in seconds.
 
-    timeouts: Timeouts
+    `total_timeout` includes the retries and redirects of a call.
+    """
+
+    connect_timeout: float
+    read_timeout: float
+    total_timeout: float
     retry: RetryPolicy
     verify: bool | str
     certificate: str | tuple[str, str] | None
@@ -49,11 +45,9 @@ def read_options(merged: Mapping[str, Any]) -> Options:
     options = options_in_effect(merged)
     proxy, cert, key = options["proxy"], options["cert"], options["key"]
     return Options(
-        timeouts=Timeouts(
-            connect=options["timeout.connect"] / 1000,
-            read=options["timeout.read"] / 1000,
-            total=options["timeout.total"] / 1000,
-        ),
+        connect_timeout=options["timeout.connect"] / 1000,
+        read_timeout=options["timeout.read"] / 1000,
+        total_timeout=options["timeout.total"] / 1000,
         retry=RetryPolicy(
             max_attempts=options["retry.maxAttempts"],
             statuses=frozenset(options["retry.statuses"]),
