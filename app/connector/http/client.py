@@ -115,9 +115,13 @@ class Client:
             call.result = call.select(call.response)
 
     def _send_with_retries(self, call: Call, deadline: float) -> RawResponse:
+        outcome: RawResponse | ConnectorError
         while True:
             call.attempt += 1
-            outcome = self._attempt(call, deadline)
+            try:
+                outcome = self._send_authorized(call, deadline)
+            except (ConnectError, CallTimeoutError) as error:
+                outcome = error
             wait = retry_delay(call.options.retry, call.request.method, call.attempt, outcome)
             if wait is None or time.monotonic() + wait >= deadline:
                 break
@@ -125,12 +129,6 @@ class Client:
         if isinstance(outcome, ConnectorError):
             raise outcome
         return outcome
-
-    def _attempt(self, call: Call, deadline: float) -> RawResponse | ConnectorError:
-        try:
-            return self._send_authorized(call, deadline)
-        except (ConnectError, CallTimeoutError) as error:
-            return error
 
     def _send_authorized(self, call: Call, deadline: float) -> RawResponse:
         auth = call.request.auth
