@@ -17,7 +17,7 @@ from .credentials import lookup_email
 from .mailed_tokens import issue_for_mail
 from .models import RESET_SCOPE, AccessToken, User
 from .names import normalize_email
-from .passwords import hash_password, validate_password
+from .passwords import hash_password, hashing, validate_password
 from .tokens import lock
 
 
@@ -64,10 +64,11 @@ def reset_password(digest: str, new_password: str) -> None:
     Raises InvalidToken, or ValidationError for a weak password, TooManyRequests or TooManyHashes,
     which keep the token valid.
     """
-    count(RESET_CONFIRMATION, current_network())
-    user = check_reset_token(digest)
-    validate_password(new_password, user.email, user.username, field="newPassword")
-    new_hash = hash_password(new_password)
+    with hashing():
+        count(RESET_CONFIRMATION, current_network())
+        user = check_reset_token(digest)
+        validate_password(new_password, user.email, user.username, field="newPassword")
+        new_hash = hash_password(new_password)
     live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
     with transaction():
         lock(User.id == user.id)
