@@ -18,7 +18,7 @@ class Origin(NamedTuple):
     address: str | None = None
     user_agent: str | None = None
     request_id: str | None = None
-    # The user whose access token the request presents.
+    # The user who is logged in. A mailed token says who may read the mails, not who acts.
     user_id: int | None = None
 
 
@@ -31,7 +31,7 @@ def current_origin() -> Origin:
         _printable(request.remote_addr or "", MAX_ADDRESS),
         _printable(request.headers.get("User-Agent", ""), MAX_USER_AGENT),
         request.environ.get("HTTP_X_REQUEST_ID"),
-        None if token is None else token.user_id,
+        None if token is None or token.scope else token.user_id,
     )
 
 

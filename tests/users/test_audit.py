@@ -346,6 +346,16 @@ def test_a_record_has_address_request_id_and_time(app, api, secrets):
     assert start <= by_request.time <= by_command.time <= now()
 
 
+def test_a_mailed_token_makes_nobody_the_actor(app, world):
+    body = {"email": "new@example.com", "password": PASSWORD}
+
+    world.api("POST", "/users", body, token=world.reset_token)
+    world.api("POST", "/users/login", {**body, "password": NEW}, token=world.verify_token)
+
+    found = [(action, actor, user) for action, actor, user, _ in records(app)]
+    assert found == [("registered", None, 3), ("login-failed", None, 3)]
+
+
 def test_failed_logins_tell_neither_the_text_nor_the_password(app, api, token):
     forget(app)
     bodies = [
