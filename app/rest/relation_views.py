@@ -200,9 +200,10 @@ class ThroughViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row and link it to the parent."""
         parent_id = self.parent_id(grant, id)
+        own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
+        items = self.target.prepare(read_body(), own)
         with transaction():
-            own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
-            rows = self.target.create(read_body(), own)
+            rows = self.target.insert(items)
             self._insert(parent_id, rows[0].id)
         return respond_row(self.target, rows[0])
 

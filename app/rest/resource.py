@@ -40,8 +40,11 @@ class Resource:
     # The schema of a body that creates a row, if it differs from `schema`.
     create_schema: type[Schema] | None = None
     # Functions that insert and update rows, if that takes more than storing values.
-    insert_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
+    insert_with: Callable[[Sequence[Any]], Sequence[Any]] | None = None
     update_with: Callable[[Conditions, Values], Sequence[Any]] | None = None
+    # What is done to the values before the transaction that inserts them, because it takes long or
+    # must not be undone; returns what `insert_with` inserts.
+    prepare_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
     # The function that deletes rows, if that takes more than a statement; it returns their number.
     delete_with: Callable[[Conditions], int] | None = None
     # The most rows that one request may create.
@@ -175,6 +178,10 @@ class Resource:
         `fixed` are values by attribute that the client does not choose. Raises ValidationError,
         which names the item of a list.
         """
+        return self.insert(self.prepare(body, fixed))
+
+    def prepare(self, body: Values | list[Any], fixed: Values) -> Sequence[Any]:
+        """Return what `insert` takes, from the arguments of `create`; not in a transaction."""
         many = isinstance(body, list)
         if many and len(body) > self.max_create:
             raise MalformedBody(f"The array must not have more than {self.max_create} items.")
@@ -183,6 +190,10 @@ class Resource:
         new = loaded if many else [loaded]
         check_references(self.references, new, many, fixed)
         items = [{**each, **fixed} for each in new]
+        return self.prepare_with(items) if self.prepare_with else items
+
+    def insert(self, items: Sequence[Any]) -> Sequence[Any]:
+        """Store what `prepare` returned; return the new rows."""
         if self.insert_with:
             return self.rows.from_entities(self.insert_with(items))
         return self.rows.insert(items)

@@ -1,6 +1,7 @@
 """The service for users: create, find, change and delete them and set their passwords."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from flask import current_app
@@ -10,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
-from app.extensions import affected_rows, db, now, transaction
+from app.extensions import affected_rows, after_commit, db, now, transaction
 from app.ops.audit import Action, record, record_all, recording
 from app.ops.origin import current_network
 from app.ops.throttles import REGISTRATION, count
@@ -48,12 +49,23 @@ def create_user(
 def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) -> list[User]:
     """Create users in one transaction, from the arguments of `create_user`, each with the roles.
 
-    Raises what it does, TooManyRequests for a client that has created too many, and TooManyHashes.
+    Raises what `prepare_users` and `insert_users` do.
+    """
+    return insert_users(prepare_users(items), roles)
+
+
+def prepare_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
+    """Return new users with hashed passwords, from the arguments of `create_user`.
+
+    Raises ValidationError, TooManyRequests for a client that has created too many, TooManyHashes.
     """
     with hashing():
         count(REGISTRATION, current_network(), uses=len(items))
-        users = [_new_user(**each) for each in items]
-    requests: list[dict[str, Any]] = []
+        return [_new_user(**each) for each in items]
+
+
+def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]:
+    """Store new users, each with the roles; raise ValidationError for a name that is taken."""
     try:
         with transaction():
             for user in users:
@@ -63,14 +75,13 @@ def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) 
                 record(Action.REGISTERED, user.id)
                 for role in roles:
                     grant(user.id, role)
-            requests += issue_verifications(users)
+            after_commit(partial(announce, issue_verifications(users)))
     except IntegrityError:
         # A concurrent request created the user first: now the check finds it.
         for user in users:
             _check_unique(user.realm, user.email, user.username_key)
         raise
-    announce(requests)
-    return users
+    return list(users)
 
 
 def check_new_user(email: str, username: str | None = None, realm: str | None = None) -> None:

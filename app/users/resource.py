@@ -14,7 +14,7 @@ from app.rest.relations import has_many
 from app.rest.resource import Resource
 
 from . import email_change, verification
-from .accounts import changes_email, create_users, delete_users, update_users
+from .accounts import changes_email, delete_users, insert_users, prepare_users, update_users
 from .login import reauthenticate
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
@@ -94,7 +94,8 @@ users = Resource(
     owner=User.id,
     relations={"todos": has_many("todos", "owner_id")},
     create_schema=RegistrationSchema,
-    insert_with=create_users,
+    prepare_with=prepare_users,
+    insert_with=insert_users,
     update_with=update,
     delete_with=delete_users,
     # Each user takes a password hash.

@@ -60,6 +60,15 @@ class Appointment(Base):
     )
 
 
+class Key(Base):
+    """A key of a room, which a user has; users are in another metadata."""
+
+    __tablename__ = "room_keys"
+
+    room_id: Mapped[int] = mapped_column(ForeignKey("rooms.id"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(primary_key=True)
+
+
 class RoomSchema(Schema):
     id = fields.Integer(dump_only=True)
     name = Text(50, required=True)
@@ -100,7 +109,10 @@ def resources():
             RoomSchema,
             rules,
             owner=Room.owner_id,
-            relations={"physicians": has_many("physicians", "room_id")},
+            relations={
+                "physicians": has_many("physicians", "room_id"),
+                "holders": has_many_through("users", Key, "room_id", "user_id"),
+            },
         ),
         Resource(
             "physicians",

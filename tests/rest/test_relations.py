@@ -9,10 +9,13 @@ from app.config import ConfigurationError
 from app.extensions import db
 from app.rest.collection import check_relations, register_resource
 from app.rest.relations import belongs_to, has_many
+from app.signals import verification_request
 from tests.answers import field_codes, refusal
+from tests.conftest import PASSWORD
 from tests.races import at_once
 from tests.rest.clinic import Base, Physician, resources
 from tests.rows import statements
+from tests.throttles import counts
 
 
 def test_the_todos_of_a_user_are_created_read_changed_and_deleted(api, token):
@@ -142,7 +145,7 @@ def test_a_new_row_may_name_its_owner_and_an_empty_id(api, token):
 def clinic(make_app, api, token):
     """Serve the clinic; return a function that calls it as Ada, who is 1, or as Bob."""
     bob = api.newcomer("bob@example.com")
-    app = make_app()
+    app = make_app(THROTTLE_ENABLED=True, EMAIL_VERIFICATION="optional")
     for resource in resources():
         register_resource(app, resource)
     check_relations(app)
@@ -209,6 +212,24 @@ def test_rows_are_linked_and_unlinked_through_another_model(clinic):
     assert clinic("GET", "/patients/1").status_code == 200
     assert clinic("DELETE", "/physicians/1/patients/1").status_code == 204
     assert clinic("GET", "/patients/1").status_code == 404
+
+
+def test_a_user_is_created_and_linked_in_one_transaction_after_the_throttle(clinic, secrets):
+    clinic("POST", "/rooms", {"name": "A"})
+    bodies = [{"email": email, "password": PASSWORD} for email in ("eve@example.com", "")]
+    events = []
+
+    def note(_app, info):
+        secrets.append(info["accessToken"].id)
+        events.append((info["user"].email, db.session().info["in_transaction"]))
+
+    with verification_request.connected_to(note, sender=clinic.app):
+        answers = [clinic("POST", "/rooms/1/holders", body) for body in (*bodies, bodies[0])]
+
+    assert [each.status_code for each in answers] == [200, 422, 422]
+    assert clinic("HEAD", f"/rooms/1/holders/rel/{answers[0].json['id']}").status_code == 200
+    assert events == [("eve@example.com", False)]
+    assert counts(clinic.app)["registration"] == [2]
 
 
 def test_concurrent_links_make_one(clinic):
