@@ -14,6 +14,10 @@ from .hash_formats import hash_problem
 from .schemas import RegistrationSchema
 
 HASH_COLUMN = "passwordHash"
+TIME_ERRORS: dict[str, Any] = {
+    "invalid": "must be a time, such as 2026-01-02T03:04:05Z",
+    "invalid_awareness": "must have a time zone",
+}
 
 
 class Roles(fields.Field[list[str]]):
@@ -47,17 +51,16 @@ class RowSchema(RegistrationSchema):
         error_messages={"invalid": "must be true or false"},
     )
     created = fields.AwareDateTime(  # type: ignore[assignment]
-        load_default=now,
-        error_messages={
-            "invalid": "must be a time, such as 2026-01-02T03:04:05Z",
-            "invalid_awareness": "must have a time zone",
-        },
+        load_default=now, error_messages=TIME_ERRORS
+    )
+    disabledAt = fields.AwareDateTime(  # noqa: N815
+        attribute="disabled_at", load_default=None, error_messages=TIME_ERRORS
     )
     roles = Roles(load_default=list)
 
-    @validates("created")
-    def _check_created(self, value: datetime, **_options: Any) -> None:
-        if value.year < 1970 or value > now():
+    @validates("created", "disabledAt")
+    def _check_time(self, value: datetime | None, **_options: Any) -> None:
+        if value is not None and (value.year < 1970 or value > now()):
             raise ValidationError("must be between 1970 and now")
 
     @validates("password_hash")

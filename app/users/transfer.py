@@ -20,7 +20,7 @@ from .models import User
 from .passwords import hash_password, validate_password
 
 # What is exported; hashes of passwords only on request.
-COLUMNS = ("email", "username", "realm", "emailVerified", "created", "roles")
+COLUMNS = ("email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
 # What is imported, besides roles.
 INSERTED = (
     "email",
@@ -30,6 +30,7 @@ INSERTED = (
     "password_hash",
     "email_verified",
     "created",
+    "disabled_at",
 )
 # Rows of a file, which are in memory while the file is checked: about 1 KB each.
 MAX_ROWS = 100_000
@@ -195,4 +196,5 @@ def _cells(user: User, roles: Iterable[str]) -> list[str]:
     """Return the cells of COLUMNS and HASH_COLUMN."""
     verified = "true" if user.email_verified else "false"
     names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
-    return [*names, ROLE_SEPARATOR.join(roles), user.password_hash]
+    disabled = iso_time(user.disabled_at) if user.disabled_at else ""
+    return [*names, disabled, ROLE_SEPARATOR.join(roles), user.password_hash]

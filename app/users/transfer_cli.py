@@ -25,7 +25,7 @@ def import_(path: str, dry_run: bool) -> None:
     """Import the users of the CSV file FILE, all or none.
 
     Line 1 names the columns: email, and if there are any, username, realm, password or
-    passwordHash, emailVerified, created, roles.
+    passwordHash, emailVerified, created, disabledAt, roles.
     """
     users = _read(path)
     check_roles(sorted({role for user in users for role in user["roles"]}))

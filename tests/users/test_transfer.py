@@ -26,7 +26,7 @@ HASHES = {
     "scrypt": generate_password_hash(NEW, "scrypt:1024:8:1"),
     "pbkdf2": generate_password_hash(NEW, "pbkdf2:sha256:10"),
 }
-EVERY_COLUMN = "email,username,realm,emailVerified,created,roles"
+EVERY_COLUMN = "email,username,realm,emailVerified,created,disabledAt,roles"
 
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -70,9 +70,9 @@ def test_users_with_hashes_or_passwords_are_imported_and_can_log_in(api, run, fi
 
 def test_every_column_is_imported(api, run, file):
     path = file(
-        "roles,created,emailVerified,realm,username,email,passwordHash",
-        f'clerk;admin,2020-02-03T04:05:06+01:00,TRUE,"acme, inc",Ada,ADA@example.com,{BCRYPT}',
-        f",,,,,bob@example.com,{BCRYPT}",
+        "roles,created,emailVerified,realm,username,email,passwordHash,disabledAt",
+        f'clerk;admin,2020-02-03T04:05:06+01:00,TRUE,"acme, inc",Ada,ADA@example.com,{BCRYPT},',
+        f",,,,,bob@example.com,{BCRYPT},2021-02-03T04:05:06Z",
         encoding="utf-8-sig",
     )
 
@@ -87,6 +87,7 @@ def test_every_column_is_imported(api, run, file):
         "realm": "acme, inc",
         "emailVerified": True,
         "created": "2020-02-03T03:05:06.000Z",
+        "disabledAt": None,
     }
     assert {**bob, "created": None} == {
         "id": 2,
@@ -95,7 +96,10 @@ def test_every_column_is_imported(api, run, file):
         "realm": None,
         "emailVerified": False,
         "created": None,
+        "disabledAt": "2021-02-03T04:05:06.000Z",
     }
+    credentials = {"email": "bob@example.com", "password": NEW}
+    assert api("POST", "/users/login", credentials).status_code == 401
     token = login(api, "ada@example.com", realm="acme, inc")
     assert api("GET", "/users/count", token=token).json == {"count": 2}
 
@@ -279,9 +283,9 @@ def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
     formula = "=HYPERLINK(1)"
     original = file(
         f"{EVERY_COLUMN},passwordHash",
-        f"'=a@example.com,'{formula},,false,2020-01-01T00:00:00.000Z,,{BCRYPT}",
-        f"'+a@example.com,''{formula},'-r,true,2020-01-01T00:00:00.000Z,admin;boss,{BCRYPT}",
-        f"o'a@example.com,'tis,,false,2020-01-01T00:00:00.000Z,,{BCRYPT}",
+        f"'=a@example.com,'{formula},,false,2020-01-01T00:00:00.000Z,,,{BCRYPT}",
+        f"'+a@example.com,''{formula},'-r,true,2020-01-01T00:00:00.000Z,2021-01-01T00:00:00.000Z,admin;boss,{BCRYPT}",
+        f"o'a@example.com,'tis,,false,2020-01-01T00:00:00.000Z,,,{BCRYPT}",
     )
     run("import", original)
     copy = tmp_path / "copy.csv"
@@ -306,7 +310,7 @@ def test_an_export_has_no_hashes_unless_they_are_asked_for(run, file):
     assert (plain.exit_code, plain.stderr) == (0, "Exported 1 users to -.\n")
     header, ada = csv.reader(plain.stdout.splitlines())
     assert header == EVERY_COLUMN.split(",")
-    assert [ada[0], ada[5]] == ["ada@example.com", "admin"]
+    assert [ada[0], ada[6]] == ["ada@example.com", "admin"]
     assert BCRYPT not in plain.output
     assert full.stdout.splitlines()[1].endswith(f",{BCRYPT}")
 
