@@ -1,6 +1,6 @@
 """The endpoints of relations, such as `/users/7/todos`; the rules of both sides apply to each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,11 +74,10 @@ class Related:
         rows = self.target.rows.find(scope, self.target.parse({"limit": 1})).rows
         return self.target.or_404(self.name, rows[0] if rows else None)
 
-    def create(self, parent_id: int, fixed: Mapping[str, Any]) -> ResponseReturnValue:
-        """Create a row of the target from the body, with these values."""
+    def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
+        """Prepare a row of the target from the body, with these values."""
         own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
-        rows = self.target.create(read_body(), {**own, **fixed})
-        return respond_row(self.target, rows[0])
+        return self.target.prepare(read_body(), {**own, **fixed})
 
     def update(self, number: int, scope: Conditions) -> ResponseReturnValue:
         """Change some properties of a row of the target."""
@@ -113,12 +112,14 @@ class HasOneViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
+        new = self.new_row({self.relation.foreign_key: parent_id})
         with transaction():
             # Concurrent requests create one after the other.
             self.parent.rows.lock(parent_id)
             if self.target.rows.count([self.belonging(parent_id)]):
                 raise Conflict(f"There is a {self.target.singular} already.")
-            return self.create(parent_id, {self.relation.foreign_key: parent_id})
+            rows = self.target.insert(new)
+        return respond_row(self.target, rows[0])
 
     @declare("update", WRITE, "PUT /", body="{}Partial", answer="{}", requires="patchAttributes")
     def put(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -184,7 +185,8 @@ class HasManyViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row that belongs to the parent."""
         parent_id = self.parent_id(grant, id)
-        return self.create(parent_id, {self.relation.foreign_key: parent_id})
+        rows = self.target.insert(self.new_row({self.relation.foreign_key: parent_id}))
+        return respond_row(self.target, rows[0])
 
     @declare("delete", WRITE, "DELETE /", requires="deleteById")
     def delete_all(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -200,10 +202,9 @@ class ThroughViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row and link it to the parent."""
         parent_id = self.parent_id(grant, id)
-        own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
-        items = self.target.prepare(read_body(), own)
+        new = self.new_row({})
         with transaction():
-            rows = self.target.insert(items)
+            rows = self.target.insert(new)
             self._insert(parent_id, rows[0].id)
         return respond_row(self.target, rows[0])
 
