@@ -60,7 +60,8 @@ def small_world(newcomer):
         yield Todo(id=1, title="Mine", owner_id=1)
     for caller, (user_id, scope) in CALLERS.items():
         if user_id in people:
-            yield AccessToken.issue(f"{caller}-token", user_id, 600, scope)
+            email = people[user_id] if scope else None
+            yield AccessToken.issue(f"{caller}-token", user_id, 600, scope, email=email)
 
 
 def headers_of(caller):
