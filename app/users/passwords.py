@@ -1,13 +1,17 @@
 """Password hashing, verification and policy."""
 
+import os
 import re
 import secrets
+import sys
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from threading import BoundedSemaphore, Lock, local
+from threading import BoundedSemaphore, get_native_id, local
+from typing import Any, TypeVar
 
 import bcrypt
 from argon2 import PasswordHasher
@@ -18,6 +22,10 @@ from werkzeug.security import check_password_hash
 
 from app.errors import TooManyHashes, ValidationError
 
+Result = TypeVar("Result")
+
+# The niceness of the thread that hashes: a tenth of a busy core, see sched(7).
+NICENESS = 10
 # Bytes of a password that bcrypt uses.
 BCRYPT_MAX_BYTES = 72
 BCRYPT = ("$2a$", "$2b$", "$2y$")
@@ -41,13 +49,19 @@ class Slots:
     """The places in a process for requests that hash passwords, of which one hashes at a time.
 
     A hash takes a core for milliseconds. As there are about as many processes as cores, several at
-    once in a process would only delay other requests.
+    once in a process would only delay other requests. One thread computes all of them, with a lower
+    priority than those that answer requests.
     """
 
     def __init__(self, limit: int) -> None:
         self._free = BoundedSemaphore(limit)
         self._thread = local()
-        self.computing = Lock()
+        # Starts its thread with the first hash, and so after the server's fork.
+        self._executor = ThreadPoolExecutor(1, "password-hashes", _lower_priority)
+
+    def compute(self, action: Callable[..., Result], *arguments: Any) -> Result:
+        """Run a function that hashes, and return what it does; raise its error."""
+        return self._executor.submit(action, *arguments).result()
 
     @contextmanager
     def reserve(self) -> Iterator[None]:
@@ -66,6 +80,15 @@ class Slots:
         finally:
             self._thread.holds_one = False
             self._free.release()
+
+
+def _lower_priority() -> None:
+    """Let other threads go first when the cores are busy, on Linux, where threads have priorities.
+
+    Elsewhere only the number of hashes is limited.
+    """
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), NICENESS)
 
 
 @contextmanager
@@ -88,22 +111,20 @@ def _slots() -> Slots:
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    with _slots().computing:
-        return hasher.hash(_encode(password))
+    return _slots().compute(hasher.hash, _encode(password))
 
 
 @hashing()
 def verify_password(stored: str, password: str) -> bool:
     """Compare a password with a stored hash of Argon2, bcrypt or Werkzeug."""
-    with _slots().computing:
-        return _matches(stored, password)
+    hasher: PasswordHasher = current_app.extensions["password_hasher"]
+    return _slots().compute(_matches, hasher, stored, password)
 
 
-def _matches(stored: str, password: str) -> bool:
+def _matches(hasher: PasswordHasher, stored: str, password: str) -> bool:
     attempt = _encode(password)
     try:
         if stored.startswith("$argon2"):
-            hasher: PasswordHasher = current_app.extensions["password_hasher"]
             return hasher.verify(stored, attempt)
         if stored.startswith(BCRYPT):
             # Truncated, because bcrypt raises for more; a long password costs the same.
