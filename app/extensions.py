@@ -81,8 +81,19 @@ def transaction() -> Iterator[None]:
 
 
 def after_commit(action: Callable[[], None]) -> None:
-    """Run an action once the transaction that is open has committed, and not if it rolls back."""
-    db.session().info["after_commit"].append(action)
+    """Run an action once the open transaction has committed, and not if it rolls back.
+
+    Outside of a transaction it runs at once.
+    """
+    if in_transaction():
+        db.session().info["after_commit"].append(action)
+    else:
+        action()
+
+
+def in_transaction() -> bool:
+    """Tell whether this thread is in the block of a `transaction`."""
+    return db.session.registry.has() and bool(db.session().info.get("in_transaction"))
 
 
 @contextmanager

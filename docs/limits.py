@@ -54,7 +54,10 @@ LIMITS = {
     },
     "ops.throttles": {
         "PURGE_BATCH": "Rows of throttles that one statement deletes once they are of no use",
-        "PURGE_INTERVAL": "Seconds between two such statements of a process, while few are left",
+    },
+    "ops.purging": {
+        "PURGE_INTERVAL": "Seconds between two purges of throttles, and of the audit log, by a"
+        " process, while there is little to purge",
     },
     "users.names": {
         "MAX_EMAIL_LENGTH": "Characters of an email address (RFC 5321, 4.5.3.1.3)",
@@ -89,7 +92,6 @@ LIMITS = {
         "MAX_ATTEMPTS": "Records an hour of failed logins, as many of throttled requests, and as"
         " many of anonymous calls of data sources",
         "PURGE_BATCH": "Old records of the audit log that one statement deletes",
-        "PURGE_INTERVAL": "Seconds between two such statements of a process, while few are old",
     },
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "outbox.claims": {

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 import app as package
 from app.access.roles import Role
-from app.extensions import db, transaction
+from app.extensions import after_commit, db, transaction
 from tests.databases import connected
 from tests.rows import count
 
@@ -102,6 +102,20 @@ def test_a_nested_transaction_joins_the_outer_one(context, database_url):
 
     assert between == [set()]
     assert seen_by_others(database_url) == {"b"}
+
+
+def test_an_action_runs_after_the_commit_at_once_without_one_and_not_after_a_rollback(context):
+    done = []
+    with transaction():
+        with transaction():
+            after_commit(lambda: done.append("nested"))
+        assert done == []
+    after_commit(lambda: done.append("alone"))
+    with pytest.raises(ZeroDivisionError), transaction():
+        after_commit(lambda: done.append("rolled back"))
+        raise ZeroDivisionError
+
+    assert done == ["nested", "alone"]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

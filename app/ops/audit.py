@@ -1,12 +1,9 @@
 """The audit log: who did what to whom, from where; written in the transaction of what it tells."""
 
-import json
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any, Self
 
 from flask import current_app
@@ -17,13 +14,12 @@ from app.columns import Json
 from app.extensions import Model, RowId, UtcDateTime, connection, db, now, transaction
 
 from .origin import MAX_ADDRESS, current_origin
+from .purging import purge_if_due
 
 # Records of one action an hour, where an action changes nothing that could bound their number.
 MAX_ATTEMPTS = 1000
 # Old records that one statement deletes.
 PURGE_BATCH = 100
-# Seconds between two purges by a process.
-PURGE_INTERVAL = 60
 
 
 class Action(StrEnum):
@@ -125,7 +121,10 @@ def record_all(
         return
     with connection() as database:
         database.execute(insert(AuditRecord), rows)
-    _purge_if_due()
+    purge_if_due(
+        AuditRecord.__tablename__,
+        lambda: _purge_batch(current_app.config["AUDIT_DAYS"]) == PURGE_BATCH,
+    )
 
 
 def record_attempt(action: Action, user_id: int | None = None, **details: Any) -> None:
@@ -158,11 +157,6 @@ def recording() -> Iterator[None]:
         yield
 
 
-def identity_digest(realm: str, name: str, value: str) -> str:
-    """Return the digest of an identity that was submitted: people type passwords there too."""
-    return sha256(json.dumps([realm, name, value]).encode()).hexdigest()
-
-
 def find_records(
     limit: int,
     user_id: int | None = None,
@@ -186,15 +180,6 @@ def purge(days: float) -> int:
     while count := _purge_batch(days):
         total += count
     return total
-
-
-def _purge_if_due() -> None:
-    """Delete old records once in PURGE_INTERVAL, and with every record while there are many."""
-    extensions = current_app.extensions
-    if time.monotonic() < extensions.get("audit_purge", 0):
-        return
-    is_full = _purge_batch(current_app.config["AUDIT_DAYS"]) == PURGE_BATCH
-    extensions["audit_purge"] = 0 if is_full else time.monotonic() + PURGE_INTERVAL
 
 
 def _purge_batch(days: float) -> int:

@@ -41,9 +41,9 @@ def current_network() -> str | None:
     An IPv4 address, or the /64 of an IPv6 address, which one client can use all of (RFC 6177).
     Clients whose address is unknown, as over a Unix socket without a trusted proxy, are one.
     """
-    address = current_origin().address
-    if address is None:
-        return "" if has_request_context() else None
+    if not has_request_context():
+        return None
+    address = (request.remote_addr or "")[:MAX_ADDRESS]
     try:
         found = ip_address(_without_port(address))
     except ValueError:

@@ -4,12 +4,9 @@ A use is counted before the work that it is for, in a statement that commits by 
 work that fails does not undo it.
 """
 
-import hashlib
-import json
 import math
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import import_module
@@ -33,11 +30,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.errors import TooManyRequests
-from app.extensions import Model, UtcDateTime, connection, db, now
+from app.extensions import Model, UtcDateTime, connection, db, in_transaction, now
 from app.statements import PreparedStatement
 
 from .audit import Action, record_attempt
+from .digests import key_digest
 from .origin import current_origin
+from .purging import purge_if_due
 
 # The throttles; their figures are the entries of the setting THROTTLES.
 LOGIN_IDENTITY = "login_identity"
@@ -52,8 +51,6 @@ VERIFICATION_ADDRESS = "verification_address"
 
 # Rows that one statement of a purge deletes.
 PURGE_BATCH = 1000
-# Seconds between two purges by a process.
-PURGE_INTERVAL = 60
 
 
 class Throttle(Model):
@@ -96,19 +93,19 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
     """
     if not current_app.config["THROTTLE_ENABLED"] or None in key:
         return None
-    if db.session.registry.has() and db.session().info.get("in_transaction"):
+    if in_transaction():
         raise RuntimeError("a use must not be counted in a transaction: a rollback would undo it")
-    row_key = {"row_name": name, "row_digest": _digest(key)}
-    moments, locks = _moments(current_app.config["THROTTLES"][name])
-    limit = current_app.config["THROTTLES"][name]["limit"]
+    row_key = {"row_name": name, "row_digest": key_digest(*key)}
+    rate = current_app.config["THROTTLES"][name]
+    moments, locks = _moments(rate)
     counting = _counting(db.engine.dialect.name, locks)
-    row = counting.first({**row_key, **moments, "limit": limit, "uses": uses})
+    row = counting.first({**row_key, **moments, "limit": rate["limit"], "uses": uses})
     if row is None:
         details = {"throttle": name, "key": row_key["row_digest"]}
         user_id = current_origin().user_id
         record_attempt(Action.THROTTLED, user_id, **details)
         raise TooManyRequests(_seconds_blocked(row_key))
-    _purge_if_due()
+    purge_if_due(Throttle.__tablename__, _purge_batch)
     return Use(name, row_key["row_digest"], row.started, row.blocked_until)
 
 
@@ -128,12 +125,8 @@ def clear(name: str, *key: object) -> None:
     """Forget the uses of a throttle by a key."""
     if current_app.config["THROTTLE_ENABLED"]:
         with connection() as connected:
-            row_key = {"row_name": name, "row_digest": _digest(key)}
+            row_key = {"row_name": name, "row_digest": key_digest(*key)}
             connected.execute(delete(Throttle).where(*THE_ROW), row_key)
-
-
-def _digest(key: tuple[object, ...]) -> str:
-    return hashlib.sha256(json.dumps(key).encode()).hexdigest()
 
 
 def _moments(rate: Mapping[str, int]) -> tuple[dict[str, datetime], int]:
@@ -230,19 +223,11 @@ def _give_back(use: Use) -> None:
         current_app.logger.warning("a use was not given back: %s", type(error).__name__)
 
 
-def _purge_if_due() -> None:
-    """Delete expired rows once in PURGE_INTERVAL, and at every use while there are many of them.
-
-    A purge that fails is left to the next one.
-    """
-    extensions = current_app.extensions
-    if time.monotonic() < extensions.get("throttle_purge", 0):
-        return
-    extensions["throttle_purge"] = time.monotonic() + PURGE_INTERVAL
+def _purge_batch() -> bool:
+    """Delete expired rows; tell whether there may be more."""
     expired = select(ROWS.name, ROWS.digest).where(ROWS.expires_at <= now()).limit(PURGE_BATCH)
     # Processes that purge at the same time do not wait for each other's rows.
     chosen = expired.with_for_update(skip_locked=True)
     statement = delete(Throttle).where(tuple_(ROWS.name, ROWS.digest).in_(chosen))
-    with suppress(SQLAlchemyError), connection() as connected:
-        if connected.execute(statement).rowcount >= PURGE_BATCH:
-            extensions["throttle_purge"] = 0
+    with connection() as connected:
+        return connected.execute(statement).rowcount >= PURGE_BATCH

@@ -11,7 +11,8 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
 from app.extensions import db, now, transaction
-from app.ops.audit import Action, identity_digest, record, record_attempt
+from app.ops.audit import Action, record, record_attempt
+from app.ops.digests import key_digest
 from app.ops.origin import current_origin
 
 from .accounts import replace_hash
@@ -43,7 +44,7 @@ def login(
         found = db.session.scalar(
             select(User).where(*is_named), execution_options={"populate_existing": True}
         )
-        digest, user_id = identity_digest(realm, name, value), found.id if found else None
+        digest, user_id = key_digest(realm, name, value), found.id if found else None
         try:
             user, token = _log_in(found, credentials.get("password"), ttl, remember_me)
         except LoginFailed:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.errors import TooManyRequests
 from app.extensions import db, now, transaction
-from app.ops import throttles
+from app.ops import purging, throttles
 from app.ops.origin import current_network
 from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, REGISTRATION, Throttle, attempt, count
 from tests.live import ROOT
@@ -207,7 +207,7 @@ def test_rows_of_no_use_are_purged(app, context, monkeypatch):
 
     # The third batch is not full, so that the next one is due a minute later.
     assert left == [5, 2, 1, 1]
-    assert throttles.PURGE_INTERVAL == 60
+    assert purging.PURGE_INTERVAL == 60
     db.session.execute(delete(Throttle).where(Throttle.name == "x"))
 
 
