@@ -156,32 +156,21 @@ def update_users(
     for a name that is taken.
     """
     chosen, values = list(conditions), dict(changes)
-    old_emails: dict[int, str] = {}
-    requests: list[dict[str, Any]] = []
     if "username" in values:
         values |= username_columns(values["username"])
+    if "email" in values:
+        values["email"] = stored_email(values["email"])
     try:
         with transaction():
-            if "email" in values:
-                email = values["email"] = stored_email(values["email"])
-                values["email_verified"] = and_(User.email == email, User.email_verified)
-                if not reauthenticated:
-                    # Part of the statement: a concurrent request may have changed the email.
-                    chosen.append(User.email == email)
-                old_emails = _revoke_tokens_of_other_email(chosen, email, keep)
+            old_emails = _prepare_email(chosen, values, keep, reauthenticated)
             changed = update(User).where(*chosen).values(values).returning(User)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
-            record_email_changes(old_emails, values.get("email", ""))
-            requests += issue_verifications(user for user in users if user.id in old_emails)
+            _follow_email_changes([user for user in users if user.id in old_emails], old_emails)
     except IntegrityError:
         for user in db.session.scalars(select(User).where(*chosen)).all():
             _check_unique(user.realm, values.get("email"), values.get("username_key"), user.id)
         raise
-    for user in users:
-        if user.id in old_emails:
-            emit(email_changed, info={"oldEmail": old_emails[user.id], "user": user})
-    announce(requests)
     return users
 
 
@@ -265,15 +254,13 @@ def store_password(user_id: int, password_hash: str) -> None:
         delete_tokens([user_id])
 
 
-def record_email_changes(
-    old_emails: Mapping[int, str], email: str, actor_id: int | None = None
+def record_email_change(
+    user_id: int, old_email: str, email: str, actor_id: int | None = None
 ) -> None:
-    """Record the new email of these users in the open transaction: for mails, and who did it."""
-    for user_id, old_email in old_emails.items():
-        details = {"oldEmail": old_email, "newEmail": email}
-        record(Action.EMAIL_CHANGED, user_id, actor_id, **details)
-        data = {"user_id": user_id, "old_email": old_email}
-        outbox.record(email_changed.name, data, NOTICE_LIFETIME)
+    """Record the new email of a user in the open transaction: for a mail, and who did it."""
+    record(Action.EMAIL_CHANGED, user_id, actor_id, oldEmail=old_email, newEmail=email)
+    data = {"user_id": user_id, "old_email": old_email}
+    outbox.record(email_changed.name, data, NOTICE_LIFETIME)
 
 
 def mark_verified(user_id: int) -> int:
@@ -309,6 +296,26 @@ def _new_user(
     return User(**names, password_hash=hash_password(password), email_verified=email_verified)
 
 
+def _prepare_email(
+    chosen: list[ColumnElement[bool]],
+    values: dict[str, Any],
+    keep: str | None,
+    reauthenticated: bool,
+) -> dict[int, str]:
+    """Complete the conditions and values of a change that has a new email, and revoke tokens.
+
+    Returns the old emails of the users, which are locked, that have another one.
+    """
+    if "email" not in values:
+        return {}
+    is_same = User.email == values["email"]
+    values["email_verified"] = and_(is_same, User.email_verified)
+    if not reauthenticated:
+        # Part of the statement: a concurrent request may have changed the email.
+        chosen.append(is_same)
+    return _revoke_tokens_of_other_email(chosen, values["email"], keep)
+
+
 def _revoke_tokens_of_other_email(
     chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
 ) -> dict[int, str]:
@@ -319,6 +326,15 @@ def _revoke_tokens_of_other_email(
     old_emails = {row.id: row.email for row in rows}
     delete_tokens(list(old_emails), keep)
     return old_emails
+
+
+def _follow_email_changes(users: Sequence[User], old_emails: Mapping[int, str]) -> None:
+    """Record the new email of these users in the open transaction, and emit its events after it."""
+    for user in users:
+        record_email_change(user.id, old_emails[user.id], user.email)
+        info = {"oldEmail": old_emails[user.id], "user": user}
+        after_commit(partial(emit, email_changed, info=info))
+    after_commit(partial(announce, issue_verifications(users)))
 
 
 def _check_unique(

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import and_, delete, or_, select, update
+from sqlalchemy import and_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import InvalidConfirmation, ValidationError
@@ -10,9 +10,9 @@ from app.extensions import affected_rows, db, transaction
 from app.ops.audit import Action, record
 from app.signals import email_changed, email_verified, emit
 
-from .accounts import mark_verified, record_email_changes
+from .accounts import mark_verified, record_email_change
 from .models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User
-from .tokens import delete_tokens, lock
+from .tokens import delete_scoped, delete_tokens, lock, use_up
 
 
 class Confirmation(NamedTuple):
@@ -67,9 +67,9 @@ def _verify_email(digest: str, confirmation: Confirmation) -> None:
     user = confirmation.user
     with transaction():
         lock(User.id == user.id)
-        _use_up(digest, VERIFY_SCOPE)
-        others = AccessToken.user_id == user.id, AccessToken.scope == VERIFY_SCOPE
-        affected_rows(delete(AccessToken).where(*others))
+        if not use_up(digest, VERIFY_SCOPE):
+            raise InvalidConfirmation()
+        delete_scoped(user.id, VERIFY_SCOPE)
         verified = mark_verified(user.id)
     if verified:
         emit(email_verified, info={"email": user.email, "user": user})
@@ -83,20 +83,14 @@ def _change_email(digest: str, confirmation: Confirmation) -> None:
     try:
         with transaction():
             lock(User.id == user.id)
-            _use_up(digest, CHANGE_SCOPE)
+            if not use_up(digest, CHANGE_SCOPE):
+                raise InvalidConfirmation()
             delete_tokens([user.id])
             affected_rows(new)
-            record_email_changes({user.id: old_email}, email, actor_id=user.id)
+            record_email_change(user.id, old_email, email, actor_id=user.id)
             record(Action.EMAIL_VERIFIED, user.id, user.id)
     except IntegrityError:
         # The token stays valid: the address may become free again.
         raise ValidationError({"email": ["already exists"]}) from None
     emit(email_changed, info={"oldEmail": old_email, "user": user})
     emit(email_verified, info={"email": email, "user": user})
-
-
-def _use_up(digest: str, scope: str) -> None:
-    """Delete the token; of several concurrent requests, only the one that does so continues."""
-    live = AccessToken.digest == digest, AccessToken.is_live(scope)
-    if not affected_rows(delete(AccessToken).where(*live)):
-        raise InvalidConfirmation()

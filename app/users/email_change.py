@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from app import outbox
 from app.errors import InvalidPassword, ValidationError
-from app.extensions import affected_rows, db, transaction
+from app.extensions import db, transaction
 from app.signals import EMAIL_CHANGE_NOTICE, email_change_request, emit
 
 from .accounts import NOTICE_LIFETIME, get_user
 from .attempts import check_password
 from .credentials import stored_email
 from .mailed_tokens import issue_for_mail
-from .models import CHANGE_SCOPE, AccessToken, User
-from .tokens import lock
+from .models import CHANGE_SCOPE, User
+from .tokens import delete_scoped, lock
 from .verification import count_mail
 
 
@@ -41,8 +41,7 @@ def request_email_change(user_id: int, new_email: str, password: str) -> None:
     with transaction():
         lock(User.id == user_id)
         _check_unchanged(user)
-        pending = AccessToken.user_id == user_id, AccessToken.scope == CHANGE_SCOPE
-        affected_rows(delete(AccessToken).where(*pending))
+        delete_scoped(user_id, CHANGE_SCOPE)
         token = issue_for_mail(event.name, user, email, ttl, CHANGE_SCOPE)
         outbox.record(EMAIL_CHANGE_NOTICE, {"email": user.email}, NOTICE_LIFETIME)
     emit(event, info={"accessToken": token, "email": email, "user": user})

@@ -2,10 +2,10 @@
 
 from email_validator import EmailNotValidError
 from flask import current_app
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
-from app.extensions import affected_rows, db, transaction
+from app.extensions import db, transaction
 from app.ops.audit import Action, record
 from app.ops.origin import current_network
 from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
@@ -18,7 +18,7 @@ from .mailed_tokens import issue_for_mail
 from .models import RESET_SCOPE, AccessToken, User
 from .names import normalize_email
 from .passwords import hash_password, hashing, validate_password
-from .tokens import lock
+from .tokens import lock, use_up
 
 
 def request_password_reset(email: object, realm: object = None) -> None:
@@ -69,11 +69,9 @@ def reset_password(digest: str, new_password: str) -> None:
         user = check_reset_token(digest)
         validate_password(new_password, user.email, user.username, field="newPassword")
         new_hash = hash_password(new_password)
-    live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
     with transaction():
         lock(User.id == user.id)
-        # Of several concurrent requests, only the one that deletes the token continues.
-        if not affected_rows(delete(AccessToken).where(*live)):
+        if not use_up(digest, RESET_SCOPE):
             raise InvalidToken()
         store_password(user.id, new_hash)
         record(Action.PASSWORD_RESET, user.id, user.id)

@@ -134,6 +134,17 @@ def delete_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
     return affected_rows(delete(AccessToken).where(AccessToken.user_id.in_(user_ids), others))
 
 
+def use_up(digest: str, scope: str) -> bool:
+    """Delete a live token of this scope; of several concurrent calls only one returns True."""
+    return _delete_one(AccessToken.digest == digest, AccessToken.is_live(scope)) is not None
+
+
+def delete_scoped(user_id: int, scope: str) -> None:
+    """Delete the tokens of a user that have this scope."""
+    named = AccessToken.user_id == user_id, AccessToken.scope == scope
+    affected_rows(delete(AccessToken).where(*named))
+
+
 def purge_tokens() -> int:
     """Delete the expired tokens, in batches; return their number."""
     expired = select(AccessToken.digest).where(AccessToken.expires_at <= now()).limit(PURGE_BATCH)
