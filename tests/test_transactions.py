@@ -111,9 +111,8 @@ def test_an_action_runs_after_the_commit_at_once_without_one_and_not_after_a_rol
             after_commit(lambda: done.append("nested"))
         assert done == []
     after_commit(lambda: done.append("alone"))
-    with pytest.raises(ZeroDivisionError), transaction():
-        after_commit(lambda: done.append("rolled back"))
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        run(lambda: after_commit(lambda: done.append("rolled back")), ZeroDivisionError())
 
     assert done == ["nested", "alone"]
 
