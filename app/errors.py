@@ -233,6 +233,15 @@ class DatabaseTimeout(exceptions.ServiceUnavailable):
         super().__init__(retry_after=RETRY_AFTER)
 
 
+class NotReady(exceptions.ServiceUnavailable):
+    """The service is stopping, or its database is unreachable or not migrated (`GET /ready`)."""
+
+    error_code = "NOT_READY"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, retry_after=RETRY_AFTER)
+
+
 class ValidationError(exceptions.UnprocessableEntity):
     """Fields of the body are wrong; `details` says for each of them what is, for the first 50."""
 

@@ -14,7 +14,7 @@ from app.access.policy import check_acls
 from app.commands import Commands
 from app.config import ConfigurationError
 from app.extensions import db
-from app.ops import headers, json
+from app.ops import headers, health, json
 from app.rest.collection import check_relations, register_resource
 from app.rest.routing import CaseInsensitiveCollections
 from app.server import errors as server_errors
@@ -58,6 +58,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     # Features register their own hooks, error handlers and commands.
     headers.init_app(app)
     json.init_app(app)
+    health.init_app(app)
     errors.init_app(app)
     server_errors.init_app(app)
     passwords.init_app(app)

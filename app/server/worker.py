@@ -15,6 +15,7 @@ from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import ThreadWorker
 
 from app import outbox
+from app.ops import health
 
 from .errors import raw_response, to_http_error
 from .incoming import IncomingRequest
@@ -48,6 +49,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def run(self) -> None:
         """Start the outbox, in this process alone, and serve."""
+        health.announce(self.wsgi, is_serving=lambda: self.alive)
         outbox.start(self.wsgi)
         super().run()
 

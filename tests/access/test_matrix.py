@@ -106,7 +106,7 @@ EXPECTED = {
     "users.__delete__todos": [(OWN_RECORD, None)],
 }
 # Routes under the base path that are no endpoints of a model.
-UNDECLARED = {("openapi.document", "GET")}
+UNDECLARED = {("openapi.document", "GET"), ("api_status.status", "GET")}
 
 # The row that a path or a `where` means, by model, and the arguments of paths beside it.
 ROWS = {"todos": TODO, "users": OWNER}
@@ -144,7 +144,7 @@ def test_every_caller_gets_the_expected_status(app, api, name):
 
 @pytest.mark.parametrize(
     ("verb", "path", "expected"),
-    [("GET", "/openapi.json", OPEN), ("HEAD", f"/todos/{TODO}", OWN_ROW)],
+    [("GET", "/openapi.json", OPEN), ("GET", "/", OPEN), ("HEAD", f"/todos/{TODO}", OWN_ROW)],
 )
 def test_every_caller_gets_the_expected_status_on_undeclared_routes(app, api, verb, path, expected):
     lay_out(app)
