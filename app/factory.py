@@ -35,6 +35,7 @@ COMMANDS = {
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.
 OPTIONAL_FEATURES = {
+    "CORS_ORIGINS": "app.ops.cors",
     "DATA_SOURCES": "app.datasources.endpoints",
     "EXPLORER_ENABLED": "app.explorer.views",
 }

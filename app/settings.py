@@ -1,5 +1,6 @@
 """The settings: every one with its type, default and description."""
 
+import re
 from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
@@ -7,6 +8,9 @@ from urllib.parse import urlsplit
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
+ORIGIN = re.compile(
+    r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE | re.ASCII
+)
 
 positive = validate.Range(min=1)
 more_than_zero = validate.Range(min=0, min_inclusive=False)
@@ -46,8 +50,16 @@ def _check_sender(value: str) -> None:
         raise ValidationError("must look like Ostiary <no-reply@example.com>")
 
 
+def _as_browsers_write(url: str) -> str:
+    """Return an address with its host in small letters and without a default port (RFC 6454 4)."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return parts._replace(netloc=f"{host}{port}").geturl()
+
+
 class PublicUrl(fields.String):
-    """An address as browsers write it: host in small letters, no default port (RFC 6454 4)."""
+    """An address as browsers write it."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         url: str = super()._deserialize(value, *args, **kwargs)
@@ -56,10 +68,19 @@ class PublicUrl(fields.String):
                 "must be an http or https address without a trailing slash,"
                 " an international name in its ASCII form (xn--...)"
             )
-        parts = urlsplit(url)
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-        return parts._replace(netloc=f"{host}{port}").geturl()
+        return _as_browsers_write(url)
+
+
+class Origin(fields.String):
+    """An origin as browsers send it, such as `https://app.example.com`, or `*`."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+        origin: str = super()._deserialize(value, *args, **kwargs)
+        if origin == "*":
+            return origin
+        if not ORIGIN.fullmatch(origin) or not _is_address(origin, "http", "https"):
+            raise ValidationError("must be an origin such as https://app.example.com, or *")
+        return _as_browsers_write(origin)
 
 
 def described(text: str) -> dict[str, str]:
@@ -310,6 +331,14 @@ class SettingsSchema(Schema):
             "Addresses to which `GET /users/confirm` may redirect, each exactly as it is requested."
         ),
     )
+    CORS_ORIGINS = fields.List(
+        Origin(),
+        load_default=list,
+        metadata=described(
+            "Origins whose pages may call the API from a browser, such as"
+            " `https://app.example.com`; `*` is every origin, and needs `TOKEN_MIDDLEWARE` off."
+        ),
+    )
     ACLS = fields.Dict(
         keys=fields.String(),
         load_default=None,
@@ -447,6 +476,11 @@ class SettingsSchema(Schema):
             " `THREADS`."
         ),
     )
+
+    @validates_schema
+    def _check_origins(self, settings: dict[str, Any], **_options: Any) -> None:
+        if "*" in settings["CORS_ORIGINS"] and settings["TOKEN_MIDDLEWARE"]:
+            raise ValidationError("must not have * with TOKEN_MIDDLEWARE", "CORS_ORIGINS")
 
     @validates_schema
     def _compare_limits(self, settings: dict[str, Any], **_options: Any) -> None:

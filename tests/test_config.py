@@ -52,6 +52,7 @@ DEFAULTS = {
     "VERIFY_TOKEN_TTL": 172800,
     "EMAIL_CHANGE": "direct",
     "REDIRECT_URLS": [],
+    "CORS_ORIGINS": [],
     "ACL_ERROR_STATUS": 403,
     "MAIL_URL": None,
     "MAIL_FROM": "Ostiary <no-reply@localhost>",
