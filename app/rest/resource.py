@@ -167,7 +167,7 @@ class Resource:
         return {} if self.owner is None or self.is_owner_model else {self.owner.key: user_id}
 
     def read(self, grant: Grant, row_id: int) -> Any:
-        """Return one row that a find_grant covers; raise ModelNotFound."""
+        """Return one row that a grant covers; raise ModelNotFound."""
         if grant.only_own and self.owner is not None:
             return self.or_404(row_id, self.rows.get_own(row_id, grant.user_id))
         return self.or_404(row_id, self.rows.get(row_id, grant.scope(self.rows.owner)))
