@@ -10,7 +10,7 @@ from app.errors import InvalidFilter, quote
 
 from .filters import Filter
 from .relations import THROUGH, Relation
-from .resource import Resource, resource_named
+from .resource import Resource
 
 # Depth of nested includes.
 MAX_LEVELS = 3
@@ -60,7 +60,7 @@ def _include(
         known = ", ".join(resource.relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
-    target = resource_named(relation.target)
+    target: Resource = relation.resource
     keys = (*keys, _key(resource, relation, target))
     if len(keys) > MAX_LEVELS:
         raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")

@@ -7,7 +7,6 @@ anyone could attach rows to those of others.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import false
 
 from app.access.policy import find_grant
@@ -56,7 +55,7 @@ def _unreadable(relation: Relation, items: Sequence[Values]) -> list[int]:
     given = {each for each in ids if each is not None}
     if not given:
         return []
-    target = current_app.extensions["resources"][relation.target]
+    target = relation.resource
     grant = find_grant(relation.target, "findById")
     scope = grant.scope(target.rows.owner) if grant.decision else [false()]
     readable: set[Any] = target.rows.existing(given, scope)

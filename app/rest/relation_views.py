@@ -20,7 +20,7 @@ from .ids import row_id
 from .parameters import read_parameter
 from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .repository import Conditions
-from .resource import Resource, resource_named
+from .resource import Resource
 from .serialization import respond_page, respond_row
 
 
@@ -35,7 +35,8 @@ class Related:
     @property
     def target(self) -> Resource:
         """The resource whose rows these are."""
-        return resource_named(self.relation.target)
+        target: Resource = self.relation.resource
+        return target
 
     def parent_id(self, grant: Grant, text: str) -> int:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from flask import current_app
 from sqlalchemy import inspect
 
 # The kinds, by LoopBack 3's names.
@@ -39,6 +40,11 @@ class Relation:
     def link(self, name: str) -> Any:
         """Return a column of the model between both."""
         return inspect(self.through).columns[name]
+
+    @property
+    def resource(self) -> Any:
+        """The app's resource with the name `target`."""
+        return current_app.extensions["resources"][self.target]
 
 
 def belongs_to(target: str, foreign_key: str) -> Relation:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
@@ -306,9 +305,3 @@ def _without_grant(view: View) -> View:
         return view(**arguments)
 
     return call
-
-
-def resource_named(name: str) -> Resource:
-    """Return the app's resource with this name."""
-    resource: Resource = current_app.extensions["resources"][name]
-    return resource
