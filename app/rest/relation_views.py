@@ -226,7 +226,7 @@ class ThroughViews(Related):
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """End the link of a row to the parent; the row stays."""
         parent_id, number = self.parent_id(grant, id), row_id(self.target.singular, fk)
-        links = delete(self.relation.through).where(*self._links(parent_id, number))  # type: ignore[arg-type]
+        links = delete(self.relation.links).where(*self._links(parent_id, number))
         with connection() as database:
             count = database.execute(links).rowcount
         self.target.or_404(number, count or None)
@@ -254,7 +254,7 @@ class ThroughViews(Related):
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
         values = {self.relation.link(name): value for name, value in keys.items()}
         with connection() as database:
-            database.execute(insert(self.relation.through).values(values))  # type: ignore[arg-type]
+            database.execute(insert(self.relation.links).values(values))
 
 
 # The classes of views of each kind of relation.

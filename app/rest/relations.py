@@ -42,6 +42,11 @@ class Relation:
         return inspect(self.through).columns[name]
 
     @property
+    def links(self) -> Any:
+        """The table of the model between both."""
+        return inspect(self.through).local_table
+
+    @property
     def resource(self) -> Any:
         """The app's resource with the name `target`."""
         return current_app.extensions["resources"][self.target]
