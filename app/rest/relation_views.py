@@ -58,8 +58,7 @@ class Related:
     def scope(self, grant: Grant, text: str, target_method: str) -> Conditions:
         """Return the conditions for the parent's rows on which the target's method is allowed."""
         parent_id = self.parent_id(grant, text)
-        scope = authorize(self.relation.target, target_method).scope(self.target.rows.owner)
-        return [self.belonging(parent_id), *scope]
+        return [self.belonging(parent_id), *self.target.scope(target_method)]
 
     def child_id(self, parent_id: str, text: str) -> int:
         """Return the id of a row that belongs to the parent; raise ModelNotFound.
@@ -93,7 +92,7 @@ class BelongsToViews(Related):
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that this parent belongs to."""
         parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
-        scope = authorize(self.relation.target, "findById").scope(self.target.rows.owner)
+        scope = self.target.scope("findById")
         target_id = getattr(parent, self.relation.foreign_key)
         found = None if target_id is None else self.target.rows.get(target_id, scope)
         row = self.target.or_404(self.name if target_id is None else target_id, found)
@@ -213,7 +212,7 @@ class ThroughViews(Related):
     def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Link a row to the parent, unless it is linked already."""
         parent_id = self.parent_id(grant, id)
-        scope = authorize(self.relation.target, "findById").scope(self.target.rows.owner)
+        scope = self.target.scope("findById")
         number = row_id(self.target.singular, fk)
         self.target.or_404(number, self.target.rows.get(number, scope))
         with transaction():

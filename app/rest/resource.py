@@ -9,7 +9,7 @@ from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
-from app.access.policy import Grant, denial, find_grant
+from app.access.policy import Grant, authorize, denial, find_grant
 from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
 
@@ -164,6 +164,13 @@ class Resource:
     def owned_by(self, user_id: int | None) -> Values:
         """Return the values that make this user the owner of a new row."""
         return {} if self.owner is None or self.is_owner_model else {self.owner.key: user_id}
+
+    def scope(self, method: str) -> Conditions:
+        """Return the conditions for the rows on which the caller may call a method.
+
+        Raises the access error if there are none.
+        """
+        return authorize(self.name, method).scope(self.rows.owner)
 
     def read(self, grant: Grant, row_id: int) -> Any:
         """Return one row that a grant covers; raise ModelNotFound."""

@@ -11,7 +11,6 @@ from flask import jsonify, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import FromClause, func, select
 
-from app.access.policy import authorize
 from app.extensions import connection
 
 from .filters import Filter
@@ -130,7 +129,7 @@ def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list
     """Return the related objects of each id, in one query; limit and skip apply to each."""
     target, filter_, relation = include.target, include.filter_, include.relation
     parent = _parent_column(relation, target)
-    scope = authorize(target.name, "find").scope(target.rows.owner)
+    scope = target.scope("find")
     rank = (
         func.row_number()
         .over(partition_by=parent, order_by=target.rows.order(filter_))
@@ -179,7 +178,7 @@ def _with_links(relation: Relation, target: Resource) -> FromClause:
 def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object]:
     """Return the object of each id that the caller may read."""
     target, filter_ = include.target, include.filter_
-    scope = authorize(target.name, "findById").scope(target.rows.owner)
+    scope = target.scope("findById")
     chosen = target.rows.key.in_([each for each in ids if each is not None])
     statement = (
         select(*target.rows.columns_for(filter_))
