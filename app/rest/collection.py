@@ -223,12 +223,12 @@ def _relation_problem(resource: Resource, relation: Relation, target: Resource |
 def register_resource(app: Flask, resource: Resource) -> None:
     """Serve a resource: the endpoints of every collection, of its relations and its own.
 
-    Raises ConfigurationError for columns and rules that cannot be used.
+    Raises ConfigurationError for columns, rules and paths that cannot be used.
     """
     check_types(resource.name, resource.properties)
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = [
-        *resource.own_endpoints,
+        *resource.bound_endpoints(),
         *(
             replace(
                 each,
@@ -238,4 +238,4 @@ def register_resource(app: Flask, resource: Resource) -> None:
             for each in [*endpoints_of(CollectionViews(resource)), *relation_endpoints(resource)]
         ),
     ]
-    register_endpoints(app, resource.name, endpoints, resource.rules(app.config))
+    register_endpoints(app, resource.name, endpoints, resource.rules(app.config), resource.path)

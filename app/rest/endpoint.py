@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException
 from app.access.identity import current_identity
 from app.access.policy import authorize, install_rules
 from app.access.rules import Rule
+from app.config import ConfigurationError
 
 from .bodies import read_body
 
@@ -108,13 +109,20 @@ def endpoints_of(views: object) -> list[Endpoint]:
 
 
 def register_endpoints(
-    app: Flask, name: str, endpoints: Iterable[Endpoint], rules: Iterable[Rule]
+    app: Flask,
+    name: str,
+    endpoints: Iterable[Endpoint],
+    rules: Iterable[Rule],
+    path: str | None = None,
 ) -> None:
-    """Serve endpoints under the base path, at `/name`, with these rules, if the settings allow.
+    """Serve endpoints under the base path, at `/name` or another path, if the settings allow.
 
-    Raises ConfigurationError for a rule of a method that has no endpoint, and for a rule for $owner
-    of a method whose rows have no owners.
+    Raises ConfigurationError for a rule of a method that has no endpoint, for a rule for $owner of
+    a method whose rows have no owners, and for a path that is taken.
     """
+    # CaseInsensitiveCollections lowers the case of this segment.
+    segment = (path or name).lower()
+    _claim_path(app, segment, name)
     endpoints = list(endpoints)
     # Also for those that are not served.
     methods = {each.method: each.access for each in endpoints}
@@ -128,8 +136,14 @@ def register_endpoints(
         view = _view_function(name, endpoint)
         for verb, path in endpoint.routes:
             bp.add_url_rule(path, endpoint.method, view, methods=[verb])
-    # CaseInsensitiveCollections lowers the case of this segment.
-    app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{name.lower()}")
+    app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
+
+
+def _claim_path(app: Flask, segment: str, name: str) -> None:
+    """Raise ConfigurationError for a path at which something else is served."""
+    holder = app.extensions.setdefault("paths", {}).setdefault(segment, name)
+    if holder != name:
+        raise ConfigurationError(f"{name} cannot be served at /{segment}: {holder} is served there")
 
 
 def _view_function(name: str, endpoint: Endpoint) -> Callable[..., ResponseReturnValue]:

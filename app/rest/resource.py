@@ -1,7 +1,7 @@
 """A resource: a model with its schemas, rules and relations, from which endpoints are made."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any
 
@@ -13,7 +13,7 @@ from app.access.policy import Grant, authorize, denial, find_grant
 from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
 
-from .endpoint import Endpoint, View, declare
+from .endpoint import Endpoint, Route, View
 from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .ids import row_id
@@ -50,8 +50,10 @@ class Resource:
     max_create: int = 1000
     # Errors of `insert_with` and `update_with`, by the method that calls them.
     errors: Mapping[str, Sequence[HTTPException]] = field(default_factory=dict)
-    # The endpoints beyond those of every collection.
+    # The endpoints beyond those of every collection, as they are declared.
     own_endpoints: list[Endpoint] = field(default_factory=list)
+    # The segment of the path below the base path, in any case; None: the name.
+    path: str | None = None
 
     def endpoint(
         self, method: str, access: str, *routes: str, **declared: Any
@@ -67,16 +69,24 @@ class Resource:
         by_id = "<id>" in routes[0]
         if any(("<id>" in route) != by_id for route in routes):
             raise ValueError(f"either all routes of {method} have <id>, or none")
-        finds_row = declared.pop("finds_row", by_id)
-        owned = finds_row and self.owner is not None
+        declared = {"finds_row": by_id, **declared}
+        where = tuple(map(Route.parse, routes))
 
         def decorate(view: View) -> View:
-            adapted = self._with_row(view) if finds_row else _without_grant(view)
-            declare(method, access, *routes, finds_row=finds_row, owned=owned, **declared)(adapted)
-            self.own_endpoints.append(adapted.endpoint)  # type: ignore[attr-defined]
+            endpoint = Endpoint(method=method, access=access, routes=where, view=view, **declared)
+            self.own_endpoints.append(endpoint)
             return view
 
         return decorate
+
+    def bound_endpoints(self) -> list[Endpoint]:
+        """Return the own endpoints with views that authorize the id and get the row."""
+        return [self._bind(each) for each in self.own_endpoints]
+
+    def _bind(self, endpoint: Endpoint) -> Endpoint:
+        adapt = self._with_row if endpoint.finds_row else _without_grant
+        owned = endpoint.finds_row and self.owner is not None
+        return replace(endpoint, view=adapt(endpoint.view), owned=owned)
 
     def _with_row(self, view: View) -> View:
         """Wrap a view so that it gets the row with the id in the path, if it is permitted."""
