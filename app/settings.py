@@ -297,6 +297,14 @@ class SettingsSchema(Schema):
         load_default=lambda: ThrottlesSchema().load({}),
         metadata=described("How often something may be tried; its entries are below."),
     )
+    USERS_PATH = fields.String(
+        load_default="users",
+        validate=validate.Regexp(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z"),
+        metadata=described(
+            "The segment of the path below `REST_API_ROOT` at which users are served, such as"
+            " `Accounts`. Requests may write it in any case."
+        ),
+    )
     REGISTRATION_OPEN = fields.Boolean(
         load_default=True,
         metadata=described("`false`: only admins and the command line create users."),

@@ -1,9 +1,10 @@
 """The REST resource of users: open registration, and owner access to one's own record."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from flask import current_app
+from flask import Flask, current_app
 from sqlalchemy import ColumnElement
 
 from app.access.identity import current_identity
@@ -74,7 +75,8 @@ def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) ->
     password = values.pop("password", None)
     changed = "email" in values and changes_email(chosen, values["email"])
     if changed and email_change.is_enabled(current_app.config):
-        raise ValidationError({"email": ["is changed by POST /users/change-email"]})
+        path = current_app.config["USERS_PATH"]
+        raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
     if changed:
         reauthenticate(identity.require_session().digest, password)
         if verification.is_enabled(current_app.config):
@@ -102,3 +104,8 @@ users = Resource(
     max_create=20,
     errors={"create": THROTTLED} | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), *THROTTLED)),
 )
+
+
+def users_of(app: Flask) -> Resource:
+    """Return the resource of users as an app's settings have it."""
+    return replace(users, path=app.config["USERS_PATH"])

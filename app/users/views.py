@@ -17,7 +17,7 @@ from . import accounts, audit, confirmation, email_change, password_reset, token
 from . import login as login_service
 from .cookies import clear_cookie, set_cookie
 from .models import RESET_SCOPE, token_digest
-from .resource import THROTTLED, users
+from .resource import THROTTLED, users, users_of
 from .schemas import (
     AccessTokenSchema,
     ChangeEmailSchema,
@@ -52,7 +52,7 @@ BAD_NEW_EMAIL = errors.ValidationError({"newEmail": ["is not an email address"]}
 
 def init_app(app: Flask) -> None:
     """Serve the resource of users with the endpoints declared below."""
-    register_resource(app, users)
+    register_resource(app, users_of(app))
     audit.init_app(app)
 
 

@@ -117,9 +117,13 @@ QUERIES = {"users.confirm": {"uid": OWNER, "token": TOKENS["verification"]}}
 
 
 @pytest.fixture
-def app(shared_app):
-    """An app with every endpoint, which prolongs tokens that are used."""
+def app(shared_app, database_url):
+    """An app with every endpoint, which prolongs tokens that are used.
+
+    On one of the databases it serves users at another path.
+    """
     return shared_app(
+        USERS_PATH="Accounts" if database_url.startswith("sqlite") else "users",
         EMAIL_VERIFICATION="optional",
         EMAIL_CHANGE="confirmed",
         TOKEN_SLIDING=True,
@@ -131,10 +135,11 @@ def app(shared_app):
 def test_every_caller_gets_the_expected_status(app, api, name):
     endpoint, model = app.extensions["endpoints"][name], name.partition(".")[0]
     query = {"where": WHERE[model]} if endpoint.query == "where!" else QUERIES.get(name, {})
+    collection = app.config["USERS_PATH"] if model == "users" else model
     lay_out(app)
 
     for route in endpoint.routes:
-        path = f"/{model}{filled(route.path, model)}"
+        path = f"/{collection}{filled(route.path, model)}"
         for expected, body in EXPECTED[name]:
             # 204 where the endpoint declares no answer.
             success = 204 if endpoint.answer is None else 200

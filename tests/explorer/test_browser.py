@@ -20,9 +20,11 @@ def server(sqlite_template, tmp_path_factory):
     """A service with one user; starting one, and a browser, takes longer than any test."""
     folder = tmp_path_factory.mktemp("explorer")
     shutil.copy(sqlite_template, folder / "ostiary.sqlite")
-    with serve(folder, f"sqlite:///{folder}/ostiary.sqlite") as server:
+    # At another path than the usual one, because the page takes it from the settings.
+    database = f"sqlite:///{folder}/ostiary.sqlite"
+    with serve(folder, database, APP_USERS_PATH="Accounts") as server:
         user = {"email": EMAIL, "password": PASSWORD}
-        requests.post(f"{server.url}/api/users", json=user, timeout=10).raise_for_status()
+        requests.post(f"{server.url}/api/accounts", json=user, timeout=10).raise_for_status()
         yield server
 
 

@@ -1,6 +1,7 @@
 // Adapt the document's examples to the logged-in user, so that they work unchanged.
 
 const EXAMPLE_EMAIL = "newcomer@example.com";
+const page = document.body.dataset;
 
 /** Return the document with fresh addresses for new users, and ids that exist. */
 export function fit(original, session, newest) {
@@ -16,7 +17,7 @@ export function fit(original, session, newest) {
     // Swagger UI shows a lock as closed where no token is one of the ways.
     operation.security = operation.security.filter((each) => Object.keys(each).length);
   }
-  const ids = session ? { "/users": session.userId, ...newest } : newest;
+  const ids = session ? { [usersPath(original)]: session.userId, ...newest } : newest;
   for (const [collection, id] of Object.entries(ids)) {
     setId(document.paths, `${collection}/{id}`, id);
   }
@@ -25,10 +26,18 @@ export function fit(original, session, newest) {
 
 /** Return the path of the collection in which a call has just created a row, and the row's id. */
 export function readId(original, response) {
-  const root = new URL(original.servers[0].url, location.href).pathname;
-  const path = new URL(response.url, location.href).pathname.slice(root.length);
+  const path = new URL(response.url, location.href).pathname.slice(rootPath(original).length);
   const isNew = response.status === 200 && response.body?.id && `${path}/{id}` in original.paths;
-  return isNew && path !== "/users" ? { path, id: response.body.id } : null;
+  return isNew && path !== usersPath(original) ? { path, id: response.body.id } : null;
+}
+
+function rootPath(original) {
+  return new URL(original.servers[0].url, location.href).pathname;
+}
+
+/** Return the path of the users, which is a setting, below the base path. */
+function usersPath(original) {
+  return page.login.slice(rootPath(original).length).replace(/\/login$/, "");
 }
 
 /** Show structured parameters as text: Swagger UI would fill in an object with everything. */
