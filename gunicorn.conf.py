@@ -26,4 +26,3 @@ secure_scheme_headers = {}
 
 logger_class = "app.server.log.QuietLogger"
 accesslog = "-"
-access_log_format = '%(h)s "%(m)s %(U)s" %(s)s %(b)s %(M)sms %({x-request-id}o)s'

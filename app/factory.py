@@ -14,7 +14,7 @@ from app.access.policy import check_acls
 from app.commands import Commands
 from app.config import ConfigurationError
 from app.extensions import db
-from app.ops import headers, health, json
+from app.ops import headers, health, json, logs
 from app.rest.collection import check_relations, register_resource
 from app.rest.routing import CaseInsensitiveCollections
 from app.server import errors as server_errors
@@ -54,6 +54,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
     app.cli = Commands(COMMANDS)
     config.configure(app, overrides)
+    logs.init_app(app)
     _connect_database(app)
 
     # Features register their own hooks, error handlers and commands.

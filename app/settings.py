@@ -474,6 +474,14 @@ class SettingsSchema(Schema):
             " in the environment as `THREADS`, where gunicorn reads it too."
         ),
     )
+    LOG_FORMAT = fields.String(
+        load_default="text",
+        validate=validate.OneOf(["text", "json"]),
+        metadata=described(
+            "Log lines as text, or as one JSON object each. Set it in the environment as"
+            " `APP_LOG_FORMAT`, where gunicorn reads it too."
+        ),
+    )
     DATA_SOURCE_CALLS = fields.Integer(
         strict=True,
         load_default=None,

@@ -61,6 +61,7 @@ DEFAULTS = {
     "STATEMENT_TIMEOUT": 5.0,
     "REQUEST_TIMEOUT": 10.0,
     "THREADS": 4,
+    "LOG_FORMAT": "text",
     "DATA_SOURCE_CALLS": None,
     "PASSWORD_HASHES": None,
     "THROTTLE_ENABLED": True,

@@ -1,5 +1,6 @@
 """The service under gunicorn: several processes, the access log, and the stop."""
 
+import json
 import re
 import socket
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from tests.apps import build, close
 from tests.conftest import PASSWORD, TOKEN
 from tests.live import serve
 
+TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 # For what does not depend on the database; starting the service takes seconds.
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -57,10 +59,50 @@ def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(serve
 
     log = server.log.read_text()
     assert known.headers["X-Request-Id"] == "abc-1"
-    assert re.search(r'"GET /api/todos" 401 \d+ \d+ms abc-1', log)
+    assert re.search(rf'^{TIME} INFO gunicorn.access: 127.0.0.1 "GET /api/todos" 401 ', log, re.M)
+    assert re.search(r" 401 \d+ \d+ms abc-1 user=- route=/api/todos/?$", log, re.M)
+    assert re.search(r" 200 \d+ \d+ms [0-9a-f]{32} user=1 route=/api/todos/?$", log, re.M)
     assert not TOKEN.search(log)
     assert PASSWORD not in log
     assert "\nfake" not in log
+
+
+@on_one_database
+def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(database_url, tmp_path):
+    planted = "Pl4ntedS3cret" * 5
+    token = planted[:64]
+    with serve(tmp_path, database_url, APP_LOG_FORMAT="json") as server:
+        headers = newcomer(server)
+        for place in ("X-Access-Token", "Cookie", "Referer", "User-Agent", "X-Request-Id"):
+            requests.get(f"{server.url}/api/todos", headers={place: f"a={token}"}, timeout=10)
+        body = {"email": planted, "password": planted, "sid": token, "newPassword": planted}
+        for path in ("login", "logout", "reset", "reset-password", "confirm"):
+            requests.post(f"{server.url}/api/users/{path}", json=body, timeout=10)
+            send_raw(server, f"GET /{path}?access_token={token} HTTP/1.1\r\nHost: x\r\n\r\n")
+        send_raw(server, f"DELETE /api/users/1/accessTokens/{token} HTTP/1.1\r\nHost: x\r\n\r\n")
+        requests.get(f"{server.url}/api/todos/7", headers=headers, timeout=10)
+        send_raw(server, f"GET /{planted} {planted}\r\n{planted}: {planted}\r\n\r\n")
+        server.stop()
+
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    [read] = [line for line in lines if line.get("path") == "/api/todos/7"]
+    assert re.fullmatch(TIME, read.pop("time"))
+    assert re.fullmatch("[0-9a-f]{32}", read.pop("request_id"))
+    assert read.pop("ms") >= 0
+    assert read.pop("bytes") > 0
+    assert read == {
+        "level": "INFO",
+        "logger": "gunicorn.access",
+        "method": "GET",
+        "path": "/api/todos/7",
+        "route": "/api/todos/<id>",
+        "status": 404,
+        "user_id": 1,
+        "address": "127.0.0.1",
+    }
+    assert any(line.get("message", "").startswith("Listening at") for line in lines)
+    assert any(line.get("path") == "/api/users/1/accessTokens/***" for line in lines)
+    assert planted[:32] not in server.log.read_text()
 
 
 @on_one_database

@@ -21,5 +21,5 @@ class CaseInsensitiveCollections:
         path = environ.get("PATH_INFO", "")
         if path.startswith(self._prefix):
             collection, slash, rest = path.removeprefix(self._prefix).partition("/")
-            environ = {**environ, "PATH_INFO": f"{self._prefix}{collection.lower()}{slash}{rest}"}
+            environ["PATH_INFO"] = f"{self._prefix}{collection.lower()}{slash}{rest}"
         return self._app(environ, start_response)

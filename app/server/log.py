@@ -1,19 +1,49 @@
-"""gunicorn's logs without query strings, which may carry an access token."""
+"""gunicorn's logs in the form of LOG_FORMAT, with one line a request."""
 
+import os
 import re
+from datetime import timedelta
 from typing import Any
 
 from gunicorn.glogging import Logger
+
+from app.ops import logs
 
 # The start of a query, even if its question mark was percent-encoded once or repeatedly.
 QUERY = re.compile(r"[?#]|%(?:25)*(?:3f|23)", re.IGNORECASE)
 
 
 class QuietLogger(Logger):  # type: ignore[misc]
-    """Logs the path of a request without its query."""
+    """Logs requests without their queries, which may have an access token."""
 
-    def atoms(self, resp: Any, req: Any, environ: dict[str, Any], request_time: Any) -> Any:
-        """Set the path in the access log as it was sent: a decoded one may contain line breaks."""
-        atoms = super().atoms(resp, req, environ, request_time)
-        atoms["U"] = QUERY.split(environ.get("RAW_URI", "-"), maxsplit=1)[0]
-        return atoms
+    def setup(self, cfg: Any) -> None:
+        """Let gunicorn make its handlers, and set their form."""
+        super().setup(cfg)
+        formatter = logs.make_formatter(os.environ.get("APP_LOG_FORMAT", logs.TEXT))
+        for handler in (*self.error_log.handlers, *self.access_log.handlers):
+            handler.setFormatter(formatter)
+
+    def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: timedelta) -> None:
+        """Log a request that was answered."""
+        if self.access_log_enabled:
+            fields = _fields(resp, environ, request_time)
+            self.access_log.info(logs.request_line(fields), extra={"fields": fields})
+
+
+def _fields(resp: Any, environ: dict[str, Any], request_time: timedelta) -> dict[str, Any]:
+    """Return what is logged of a request.
+
+    The path is that which was sent: a decoded one may have line breaks.
+    """
+    rule = environ.get("ostiary.route")
+    return {
+        "method": environ.get("REQUEST_METHOD"),
+        "path": logs.without_token(QUERY.split(environ.get("RAW_URI", "-"), maxsplit=1)[0]),
+        "route": None if rule is None else rule.rule,
+        "status": resp.status_code,
+        "ms": round(request_time.total_seconds() * 1000),
+        "bytes": resp.sent,
+        "request_id": environ.get("HTTP_X_REQUEST_ID"),
+        "user_id": environ.get("ostiary.user_id"),
+        "address": environ.get("REMOTE_ADDR") or None,
+    }

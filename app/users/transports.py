@@ -23,6 +23,7 @@ from app.access.identity import (
 from app.access.roles import RoleMapping
 from app.errors import InvalidToken
 from app.extensions import now
+from app.ops.logs import note_for_log
 from app.statements import PreparedStatement
 
 from .cookies import refuse_cross_site, renew_cookie
@@ -74,6 +75,7 @@ def resolve_access_token(
     transport, value = _find_token(transports)
     identity = ANONYMOUS if transport is None else _identify(transport, value, query)
     set_identity(identity)
+    note_for_log(identity.user_id)
     if transport is not None and transport.location == COOKIE and identity.token is not None:
         refuse_cross_site()
 

@@ -1,0 +1,83 @@
+"""The form of log lines: text, or JSON for programs that collect them."""
+
+import json
+import logging
+import re
+from datetime import UTC, datetime
+from typing import Any, TextIO, cast
+
+from flask import Flask, Request, has_request_context, request
+from flask.logging import wsgi_errors_stream
+
+from app.extensions import iso_time
+
+# What a path may have of an access token, as LoopBack's clients write one after `accessTokens/`.
+TOKEN = re.compile("[A-Za-z0-9]{64}", re.ASCII)
+TEXT, JSON = "text", "json"
+REQUEST_LINE = (
+    '{address} "{method} {path}" {status} {bytes} {ms}ms {request_id} user={user_id} route={route}'
+)
+
+
+def init_app(app: Flask) -> None:
+    """Write the app's messages to standard error, or to where the server's errors go."""
+    handler = logging.StreamHandler(cast("TextIO", wsgi_errors_stream))
+    handler.setFormatter(make_formatter(app.config["LOG_FORMAT"]))
+    app.logger.handlers[:] = [handler]
+
+
+def make_formatter(form: str) -> logging.Formatter:
+    """Return the formatter of a form: TEXT or JSON."""
+    return JsonFormatter() if form == JSON else TextFormatter()
+
+
+def note_for_log(user_id: object) -> None:
+    """Put the route and the caller's id into the environment, where the server's log finds them."""
+    # What is behind the proxy, each use of which costs several calls.
+    current: Request = request._get_current_object()  # type: ignore[attr-defined]
+    current.environ["ostiary.route"] = current.url_rule
+    current.environ["ostiary.user_id"] = user_id
+
+
+def request_line(fields: dict[str, Any]) -> str:
+    """Return the text of a line about a request; the JSON has the fields themselves."""
+    shown = {name: "-" if value is None else value for name, value in fields.items()}
+    return REQUEST_LINE.format_map(shown)
+
+
+def without_token(path: str) -> str:
+    """Return a path for the log, in which an access token is masked."""
+    return TOKEN.sub("***", path)
+
+
+class TextFormatter(logging.Formatter):
+    """Writes the time, level, logger and message, and the traceback of an error."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        """Return the time in UTC as in the API: ISO 8601 with milliseconds."""
+        return iso_time(datetime.fromtimestamp(record.created, UTC))
+
+
+class JsonFormatter(TextFormatter):
+    """Writes an object a line; a line about a request has its `fields` instead of a message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the object of a record."""
+        head = {
+            "time": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+        }
+        fields = getattr(record, "fields", None) or self._message(record)
+        return json.dumps({**head, **fields}, default=str)
+
+    def _message(self, record: logging.LogRecord) -> dict[str, Any]:
+        fields: dict[str, Any] = {"message": record.getMessage()}
+        if has_request_context():
+            fields["request_id"] = request.environ.get("HTTP_X_REQUEST_ID")
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return fields
