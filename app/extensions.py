@@ -40,6 +40,26 @@ else:
 RowId = BigInteger().with_variant(Integer, "sqlite")
 
 
+def app_metadata(app: Flask) -> MetaData:
+    """Return the tables that only this app has, or that it has with other columns.
+
+    They follow from its settings and its models in JSON; all others are in `db.metadata`.
+    """
+    metadata: MetaData = app.extensions["app_metadata"]
+    return metadata
+
+
+def all_metadata(app: Flask) -> MetaData:
+    """Return all tables of an app."""
+    own = app_metadata(app).tables
+    if not own:
+        return db.metadata
+    merged = MetaData(naming_convention=Base.metadata.naming_convention)
+    for table in {**db.metadata.tables, **own}.values():
+        table.to_metadata(merged)
+    return merged
+
+
 def now() -> datetime:
     """Return the current time in UTC, truncated to milliseconds as in JSON."""
     time = datetime.now(UTC)
@@ -139,6 +159,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 def init_app(app: Flask) -> None:
     """Connect the app to its database."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
+    app.extensions["app_metadata"] = MetaData(naming_convention=Base.metadata.naming_convention)
     db.init_app(app)
     with app.app_context():
         prepare_engine(db.engine, app.config["STATEMENT_TIMEOUT"], app.logger)

@@ -4,9 +4,9 @@ import click
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import Column, ForeignKey, Integer, String, Table, inspect, text
 
-from app.extensions import db
+from app.extensions import app_metadata, db
 from app.factory import create_app
 from app.migrate import downgrade, upgrade
 
@@ -79,6 +79,26 @@ def test_the_commands_say_what_they_did_in_one_line(empty):
     assert run("stamp", head) == f"Set the revision to {head}.\n"
     assert (version(), tables()) == (head, set())
     run("stamp", "base")
+
+
+def test_the_tables_of_one_app_are_compared_too(empty):
+    upgrade()
+    own = app_metadata(empty)
+    users = db.metadata.tables["users"].to_metadata(own)
+    users.append_column(Column("phone", String(20)))
+    Table(
+        "notes",
+        own,
+        Column("id", Integer, primary_key=True),
+        Column("owner", ForeignKey(users.c.id)),
+    )
+
+    result = empty.test_cli_runner().invoke(args=["db", "check"])
+
+    assert result.exit_code == 1
+    assert "Table('notes'" in result.output
+    assert "Column('phone'" in result.output
+    assert "remove_" not in result.output
 
 
 def test_an_unknown_revision_is_one_sentence(empty):

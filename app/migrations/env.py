@@ -4,10 +4,11 @@ from typing import Any, Literal
 
 from alembic import context
 from alembic.runtime.migration import MigrationInfo
+from flask import current_app
 from sqlalchemy import Connection
 
 from app.columns import ExactDecimal, GeoPoint, Json
-from app.extensions import UtcDateTime, db
+from app.extensions import UtcDateTime, all_metadata, db
 
 
 def run() -> None:
@@ -17,7 +18,7 @@ def run() -> None:
         _lift_time_out(connection)
         context.configure(
             connection=connection,
-            target_metadata=db.metadata,
+            target_metadata=all_metadata(current_app),
             render_item=_render_type,
             on_version_apply=lambda step, **_: applied.append(_revision(step)),
             # SQLite copies a table to change it.

@@ -37,32 +37,34 @@ class Object(fields.Field[dict[str, Any]]):
 
 
 class Array(fields.Field[list[Any]]):
-    """A JSON array whose items are all text (`Array(str)`) or objects (`Array(dict)`)."""
+    """A JSON array whose items are all of one type: `str`, `dict`, `float`, or `object` for any."""
 
     default_error_messages = {
         **Object.default_error_messages,
         "invalid": "must be an array of {items}",
     }
-    ITEMS = {str: "texts", dict: "objects"}
-    JSON_TYPES = {str: "string", dict: "object"}
+    ITEMS = {str: "texts", dict: "objects", float: "numbers"}
+    JSON_TYPES = {str: "string", dict: "object", float: "number"}
 
-    def __init__(self, items: type[str] | type[dict[str, Any]], **kwargs: Any) -> None:
+    def __init__(self, items: type[Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.items = items
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        if not isinstance(value, list) or not all(isinstance(each, self.items) for each in value):
-            raise self.make_error("invalid", items=self.ITEMS[self.items])
+        if not isinstance(value, list) or not all(map(self._is_item, value)):
+            raise self.make_error("invalid", items=self.ITEMS.get(self.items, "values"))
         check_json(self, value)
         return value
 
+    def _is_item(self, value: Any) -> bool:
+        if self.items is float:
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, self.items)
+
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of an array."""
-        return {
-            "type": "array",
-            "items": {"type": self.JSON_TYPES[self.items]},
-            "examples": [[]],
-        }
+        kind = self.JSON_TYPES.get(self.items)
+        return {"type": "array", "items": {"type": kind} if kind else {}, "examples": [[]]}
 
 
 class GeoPoint(fields.Field[Position]):

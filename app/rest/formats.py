@@ -1,0 +1,96 @@
+"""Regular expressions that values must match, limited to those that take little time.
+
+Python's `re` tries all ways to divide a text among the repetitions of an expression: the product of
+their ranges bounds the work.
+"""
+
+import re
+from collections.abc import Iterator
+
+from marshmallow import ValidationError
+
+# Ways to divide the longest text among the repetitions: 10 ms.
+MAX_WAYS = 200_000
+TOKENS = re.compile(
+    r"""
+    (?P<escape>\\[dDwWsSbB.\\/^$|?*+()[\]{}'"@:,;!%&#=<>~` -])
+  | (?P<set>\[\^?\]?(?:\\.|[^]\\])*\])
+  | (?P<open>\((?:\?:)?(?!\?))
+  | (?P<close>\))
+  | (?P<repeat>[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??
+  | (?P<plain>[^\\[\](){}*+?])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Format:
+    """A validator: the text must match the expression, as JavaScript's `RegExp.test` does."""
+
+    def __init__(self, pattern: str, max_length: int) -> None:
+        """Compile an expression for texts of this length; raise ValueError if it cannot be used."""
+        self.pattern = pattern.removeprefix("/").removesuffix("/")
+        try:
+            self._compiled = re.compile(self.pattern, re.ASCII)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"is no regular expression: {error}") from None
+        if count_ways(self.pattern, max_length) > MAX_WAYS:
+            raise ValueError(
+                f"takes too long for texts of {max_length} characters: begin it with ^, declare a"
+                " smaller length, or repeat less"
+            )
+
+    def __call__(self, value: str) -> str:
+        """Raise ValidationError for a text that does not match."""
+        if not self._compiled.search(value):
+            raise ValidationError("is invalid")
+        return value
+
+
+def count_ways(pattern: str, length: int) -> int:
+    """Return a bound of the steps that a search in a text takes; raise ValueError.
+
+    It is the product of the ranges of all repetitions: one inside of another multiplies itself, so
+    that a group with a repetition in it must not be repeated.
+    """
+    ways = 1
+    is_anchored = pattern.startswith("^")
+    # Whether each open group, and the one that was just closed, has a repetition.
+    groups, closed = [False], False
+    for token in _tokens(pattern):
+        kind, was_closed, closed = token.lastgroup, closed, False
+        if kind == "repeat":
+            if was_closed:
+                raise ValueError("repeats a group that has a repetition in it")
+            ways *= _range(token["repeat"], length)
+            groups[-1] = True
+        elif kind == "open":
+            groups.append(False)
+        elif kind == "close":
+            closed = groups.pop()
+            groups[-1] |= closed
+        elif token[0] == "|" and len(groups) == 1:
+            is_anchored = False
+    return ways if is_anchored else ways * length
+
+
+def _tokens(pattern: str) -> Iterator[re.Match[str]]:
+    place = 0
+    while place < len(pattern):
+        token = TOKENS.match(pattern, place)
+        if token is None:
+            raise ValueError(f"has {pattern[place : place + 2]!r}, which is not supported")
+        yield token
+        place = token.end()
+
+
+def _range(repeat: str, length: int) -> int:
+    """Return how many numbers of repetitions there are."""
+    if repeat == "?":
+        return 2
+    if repeat in "*+":
+        return length
+    least, comma, most = repeat.strip("{}").partition(",")
+    if not comma:
+        return 1
+    return max(1, (int(most) if most else length) - int(least) + 1)

@@ -1,0 +1,49 @@
+"""Collecting the problems of models in JSON, so that all of them are reported at once."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from app.config import ConfigurationError
+
+# How similar a key must be to one that is known, to be taken for a misspelt one.
+SIMILAR = 0.8
+
+
+class Problems:
+    """Problems and warnings, each with its place, such as `note.json: properties.age.type`."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self.warnings: list[str] = []
+
+    def add(self, path: str, message: str) -> None:
+        """Add a problem: the models cannot be used."""
+        self.found.append(f"{path}: {message}")
+
+    def warn(self, path: str, message: str) -> None:
+        """Add a warning: the models are used, but something in them is not."""
+        self.warnings.append(f"{path}: {message}")
+
+    def check_keys(self, path: str, given: Iterable[str], known: Iterable[str]) -> None:
+        """Report the keys that are not known: misspelt ones as problems, others as warnings."""
+        known = list(known)
+        for key in given:
+            if key in known:
+                continue
+            if meant := suggest(key, known):
+                self.add(f"{path}.{key}", f"there is no such key{meant}")
+            else:
+                self.warn(f"{path}.{key}", "is ignored")
+
+    def raise_any(self, subject: str) -> None:
+        """Raise one ConfigurationError with all problems, if there are any."""
+        if self.found:
+            lines = "".join(f"\n  {each}" for each in self.found)
+            raise ConfigurationError(f"{subject} cannot be used:{lines}")
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` if a known word is similar, else an empty string."""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=SIMILAR)
+    return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
