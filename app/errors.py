@@ -6,7 +6,7 @@ from typing import Any
 
 import marshmallow
 from flask import Flask, Response, current_app, jsonify, request
-from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError, TimeoutError
+from sqlalchemy.exc import DataError, SQLAlchemyError, TimeoutError
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
@@ -282,7 +282,6 @@ def init_app(app: Flask) -> None:
     app.log_exception = _log_exception  # type: ignore[method-assign]
     app.register_error_handler(HTTPException, error_response)
     app.register_error_handler(marshmallow.ValidationError, _handle_validation_error)
-    app.register_error_handler(IntegrityError, _handle_integrity_error)
     app.register_error_handler(DataError, _handle_data_error)
     app.register_error_handler(SQLAlchemyError, _handle_database_error)
 
@@ -352,13 +351,6 @@ def _flatten(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
             yield from _flatten(inner, f"{path}.{step}" if path else str(step))
     else:
         yield path, list(messages)
-
-
-def _handle_integrity_error(error: IntegrityError) -> Response:
-    """Answer 409: a concurrent request violated a constraint that was checked before."""
-    return error_response(
-        exceptions.Conflict("The change conflicts with one made at the same time.")
-    )
 
 
 def _handle_data_error(error: DataError) -> Response:

@@ -15,6 +15,7 @@ from app.commands import Commands
 from app.config import ConfigurationError
 from app.extensions import db
 from app.ops import headers, health, json, logs
+from app.rest import constraints
 from app.rest.collection import check_relations, register_resource
 from app.rest.routing import CaseInsensitiveCollections
 from app.server import errors as server_errors
@@ -62,6 +63,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     json.init_app(app)
     health.init_app(app)
     errors.init_app(app)
+    constraints.init_app(app)
     server_errors.init_app(app)
     passwords.init_app(app)
     transports.init_app(app)

@@ -14,9 +14,10 @@ import requests
 from app.signals import reset_password_request
 from tests.documents import blocks, run_shell
 from tests.live import ROOT, serve
+from tests.shop import write_files
 
 DOCUMENT = "docs/models.md"
-STEPS = "A model, step by step"
+STEPS = "A model in Python"
 COPIED = ["app", "docs", "wsgi.py", "gunicorn.conf.py", "setup.cfg", "pyproject.toml"]
 LINTERS = [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("lint-imports",)]
 
@@ -49,6 +50,24 @@ def apply(diff, folder):
     (folder / name).write_text(text.replace(before, after))
 
 
+def add_shop(project):
+    """Add the shop of docs/shop.md as the notes were added."""
+    write_files("In Python", "python", project)
+    for name, after, added in [
+        (
+            "app/factory.py",
+            "from app.server import errors as server_errors\n",
+            "from app.shop import views as shop\n",
+        ),
+        ("app/factory.py", "    notes.init_app(app)\n", "    shop.init_app(app)\n"),
+        ("setup.cfg", "users | todos | notes", " | shop"),
+        ("setup.cfg", "    app.notes\n", "    app.shop\n"),
+    ]:
+        text = (project / name).read_text()
+        assert text.count(after) == 1
+        (project / name).write_text(text.replace(after, after + added))
+
+
 def run(project, *command):
     """Run a program of the environment in the copy; it must succeed."""
     done = subprocess.run(
@@ -69,6 +88,7 @@ def test_the_model_of_the_document_works_as_printed(project):
         (project / re.match(r"# (app/notes/\w+\.py)\n", file)[1]).write_text(file)
     for diff in blocks(DOCUMENT, "diff", STEPS):
         apply(diff, project)
+    add_shop(project)
     migrate, calls = blocks(DOCUMENT, "sh", STEPS)
 
     *_, printed = run_shell(migrate, project, PYTHONPATH=str(project))

@@ -96,8 +96,9 @@ class Integer(fields.Integer):
     default_error_messages = {"null": "can't be blank", "invalid": "must be a whole number"}
 
     def __init__(self, **kwargs: Any) -> None:
+        super().__init__(strict=True, **kwargs)
         most = 2 ** (self.BITS - 1)
-        super().__init__(strict=True, validate=validate.Range(-most, most - 1), **kwargs)
+        self.validators.insert(0, validate.Range(-most, most - 1))
 
 
 class Int32(Integer):

@@ -1,10 +1,10 @@
 """The endpoints of relations, such as `/users/7/todos`; the rules of both sides apply to each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from flask import Response, jsonify
+from flask import Response, current_app, jsonify
 from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, exists, insert, select
 from werkzeug.exceptions import Conflict
@@ -205,7 +205,7 @@ class ThroughViews(Related):
         new = self.new_row({})
         with transaction():
             rows = self.target.insert(new)
-            self._insert(parent_id, rows[0].id)
+            self._insert(grant, parent_id, rows[0].id)
         return respond_row(self.target, rows[0])
 
     @declare("link", WRITE, "PUT /rel/<fk>", requires="findById")
@@ -218,7 +218,7 @@ class ThroughViews(Related):
         with transaction():
             self.parent.rows.lock(parent_id)
             if not self._is_linked(parent_id, number):
-                self._insert(parent_id, number)
+                self._insert(grant, parent_id, number)
         return NO_CONTENT
 
     @declare("unlink", WRITE, "DELETE /rel/<fk>")
@@ -249,11 +249,18 @@ class ThroughViews(Related):
         with connection() as database:
             return bool(database.scalar(select(exists().where(*self._links(parent_id, number)))))
 
-    def _insert(self, parent_id: int, number: int) -> None:
+    def _insert(self, grant: Grant, parent_id: int, number: int) -> None:
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
+        keys |= self._link_owner(grant)
         values = {self.relation.link(name): value for name, value in keys.items()}
         with connection() as database:
             database.execute(insert(self.relation.links).values(values))
+
+    def _link_owner(self, grant: Grant) -> Mapping[str, Any]:
+        """Return the values that make the caller the owner of a new link, if links have owners."""
+        resources: Iterable[Resource] = current_app.extensions["resources"].values()
+        links = [each for each in resources if each.model is self.relation.through]
+        return links[0].owned_by(grant.user_id) if links else {}
 
 
 # The classes of views of each kind of relation.

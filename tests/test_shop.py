@@ -1,0 +1,266 @@
+"""The shop of docs/shop.md through HTTP, on both databases."""
+
+import json
+
+import pytest
+
+from tests.answers import field_codes, refusal
+from tests.rows import statements
+from tests.shop import Shops
+
+LAMP = {"sku": "LAMP-1", "name": "Lamp", "price": "12.50"}
+ADDRESS = {"street": "Long Lane 1", "city": "Berlin", "zip": 10115}
+BERLIN = {"lat": 52.52, "lng": 13.405}
+
+
+@pytest.fixture(scope="module")
+def shops(tmp_path_factory):
+    """The shops of this module, each with its own app and tables."""
+    with Shops(tmp_path_factory.mktemp("shop")) as shops:
+        yield shops
+
+
+@pytest.fixture
+def shop(shops, database_url, api, token, runner):
+    """Serve the shop; return a function that calls it as Ada, who is 1, Bob, 2, or a clerk, 3."""
+    tokens = {None: None, "ada": token}
+    tokens |= {name: api.newcomer(f"{name}@example.com") for name in ("bob", "clerk")}
+    runner.invoke(args=["roles", "grant", "clerk@example.com", "clerk"])
+    with shops.empty_one(database_url) as app:
+        client = app.test_client()
+
+        def call(verb, path, body=None, caller="ada", **query):
+            headers = {"Authorization": tokens[caller]} if caller else {}
+            texts = {name: json.dumps(value) for name, value in query.items()}
+            return client.open(
+                f"/api{path}", method=verb, json=body, headers=headers, query_string=texts
+            )
+
+        call.app = app
+        yield call
+
+
+def create(shop, path, body, caller="ada"):
+    response = shop("POST", path, body, caller)
+    assert response.status_code == 200, response.json
+    return response.json
+
+
+@pytest.fixture
+def lamp(shop):
+    return create(shop, "/products", LAMP, "clerk")
+
+
+@pytest.fixture
+def order(shop):
+    return create(shop, "/orders", {})
+
+
+def test_properties_have_their_types_and_defaults(shop, lamp, order):
+    given = {
+        **LAMP,
+        "sku": "LAMP-2",
+        "price": 9,
+        "status": "draft",
+        "releasedOn": "2026-03-01",
+        "tags": ["new", "light"],
+        "size": {"height": 30, "width": {"foot": 10.5}},
+    }
+
+    full = create(shop, "/products", given, "clerk")
+
+    defaults = {"status": "on sale", "releasedOn": None, "tags": [], "size": None}
+    assert lamp == {"id": lamp["id"], **LAMP, **defaults}
+    assert full == {"id": full["id"], **given, "price": "9.00"}
+    assert shop("GET", f"/products/{full['id']}", caller=None).json == full
+    assert order.keys() == {"id", "status", "created", "customerId"}
+    assert (order["status"], order["customerId"]) == ("open", 1)
+
+
+WRONG = {
+    "/categories": [("name", 5), ("name", "x" * 51), ("name", None)],
+    "/products": [
+        *(("price", "1.234"), ("price", 1e6), ("price", "x"), ("price", None)),
+        *(("status", "lost"), ("releasedOn", "2026-02-30"), ("tags", "new"), ("tags", [1])),
+        *(("size", []), ("sku", "x" * 21), ("colour", "red")),
+    ],
+    "/order-items": [("quantity", 0), ("quantity", 1001), ("quantity", "1"), ("productId", 99)],
+    "/shipments": [("place", {"lat": 91, "lng": 0}), ("dueOn", "soon"), ("address", "here")],
+    "/reviews": [("stars", 6), ("stars", 1.5), ("text", "x" * 2001), ("productId", None)],
+}
+
+
+def test_values_that_do_not_fit_are_422_and_name_the_property(shop, lamp, order):
+    right = {
+        "/categories": {"name": "Light"},
+        "/products": {**LAMP, "sku": "LAMP-3"},
+        "/order-items": {"orderId": order["id"], "productId": lamp["id"]},
+        "/shipments": {"orderId": order["id"], "address": ADDRESS},
+        "/reviews": {"stars": 5, "productId": lamp["id"]},
+    }
+
+    for path, wrong in WRONG.items():
+        caller = "clerk" if path in ("/categories", "/products") else "ada"
+        before = shop("GET", f"{path}/count", caller=caller).json
+        for name, value in wrong:
+            response = shop("POST", path, {**right[path], name: value}, caller)
+            assert field_codes(response).keys() == {name}, (path, name, value)
+        assert shop("GET", f"{path}/count", caller=caller).json == before
+        assert shop("POST", path, right[path], caller).status_code == 200
+
+
+def test_a_unique_property_is_unique(shop, lamp):
+    other = create(shop, "/products", {**LAMP, "sku": "LAMP-2"}, "clerk")
+
+    for verb, path, body in [
+        ("POST", "/products", LAMP),
+        ("POST", "/products", [{**LAMP, "sku": "LAMP-3"}, LAMP]),
+        ("PATCH", f"/products/{other['id']}", {"sku": "LAMP-1"}),
+        ("PUT", f"/products/{other['id']}", LAMP),
+    ]:
+        response = shop(verb, path, body, "clerk")
+        assert field_codes(response) == {"sku": ["uniqueness"]}, verb
+    for path in ("/products/update", "/products/upsertWithWhere"):
+        response = shop("POST", path, {"sku": "LAMP-1"}, "clerk", where={"id": other["id"]})
+        assert field_codes(response) == {"sku": ["uniqueness"]}, path
+    assert shop("GET", "/products/count").json == {"count": 2}
+
+
+def test_everybody_reads_the_catalogue_and_clerks_maintain_it(shop, lamp):
+    path = f"/products/{lamp['id']}"
+
+    for caller, status in [(None, 401), ("ada", 403)]:
+        assert shop("POST", "/products", LAMP, caller).status_code == status
+        assert shop("PATCH", path, {"price": 1}, caller).status_code == status
+        assert shop("DELETE", path, caller=caller).status_code == status
+        assert shop("GET", path, caller=caller).json == lamp
+    assert shop("PATCH", path, {"price": 1}, "clerk").json == {**lamp, "price": "1.00"}
+    assert shop("DELETE", path, caller="clerk").json == {"count": 1}
+
+
+def test_a_product_is_in_many_categories(shop, lamp):
+    light = create(shop, f"/products/{lamp['id']}/categories", {"name": "Light"}, "clerk")
+    home = create(shop, "/categories", {"name": "Home"}, "clerk")
+    link = f"/products/{lamp['id']}/categories/rel/{home['id']}"
+
+    assert shop("PUT", link).status_code == 403
+    assert shop("PUT", link, caller="clerk").status_code == 204
+    assert shop("HEAD", link).status_code == 200
+    assert shop("GET", f"/products/{lamp['id']}/categories").json == [light, home]
+    assert shop("GET", f"/categories/{home['id']}/products").json == [lamp]
+    assert shop("DELETE", link, caller="clerk").status_code == 204
+    assert shop("GET", f"/categories/{home['id']}/products").json == []
+
+
+def test_an_order_has_items_and_products_and_one_shipment(shop, lamp, order):
+    path = f"/orders/{order['id']}"
+    other = create(shop, "/products", {**LAMP, "sku": "LAMP-2", "price": "0.99"}, "clerk")
+
+    item = create(shop, f"{path}/items", {"productId": lamp["id"], "quantity": 2})
+    assert shop("PUT", f"{path}/products/rel/{other['id']}").status_code == 204
+    shipment = create(shop, f"{path}/shipment", {"address": ADDRESS, "place": BERLIN})
+
+    assert item == {
+        "id": item["id"],
+        "quantity": 2,
+        "orderId": order["id"],
+        "productId": lamp["id"],
+        "customerId": 1,
+    }
+    linked = shop("GET", f"{path}/items").json[1]
+    assert linked == {**item, "id": linked["id"], "quantity": 1, "productId": other["id"]}
+    assert shop("GET", f"{path}/products").json == [lamp, other]
+    assert shop("GET", f"{path}/shipment").json == shipment
+    assert refusal(shop("POST", f"{path}/shipment", {"address": {}})) == (409, "CONFLICT")
+    assert shop("GET", f"{path}/customer").json["email"] == "ada@example.com"
+    assert shop("GET", f"/order-items/{item['id']}/product").json == lamp
+    assert shop("GET", f"{path}/total").json == {"total": "25.99"}
+    assert refusal(shop("DELETE", f"/products/{lamp['id']}", caller="clerk")) == (409, "CONFLICT")
+    assert shop("DELETE", path).json == {"count": 1}
+    for collection in ("order-items", "shipments"):
+        assert shop("GET", f"/{collection}").json == []
+
+
+def test_everything_is_included_by_a_constant_number_of_statements(shop, lamp):
+    light = create(shop, f"/products/{lamp['id']}/categories", {"name": "Light"}, "clerk")
+    orders = [create(shop, "/orders", {}) for _ in range(3)]
+    for each in orders:
+        create(shop, f"/orders/{each['id']}/items", {"productId": lamp["id"]})
+        create(shop, f"/orders/{each['id']}/shipment", {"address": ADDRESS})
+    items = {"relation": "items", "scope": {"limit": 1, "include": {"product": "categories"}}}
+
+    with statements(shop.app) as sent:
+        found = shop("GET", "/orders", filter={"include": [items, "shipment", "customer"]}).json
+
+    assert len(sent) == 2 + 5
+    assert [each["id"] for each in found] == [each["id"] for each in orders]
+    for each in found:
+        assert each["customer"]["email"] == "ada@example.com"
+        assert each["shipment"]["address"] == ADDRESS
+        assert [item["product"]["categories"] for item in each["items"]] == [[light]]
+
+
+def test_rows_are_selected_by_properties_of_every_type(shop, lamp, order):
+    dear = {**LAMP, "sku": "LAMP-2", "price": "100", "status": "draft", "tags": ["new"]}
+    create(shop, "/products", {**dear, "releasedOn": "2026-03-01", "size": {"h": 30}}, "clerk")
+    create(shop, f"/orders/{order['id']}/shipment", {"address": ADDRESS, "place": BERLIN})
+
+    for path, where, skus in [
+        ("/products", {"price": {"gt": "12.50"}}, ["LAMP-2"]),
+        ("/products", {"price": {"lt": 13}}, ["LAMP-1"]),
+        ("/products", {"status": {"inq": ["draft", "sold out"]}}, ["LAMP-2"]),
+        ("/products", {"releasedOn": {"gte": "2026-01-01"}}, ["LAMP-2"]),
+        ("/products", {"releasedOn": {"exists": False}}, ["LAMP-1"]),
+        ("/products", {"tags": "new"}, ["LAMP-2"]),
+        ("/products", {"size.h": {"between": [20, 40]}}, ["LAMP-2"]),
+        ("/products", {"name": {"like": "l%", "options": "i"}}, ["LAMP-1", "LAMP-2"]),
+    ]:
+        found = shop("GET", path, filter={"where": where}).json
+        assert [each["sku"] for each in found] == skus, where
+    near = {"near": {"lat": 52.5, "lng": 13.4}, "maxDistance": 5, "unit": "kilometers"}
+    for where, count in [
+        ({"place": near}, 1),
+        ({"place": {**near, "maxDistance": 1}}, 0),
+        ({"address.city": "Berlin"}, 1),
+        ({"dueOn": None}, 1),
+    ]:
+        assert shop("GET", "/shipments/count", where=where).json == {"count": count}
+
+
+def test_nobody_reads_or_changes_the_orders_of_others(shop, lamp, order):
+    path = f"/orders/{order['id']}"
+    item = create(shop, f"{path}/items", {"productId": lamp["id"]})
+    mine = create(shop, "/orders", {}, "bob")
+
+    for collection in ("orders", "order-items", "shipments"):
+        found = shop("GET", f"/{collection}", caller="bob").json
+        assert [each["id"] for each in found] == ([mine["id"]] if collection == "orders" else [])
+    for verb, below, body in [
+        ("GET", "", None),
+        ("PATCH", "", {"status": "paid"}),
+        ("DELETE", "", None),
+        ("GET", "/total", None),
+        ("GET", "/items", None),
+        ("POST", "/items", {"productId": lamp["id"]}),
+        ("POST", "/shipment", {"address": ADDRESS}),
+        ("PUT", f"/products/rel/{lamp['id']}", None),
+    ]:
+        response = shop(verb, path + below, body, "bob")
+        assert refusal(response) == (404, "MODEL_NOT_FOUND"), (verb, below)
+    for name, value in [("orderId", order["id"]), ("customerId", 1)]:
+        body = {"orderId": mine["id"], "productId": lamp["id"], name: value}
+        assert field_codes(shop("POST", "/order-items", body, "bob")).keys() == {name}
+    assert shop("GET", "/order-items").json == [item]
+    assert shop("GET", f"{path}/total", caller="clerk").json == {"total": "12.50"}
+
+
+def test_everybody_reads_reviews_and_their_writer_changes_them(shop, lamp):
+    path = f"/products/{lamp['id']}/reviews"
+    review = create(shop, "/reviews", {"stars": 4, "productId": lamp["id"], "text": "So\nso"})
+
+    assert shop("GET", path, caller=None).json == [review]
+    assert review["customerId"] == 1
+    assert refusal(shop("PATCH", f"/reviews/{review['id']}", {"stars": 1}, "bob"))[0] == 403
+    changed = shop("PATCH", f"/reviews/{review['id']}", {"stars": 5}).json
+    assert changed == {**review, "stars": 5}
+    assert shop("DELETE", f"/reviews/{review['id']}", caller="clerk").json == {"count": 1}
