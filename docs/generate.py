@@ -37,8 +37,8 @@ HTTP_ERRORS: dict[type[HTTPException], str] = {
     exceptions.BadRequest: "The request is not valid HTTP, or a value does not fit its column.",
     exceptions.NotFound: "No endpoint has this path.",
     exceptions.MethodNotAllowed: "The path has no endpoint for this verb.",
-    exceptions.Conflict: "The change conflicts with one made at the same time, or"
-    " `upsertWithWhere` finds several rows.",
+    exceptions.Conflict: "The change conflicts with one made at the same time, a row that is to be"
+    " deleted has rows that refer to it, or `upsertWithWhere` finds several rows.",
     exceptions.RequestEntityTooLarge: "The body is larger than `MAX_BODY_BYTES`.",
     exceptions.RequestURITooLarge: "The request line is too long.",
     exceptions.UnsupportedMediaType: "The body is neither JSON nor a form.",
