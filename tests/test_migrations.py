@@ -1,14 +1,22 @@
 """The migrations, on both databases."""
 
+import os
+import subprocess
+import sys
+
 import click
 import pytest
+from alembic import op
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.runtime.environment import EnvironmentContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Column, ForeignKey, Integer, String, Table, inspect, text
 
 from app.extensions import app_metadata, db
 from app.factory import create_app
-from app.migrate import downgrade, upgrade
+from app.migrate import FOLDER, downgrade, upgrade
 
 TABLES = {"users", "access_tokens", "todos"}
 
@@ -182,6 +190,58 @@ def test_resets_that_are_under_way_prove_the_address_of_their_user(empty):
     with db.engine.connect() as connection:
         rows = connection.execute(text("SELECT digest, email FROM access_tokens ORDER BY digest"))
         assert [tuple(row) for row in rows] == [("a", "ada@example.com"), ("b", None)]
+
+
+def test_a_migration_that_fails_changes_nothing(empty):
+    def fail(_connection, _cursor, statement, *_):
+        if "CREATE TABLE deliveries" in statement:
+            raise OSError("the disk is full")
+
+    upgrade(revision="0002")
+    before = tables()
+    db.event.listen(db.engine, "after_cursor_execute", fail)
+    with pytest.raises(OSError, match="full"):
+        upgrade()
+    db.event.remove(db.engine, "after_cursor_execute", fail)
+
+    assert (version(), tables()) == ("0002", before)
+
+
+def test_a_migration_may_copy_a_table_to_which_rows_refer(empty):
+    upgrade()
+    add_user("ada")
+    with db.engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO todos (title, is_complete, created, owner_id)"
+                " SELECT 'x', FALSE, created, id FROM users"
+            )
+        )
+
+    def make_email_optional(_revision, _context):
+        with op.batch_alter_table("users") as users:
+            users.alter_column("email", existing_type=String(320), nullable=True)
+        return []
+
+    script = ScriptDirectory(str(FOLDER))
+    with EnvironmentContext(Config(), script, fn=make_email_optional):
+        script.run_env()
+
+    with db.engine.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM todos")) == 1
+
+
+def test_of_two_processes_one_migrates_and_the_other_waits(empty):
+    environment = {**os.environ, "DATABASE_URL": empty.config["SQLALCHEMY_DATABASE_URI"]}
+    command = [sys.executable, "-m", "flask", "db", "upgrade"]
+    both = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = sorted(process.communicate(timeout=60)[0] for process in both)
+
+    assert [process.returncode for process in both] == [0, 0]
+    assert said == [f"Migrated the database to {version()}.\n", "There is nothing to migrate.\n"]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -1,5 +1,7 @@
 """The Alembic environment."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from alembic import context
@@ -10,12 +12,19 @@ from sqlalchemy import Connection
 from app.columns import ExactDecimal, GeoPoint, Json
 from app.extensions import UtcDateTime, all_metadata, db
 
+# Seconds to wait for another process that migrates.
+WAIT = 600
+# The key of the lock by which PostgreSQL lets one process migrate at a time; any number will do.
+LOCK = 6513249171
+
 
 def run() -> None:
-    """Run the migrations, and note each revision that the database gets."""
+    """Run the migrations, all or none, and note each revision that the database gets.
+
+    Of several processes that migrate at once one does, and the others wait for it.
+    """
     applied: list[str] = context.config.attributes.setdefault("applied", [])
-    with db.engine.connect() as connection:
-        _lift_time_out(connection)
+    with db.engine.connect() as connection, _transaction(connection):
         context.configure(
             connection=connection,
             target_metadata=all_metadata(current_app),
@@ -24,8 +33,44 @@ def run() -> None:
             # SQLite copies a table to change it.
             render_as_batch=True,
         )
-        with context.begin_transaction():
-            context.run_migrations()
+        context.run_migrations()
+
+
+@contextmanager
+def _transaction(connection: Connection) -> Iterator[None]:
+    """Run a block in a transaction that waits for that of another process that migrates."""
+    # The connection is not used again: it has other settings than those of the pool.
+    connection.detach()
+    begin = _begin_sqlite if connection.dialect.name == "sqlite" else _begin_postgresql
+    begin(connection)
+    try:
+        yield
+        connection.exec_driver_sql("COMMIT")
+    except BaseException:
+        connection.exec_driver_sql("ROLLBACK")
+        raise
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin, with foreign keys off: to change a table, SQLite copies and then drops it.
+
+    Dropping it would delete the rows that refer to its rows.
+    """
+    connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={WAIT * 1000}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    """Begin, without the time-out of requests' statements.
+
+    Their lock time-out stays: requests would queue behind a migration that waits for a lock.
+    """
+    connection.exec_driver_sql("SET statement_timeout = 0")
+    connection.exec_driver_sql("BEGIN")
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+    connection.exec_driver_sql("RESET lock_timeout")
 
 
 def _revision(step: MigrationInfo) -> str:
@@ -42,17 +87,6 @@ def _render_type(_kind: str, item: Any, _context: Any) -> str | Literal[False]:
         exact = f"sa.Numeric({item.precision}, {item.scale})"
         return f'{exact}.with_variant(sa.BigInteger(), "sqlite")'
     return False
-
-
-def _lift_time_out(connection: Connection) -> None:
-    """Disable the statement time-out of migrations, on a dedicated connection.
-
-    The lock time-out stays: requests would queue behind a migration that waits for a lock.
-    """
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SET statement_timeout = 0")
-        connection.commit()
-        connection.detach()
 
 
 run()
