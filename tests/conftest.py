@@ -1,5 +1,6 @@
 """Fixtures: the app on both databases, an API client, and a check that no secret is logged."""
 
+import gc
 import json
 import logging
 import re
@@ -23,6 +24,12 @@ PASSWORD = "correct horse battery"
 # What it is changed to.
 NEW = "a new and longer one"
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
+
+
+def pytest_collection_finish():
+    """Keep the garbage collector off the modules and the tests, which stay to the end anyway."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
