@@ -33,6 +33,8 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     given = Config(app.root_path)
     if overrides is None:
         _read_data_sources(app, given)
+        if os.path.isdir(os.path.join(app.instance_path, "models")):
+            given["MODELS_FOLDER"] = "models"
         _read_instance_file(app, given)
         _read_environment(given)
         _warn_of_names_without_prefix(app)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import BigInteger, Connection, CursorResult, DateTime, Dialect, Integer, MetaData
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    CursorResult,
+    DateTime,
+    Dialect,
+    Integer,
+    MetaData,
+    inspect,
+)
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.dml import Delete, Update
 from sqlalchemy.types import TypeDecorator
@@ -58,6 +67,21 @@ def all_metadata(app: Flask) -> MetaData:
     for table in {**db.metadata.tables, **own}.values():
         table.to_metadata(merged)
     return merged
+
+
+def missing_from_database(app: Flask) -> list[str]:
+    """Return the tables, and the columns as `table.column`, of this app alone that are not made."""
+    own = app_metadata(app).tables
+    with app.app_context(), db.engine.connect() as connection:
+        found = inspect(connection).get_multi_columns(filter_names=list(own))
+    columns = {name: {each["name"] for each in there} for (_, name), there in found.items()}
+    missing = [name for name in own if name not in columns]
+    return missing + [
+        f"{name}.{column.name}"
+        for name, there in columns.items()
+        for column in own[name].columns
+        if column.name not in there
+    ]
 
 
 def now() -> datetime:

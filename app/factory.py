@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import click
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -13,7 +14,7 @@ from app import config, errors, extensions, mail, openapi, outbox
 from app.access.policy import check_acls
 from app.commands import Commands
 from app.config import ConfigurationError
-from app.extensions import db
+from app.extensions import app_metadata, db, missing_from_database
 from app.ops import headers, health, json, logs
 from app.rest import constraints
 from app.rest.collection import check_relations, register_resource
@@ -22,6 +23,7 @@ from app.server import errors as server_errors
 from app.todos.resource import todos
 from app.users import events as users_events
 from app.users import pages, passwords, transports, views
+from app.users.resource import users
 
 # The modules of commands, each imported when it is called.
 COMMANDS = {
@@ -32,6 +34,7 @@ COMMANDS = {
     "audit": "app.users.audit_cli",
     "outbox": "app.outbox.cli",
     "datasources": "app.datasources.cli",
+    "models": "app.definitions.cli",
 }
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.
@@ -72,11 +75,15 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     users_events.init_app(app)
 
     root = app.config["REST_API_ROOT"]
-    views.init_app(app)
     register_resource(app, todos)
+    if app.config["MODELS_FOLDER"]:
+        # Before users, which a model in JSON may change.
+        import_module("app.definitions.setup").init_app(app, users)
+    views.init_app(app)
     _add_optional_features(app)
     check_acls(app)
     check_relations(app)
+    _check_own_tables(app)
     pages.init_app(app)
     openapi.init_app(app)
 
@@ -92,6 +99,22 @@ def _add_optional_features(app: Flask) -> None:
     for setting, module in OPTIONAL_FEATURES.items():
         if app.config[setting]:
             import_module(module).init_app(app)
+
+
+def _check_own_tables(app: Flask) -> None:
+    """Raise ConfigurationError if the database lacks tables that only this app has.
+
+    Commands may run without them, such as the one that makes them; `flask run` serves.
+    """
+    command = click.get_current_context(silent=True)
+    runs_command = command is not None and command.info_name != "run"
+    if not app_metadata(app).tables or runs_command:
+        return
+    if missing := missing_from_database(app):
+        raise ConfigurationError(
+            f"the database has no {', '.join(sorted(missing))}: run `flask db migrate` and"
+            " `flask db upgrade`"
+        )
 
 
 def _connect_database(app: Flask) -> None:

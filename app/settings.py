@@ -363,6 +363,14 @@ class SettingsSchema(Schema):
             " `instance/datasources.json`, where that file exists."
         ),
     )
+    MODELS_FOLDER = fields.String(
+        load_default=None,
+        allow_none=True,
+        metadata=described(
+            "The folder with models in JSON; a relative path is in `instance/`. By default"
+            " `instance/models`, where that folder exists."
+        ),
+    )
     ACL_ERROR_STATUS = fields.Integer(
         strict=True,
         load_default=403,

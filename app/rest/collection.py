@@ -15,7 +15,7 @@ from app.errors import InvalidFilter
 
 from .bodies import read_body, read_items
 from .echo import without_echo
-from .endpoint import declare, endpoints_of, register_endpoints
+from .endpoint import Endpoint, declare, endpoints_of, register_endpoints
 from .ids import row_id
 from .parameters import read_parameter
 from .relation_views import relation_endpoints
@@ -227,7 +227,15 @@ def register_resource(app: Flask, resource: Resource) -> None:
     """
     check_types(resource.name, resource.properties)
     app.extensions.setdefault("resources", {})[resource.name] = resource
-    endpoints = [
+    endpoints = all_endpoints(resource)
+    if not resource.is_public:
+        endpoints = [replace(each, is_served=lambda settings: False) for each in endpoints]
+    register_endpoints(app, resource.name, endpoints, resource.rules(app.config), resource.path)
+
+
+def all_endpoints(resource: Resource) -> list[Endpoint]:
+    """Return the endpoints of a resource: those of every collection, its relations' and its own."""
+    return [
         *resource.bound_endpoints(),
         *(
             replace(
@@ -238,4 +246,3 @@ def register_resource(app: Flask, resource: Resource) -> None:
             for each in [*endpoints_of(CollectionViews(resource)), *relation_endpoints(resource)]
         ),
     ]
-    register_endpoints(app, resource.name, endpoints, resource.rules(app.config), resource.path)

@@ -54,6 +54,10 @@ class Resource:
     own_endpoints: list[Endpoint] = field(default_factory=list)
     # The segment of the path below the base path, in any case; None: the name.
     path: str | None = None
+    # belongsTo relations without endpoints: their foreign keys are checked as those of `relations`.
+    foreign_keys: Sequence[Relation] = ()
+    # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
+    is_public: bool = True
 
     def endpoint(
         self, method: str, access: str, *routes: str, **declared: Any
@@ -230,7 +234,7 @@ class Resource:
         }
         return [
             (writable[relation.foreign_key], relation)
-            for relation in self.relations.values()
+            for relation in (*self.relations.values(), *self.foreign_keys)
             if relation.kind == BELONGS_TO and relation.foreign_key in writable
         ]
 

@@ -1,0 +1,83 @@
+"""The models that relations may lead to: those in JSON, and those in Python."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, inspect
+
+from app.rest.fields import Integer
+from app.rest.property_types import PropertyType
+from app.rest.resource import Resource
+
+from .definition import Definition
+
+USERS = "users"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model that a relation may lead to."""
+
+    # The name of its resource.
+    resource: str
+    # What it is: a model in JSON, or the columns of a model in Python by attribute; users may be
+    # both.
+    definition: Definition | None = None
+    columns: Mapping[str, Column[Any]] | None = None
+
+    @property
+    def id_column(self) -> Column[Any] | str:
+        """The column of its ids, or what a foreign key calls it."""
+        if self.definition is not None and self.columns is None:
+            return f"{self.definition.table}.id"
+        return (self.columns or {})["id"]
+
+    def id_type(self) -> PropertyType:
+        """Return the type of properties that hold its ids."""
+        return PropertyType("id", BigInteger(), partial(Integer))
+
+
+class Catalog:
+    """Finds models by the names that relations have for them."""
+
+    def __init__(
+        self,
+        definitions: Mapping[str, Definition],
+        resources: Iterable[Resource],
+        users: Definition | None,
+    ) -> None:
+        self.definitions = definitions
+        self.users = users
+        self._by_name: dict[str, Target] = {}
+        for resource in resources:
+            columns = inspect(resource.model).columns
+            is_users = resource.name == USERS
+            target = Target(resource.name, users if is_users else None, columns)
+            names = (resource.name, resource.singular, resource.model.__name__)
+            self._by_name |= dict.fromkeys(map(str.lower, names), target)
+        self._by_resource = {each.resource: each for each in self._by_name.values()}
+        if users is not None:
+            self._by_name[users.name.lower()] = self._by_resource[USERS]
+        for definition in definitions.values():
+            target = Target(definition.plural, definition)
+            self._by_name[definition.name.lower()] = target
+            self._by_resource[definition.plural] = target
+
+    def find(self, name: Any) -> Target | None:
+        """Return the model of a name in any case, if there is one."""
+        return self._by_name.get(name.lower()) if isinstance(name, str) else None
+
+    def __getitem__(self, resource: str) -> Target:
+        """Return the model of a resource."""
+        return self._by_resource[resource]
+
+    def target_of(self, definition: Definition) -> Target:
+        """Return a model as the target of relations."""
+        return self._by_name[definition.name.lower()]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all models, in small letters."""
+        return list(self._by_name)

@@ -1,0 +1,81 @@
+"""The commands `flask models`: check, list and show the models in JSON."""
+
+from collections.abc import Iterator
+
+import click
+from flask import current_app
+
+from app.commands import CommandGroup, json_option, print_rows
+from app.rest.collection import all_endpoints
+from app.rest.resource import Resource
+
+from .definition import Definition
+from .setup import Models
+
+models = CommandGroup("models", help="Check, list and show models in JSON.")
+
+
+@models.command()
+@click.option("--strict", is_flag=True, help="Exit with status 1 if there are warnings.")
+def check(strict: bool) -> None:
+    """Check the files of all models; a problem in one stops the command with an error.
+
+    Warnings are logged.
+    """
+    # The app has logged each warning when it read the files, to standard error.
+    found = _models()
+    count = len(found.problems.warnings)
+    verdict = "usable, with warnings" if count else "all in order"
+    click.echo(f"Checked {len(found.definitions)} models: {verdict}.")
+    if strict and count:
+        raise click.exceptions.Exit(1)
+
+
+@models.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List all models."""
+    rows = [
+        (each.name, each.file, f"/{each.path}", each.table, each.is_public)
+        for each in _models().definitions.values()
+    ]
+    print_rows(("name", "file", "path", "table", "public"), rows, as_json)
+
+
+@models.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show the properties, relations and endpoints of the model NAME."""
+    found = {each.lower(): definition for each, definition in _models().definitions.items()}
+    if name.lower() not in found:
+        known = ", ".join(each.name for each in found.values()) or "none"
+        raise click.ClickException(f"There is no model {name}; there are {known}.")
+    for line in _describe(found[name.lower()]):
+        click.echo(line)
+
+
+def _describe(definition: Definition) -> Iterator[str]:
+    """Yield a model, its properties, relations, endpoints and rules in lines of text."""
+    resource: Resource = current_app.extensions["resources"][definition.plural]
+    yield f"{definition.name}\t{definition.file}\ttable {definition.table}"
+    for name, field in resource.schema_instance.fields.items():
+        words = [field.data_key or name, type(field).__name__]
+        words += ["required"] if field.required else []
+        words += ["read-only"] if field.dump_only else ["hidden"] if field.load_only else []
+        yield "\t".join(["  property", *words])
+    for name, relation in resource.relations.items():
+        yield f"  relation\t{name}\t{relation.kind}\t{relation.target}"
+    root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
+    for endpoint in all_endpoints(resource) if resource.is_public else ():
+        for verb, path in endpoint.routes:
+            yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
+    for rule in resource.rules(current_app.config):
+        allowed = "ALLOW" if rule.allow else "DENY"
+        methods = ", ".join(sorted(rule.properties))
+        yield f"  rule\t{allowed}\t{rule.principal}\t{rule.access}\t{methods}"
+
+
+def _models() -> Models:
+    """Return the models of MODELS_FOLDER; none without it."""
+    found: Models = current_app.extensions.get("json_models", Models())
+    return found

@@ -1,0 +1,242 @@
+"""What a file says of a model, read and checked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.rest.problems import Problems, suggest
+from app.rest.properties import MAPPINGS, Property, column_name, read_property
+
+from .bases import Merged
+from .files import Source
+from .plurals import pluralize
+
+NAME = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)
+# Segments of a path below the base path.
+PATH = re.compile(r"[A-Za-z0-9_.~-]+(/[A-Za-z0-9_.~-]+)*", re.ASCII)
+# What LoopBack 3 has in files and does nothing here, or what nothing needs to be said of.
+WITHOUT_EFFECT = (
+    *("name", "base", "plural", "http", "description", "validations", "idInjection", "indexes"),
+    *(
+        "validateUpsert",
+        "validateUpdate",
+        "forceId",
+        "strictDelete",
+        "replaceOnPUT",
+        "sharedMethods",
+    ),
+    *(
+        "injectOptionsFromRemoteContext",
+        "trackChanges",
+        "enableRemoteReplication",
+        "legacyExplorer",
+    ),
+    *(
+        "persistUndefinedAsNull",
+        "strictObjectIDCoercion",
+        "caseSensitiveEmail",
+        "disableDefaultSort",
+    ),
+    *("dataSource", "public", "ttl", "maxTTL", "allowEternalTokens", "automaticHydration"),
+)
+KEYS = (
+    *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
+    *("mixins", "methods", "owner", "defaultPermission", *MAPPINGS, *WITHOUT_EFFECT),
+)
+# The names of the mixin of loopback-ds-timestamp-mixin.
+TIME_STAMP = ("timestamp", "timestamps")
+
+
+@dataclass(frozen=True)
+class Times:
+    """The properties of the mixin TimeStamp: when a row was created and last changed."""
+
+    created: str
+    updated: str
+
+
+@dataclass
+class Definition:
+    """A model that has rows: its names, properties, relations, rules and options."""
+
+    source: Source
+    name: str
+    plural: str
+    # The path below the base path.
+    path: str
+    table: str
+    properties: dict[str, Property]
+    # With their places: relations and rules as the file has them.
+    relations: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    acls: list[tuple[str, Any]] = field(default_factory=list)
+    # The names of the models whose ids properties hold.
+    foreign_keys: dict[str, str] = field(default_factory=dict)
+    protected: frozenset[str] = frozenset()
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    # Whether properties that are not declared are kept.
+    is_open: bool = False
+    times: Times | None = None
+    # The relation that `owner` names.
+    owner: str = ""
+    allows_by_default: bool = False
+    is_public: bool = True
+
+    @property
+    def file(self) -> str:
+        """The name of the file, which problems begin with."""
+        return self.source.file
+
+    @property
+    def id(self) -> Property | None:
+        """The property that is the id, if it is declared."""
+        return next((each for each in self.properties.values() if each.is_id), None)
+
+    def column_of(self, name: str) -> str:
+        """Return the name of the column of a property."""
+        return self.properties[name].column_name
+
+
+def read_definition(merged: Merged, problems: Problems) -> Definition:
+    """Read a model that has rows."""
+    source, settings = merged.source, merged.settings
+    file = source.file
+    problems.check_keys(file, settings, KEYS)
+    name = source.name
+    if not NAME.fullmatch(name):
+        problems.add(f"{file}: name", "must be a letter, and letters, digits, _ and - after it")
+    hidden = _names(settings, "hidden", merged, problems)
+    definition = Definition(
+        source=source,
+        name=name,
+        plural=_plural(settings, name, problems, file),
+        path="",
+        table=_table(settings, name),
+        properties=_properties(merged, hidden, problems),
+        relations=merged.relations,
+        acls=merged.acls,
+        protected=_names(settings, "protected", merged, problems),
+        scope=_scope(settings, problems, file),
+        is_open=settings.get("strict") is False,
+        times=_times(settings, problems, file),
+        owner=str(settings.get("owner") or ""),
+        allows_by_default=_default_permission(settings, problems, file),
+    )
+    definition.path = _path(settings, definition.plural, problems, file)
+    _warn_of_methods(merged, problems)
+    return definition
+
+
+def _plural(settings: Mapping[str, Any], name: str, problems: Problems, file: str) -> str:
+    plural = settings.get("plural") or pluralize(name)
+    if isinstance(plural, str) and NAME.fullmatch(plural.strip("/")):
+        return plural.strip("/")
+    problems.add(f"{file}: plural", "must be a letter, and letters, digits, _ and - after it")
+    return name
+
+
+def _path(settings: Mapping[str, Any], plural: str, problems: Problems, file: str) -> str:
+    http = settings.get("http") or {}
+    path = http.get("path") if isinstance(http, Mapping) else http
+    path = (path.strip("/") if isinstance(path, str) else path) or plural
+    if not isinstance(path, str) or not PATH.fullmatch(path):
+        problems.add(f"{file}: http.path", "must be a path such as /notes")
+        return plural
+    return path
+
+
+def _table(settings: Mapping[str, Any], name: str) -> str:
+    for connector in MAPPINGS:
+        mapping = settings.get(connector)
+        given = mapping.get("table") or mapping.get("collection") if mapping else None
+        if isinstance(given, str) and given:
+            return column_name(given)
+    return column_name(name)
+
+
+def _properties(merged: Merged, hidden: frozenset[str], problems: Problems) -> dict[str, Property]:
+    properties: dict[str, Property] = {}
+    columns: dict[str, str] = {}
+    for name, (path, declared) in merged.properties.items():
+        # LoopBack 3's way to drop a property of the base, or the id.
+        if declared in (False, None):
+            continue
+        property_ = read_property(name, declared, problems, path)
+        if property_ is None:
+            continue
+        property_ = replace(property_, hidden=property_.hidden or name in hidden)
+        if other := columns.get(property_.column_name):
+            problems.add(path, f"its column {property_.column_name} is that of {other} too")
+        columns[property_.column_name] = name
+        properties[name] = property_
+    return properties
+
+
+def _names(
+    settings: Mapping[str, Any], key: str, merged: Merged, problems: Problems
+) -> frozenset[str]:
+    """Return the names of properties in a list; a name that is none hides nothing."""
+    path = f"{merged.source.file}: {key}"
+    names = settings.get(key) or []
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        problems.add(path, "must be a list of properties")
+        return frozenset()
+    for each in names:
+        if each not in merged.properties and each != "id":
+            meant = suggest(each, merged.properties)
+            report = problems.add if meant else problems.warn
+            report(path, f"there is no property {each!r}{meant}")
+    return frozenset(names)
+
+
+def _scope(settings: Mapping[str, Any], problems: Problems, file: str) -> Mapping[str, Any]:
+    scope = settings.get("scope") or {}
+    if not isinstance(scope, Mapping):
+        problems.add(f"{file}: scope", "must be a filter")
+        return {}
+    return scope
+
+
+def _times(settings: Mapping[str, Any], problems: Problems, file: str) -> Times | None:
+    """Read `mixins`, of which only TimeStamp exists here."""
+    mixins = settings.get("mixins") or {}
+    if not isinstance(mixins, Mapping):
+        problems.add(f"{file}: mixins", "must be an object")
+        return None
+    times = None
+    for name, options in mixins.items():
+        if not options and options != {}:
+            continue
+        if name.lower() not in TIME_STAMP:
+            code = file.removesuffix(".json") + ".py"
+            problems.warn(f"{file}: mixins.{name}", f"there is no such mixin; write it in {code}")
+            continue
+        given = options if isinstance(options, Mapping) else {}
+        times = Times(
+            str(given.get("createdAt") or "createdAt"), str(given.get("updatedAt") or "updatedAt")
+        )
+    return times
+
+
+def _default_permission(settings: Mapping[str, Any], problems: Problems, file: str) -> bool:
+    permission = settings.get("defaultPermission", "DENY")
+    if permission not in ("ALLOW", "DENY"):
+        problems.add(f"{file}: defaultPermission", "must be ALLOW or DENY")
+    return bool(permission == "ALLOW")
+
+
+def _warn_of_methods(merged: Merged, problems: Problems) -> None:
+    methods = merged.settings.get("methods") or {}
+    names = list(methods) if isinstance(methods, Mapping) else []
+    for name in names:
+        problems.warn(
+            f"{merged.source.file}: methods.{name}",
+            f"is not served until {merged.source.code.name} has an endpoint of this name",
+        )
+    if validations := merged.settings.get("validations"):
+        problems.warn(
+            f"{merged.source.file}: validations",
+            f"{len(validations)} are ignored: a property has `validates` instead",
+        )

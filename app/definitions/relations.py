@@ -1,0 +1,257 @@
+"""Relations in JSON: which properties hold the ids, and which model each leads to."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.rest.problems import Problems, suggest
+from app.rest.properties import Property, column_name
+from app.rest.property_types import read_type
+from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH
+
+from .catalog import USERS, Catalog, Target
+from .definition import Definition
+
+BOTH_MANY = "hasAndBelongsToMany"
+REFERENCES, EMBEDS_ONE, EMBEDS_MANY = "referencesMany", "embedsOne", "embedsMany"
+# Relations that are a property with what they lead to, by the type of the property.
+EMBEDDED = {REFERENCES: "array", EMBEDS_ONE: "object", EMBEDS_MANY: "array"}
+KINDS = (BELONGS_TO, HAS_ONE, HAS_MANY, BOTH_MANY, *EMBEDDED)
+KEYS = (
+    *("type", "model", "foreignKey", "through", "keyThrough", "property", "polymorphic", "options"),
+    *("primaryKey", "scope", "properties", "invertProperties", "methods", "nestRemoting", "embed"),
+    *("required", "default", "idName", "index", "description", "disableInclude", "params"),
+)
+# Options that would change which rows a relation has.
+UNSUPPORTED = ("scope", "primaryKey", "properties", "invertProperties")
+# Types of properties that may hold the id of another row.
+KEY_TYPES = ("string", "number", "integer", "uuid", "objectid", "object", "id")
+# Properties that hold the owner of a row, without a relation.
+OWNER_PROPERTIES = ("userId", "owner")
+WORD_START = re.compile(r"[_-]+(\w)")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A relation whose keys are known, as columns."""
+
+    kind: str
+    target: str
+    foreign_key: str
+    # The model between both, and its foreign key to the target.
+    through: str = ""
+    target_key: str = ""
+
+
+@dataclass(frozen=True)
+class LinkTable:
+    """The table of a hasAndBelongsToMany relation that no model is named for."""
+
+    name: str
+    # The column of each of the two ids, and the model that it refers to.
+    keys: Mapping[str, Target]
+
+
+class Relations:
+    """Reads the relations of all models, and adds the foreign keys that they need."""
+
+    def __init__(self, catalog: Catalog, problems: Problems) -> None:
+        self._catalog = catalog
+        self._problems = problems
+        self.link_tables: dict[str, LinkTable] = {}
+
+    def read(self, definition: Definition) -> dict[str, Link]:
+        """Return the relations of a model that are served."""
+        links: dict[str, Link] = {}
+        for name, (path, declared) in definition.relations.items():
+            if link := self._read(definition, name, path, declared):
+                links[name] = link
+        return links
+
+    def _read(self, definition: Definition, name: str, path: str, declared: Any) -> Link | None:
+        if not isinstance(declared, Mapping):
+            self._problems.add(path, "must be an object")
+            return None
+        self._problems.check_keys(path, declared, KEYS)
+        kind = declared.get("type")
+        if kind not in KINDS:
+            meant = suggest(str(kind), KINDS)
+            self._problems.add(f"{path}.type", f"must be one of {', '.join(KINDS)}{meant}")
+            return None
+        if reason := self._unserved(definition, name, declared):
+            self._problems.warn(path, f"is not served: {reason}")
+            return None
+        if kind in EMBEDDED:
+            self._embed(definition, kind, name, declared, path)
+            return None
+        target = self._catalog.find(declared.get("model"))
+        if target is None:
+            self._warn_of_missing(declared.get("model"), path)
+            return None
+        return self._link(definition, name, declared, target, path)
+
+    def _unserved(self, definition: Definition, name: str, declared: Any) -> str:
+        """Return why a relation cannot be served, if that is so."""
+        if declared.get("polymorphic"):
+            return "relations to rows of several models (polymorphic) are refused"
+        if name in definition.properties and declared["type"] not in EMBEDDED:
+            return "there is a property of this name"
+        if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
+            return "its name cannot stand in a path"
+        if found := [each for each in UNSUPPORTED if declared.get(each)]:
+            return f"{found[0]} is not supported"
+        return ""
+
+    def _warn_of_missing(self, model: Any, path: str) -> None:
+        meant = suggest(str(model), self._catalog.names)
+        self._problems.warn(f"{path}.model", f"is not served: there is no model {model!r}{meant}")
+
+    def _embed(
+        self, definition: Definition, kind: str, name: str, declared: Any, path: str
+    ) -> None:
+        """Add the property that holds what the relation leads to, unless it is declared."""
+        default = f"{name}Ids" if kind == REFERENCES else f"_{name}"
+        property_ = declared.get("property") or declared.get("foreignKey") or default
+        if property_ not in definition.properties:
+            self._add_property(definition, str(property_), EMBEDDED[kind], path)
+        self._problems.warn(path, f"has no endpoints: its data is the property {property_}")
+
+    def _add_property(self, definition: Definition, name: str, type_: str, path: str) -> None:
+        kind = read_type({"type": type_}, self._problems, path)
+        if kind is None:
+            return
+        column = column_name(name)
+        if column in {each.column_name for each in definition.properties.values()}:
+            column = f"{column}_ids" if type_ == "id" else f"{column}_data"
+        definition.properties[name] = Property(name, column, kind)
+
+    def _link(
+        self, definition: Definition, name: str, declared: Any, target: Target, path: str
+    ) -> Link | None:
+        kind, given = declared["type"], declared.get("foreignKey") or ""
+        own = self._catalog.target_of(definition)
+        if kind == BELONGS_TO:
+            key = given or f"{name}Id"
+            column = self._key(own, key, target, path)
+            return Link(BELONGS_TO, target.resource, column) if column else None
+        key = given or f"{_camel_case(definition.name)}Id"
+        if kind == BOTH_MANY or declared.get("through"):
+            return self._through(own, declared, target, key, path)
+        column = self._key(target, key, own, path)
+        return Link(kind, target.resource, column) if column else None
+
+    def _key(self, holder: Target, name: str, refers_to: Target, path: str) -> str:
+        """Return the column with the ids of another model; add it to a model in JSON.
+
+        Empty, and a warning, if the holder cannot have it.
+        """
+        definition = holder.definition
+        if definition is None:
+            return self._key_in_python(holder, name, path)
+        declared = definition.properties.get(name)
+        if declared and (declared.is_id or declared.type.name not in KEY_TYPES):
+            reason = "is the id" if declared.is_id else f"is of the type {declared.type.name}"
+            return self._unusable(path, f"{name} of {definition.name} {reason}")
+        if definition.foreign_keys.get(name, refers_to.resource) != refers_to.resource:
+            return self._unusable(path, f"{name} of {definition.name} refers to another model")
+        key_type = refers_to.id_type()
+        found = declared or Property(name, column_name(name), key_type)
+        definition.properties[name] = replace(found, type=key_type, validators=[], index=True)
+        definition.foreign_keys[name] = refers_to.resource
+        return found.column_name
+
+    def _key_in_python(self, holder: Target, name: str, path: str) -> str:
+        columns = holder.columns or {}
+        if column_name(name) in columns:
+            return column_name(name)
+        return self._unusable(path, f"{holder.resource} has no {column_name(name)}")
+
+    def _unusable(self, path: str, reason: str) -> str:
+        self._problems.warn(path, f"is not served: {reason}")
+        return ""
+
+    def _through(
+        self, own: Target, declared: Any, target: Target, key: str, path: str
+    ) -> Link | None:
+        if not declared.get("through"):
+            return self._link_by_table(own, target)
+        through = self._catalog.find(declared["through"])
+        if through is None or through.definition is None:
+            self._unusable(f"{path}.through", f"there is no model {declared['through']!r} in JSON")
+            return None
+        other = declared.get("keyThrough") or self._key_to(through.definition, target, key)
+        column, target_column = (
+            self._key(through, key, own, path),
+            self._key(through, other, target, path),
+        )
+        if not column or not target_column:
+            return None
+        name = through.definition.name
+        return Link(THROUGH, target.resource, column, name, target_column)
+
+    def _key_to(self, through: Definition, target: Target, own_key: str) -> str:
+        """Return the foreign key of the model between both to the target, as it is usual."""
+        for name, (_, declared) in through.relations.items():
+            if not isinstance(declared, Mapping) or declared.get("type") != BELONGS_TO:
+                continue
+            key = declared.get("foreignKey") or f"{name}Id"
+            if self._catalog.find(declared.get("model")) == target and key != own_key:
+                return str(key)
+        name = target.definition.name if target.definition else target.resource.rstrip("s")
+        return f"{_camel_case(name)}Id"
+
+    def _link_by_table(self, own: Target, target: Target) -> Link:
+        """Link two models by a table that both sides of the relation have."""
+        names = [_table_of(each) for each in (own, target)]
+        keys = [f"{name}_id" for name in names]
+        if names[0] == names[1]:
+            keys[1] = f"other_{keys[1]}"
+        table = "_".join(sorted(names))
+        ends = dict(zip(keys, (own, target), strict=True))
+        self.link_tables.setdefault(table, LinkTable(table, ends))
+        return Link(THROUGH, target.resource, keys[0], table, keys[1])
+
+    def owner_of(self, definition: Definition, links: Mapping[str, Link]) -> str | None:
+        """Return the column with the owner of a row, if rows have owners."""
+        to_users = {
+            name: link.foreign_key
+            for name, link in links.items()
+            if link.kind == BELONGS_TO and link.target == USERS
+        }
+        if definition.owner:
+            if definition.owner not in to_users:
+                known = ", ".join(to_users) or "none"
+                self._problems.add(
+                    f"{definition.file}: owner",
+                    f"{definition.owner!r} is no belongsTo relation to users; there are {known}",
+                )
+            return to_users.get(definition.owner)
+        if "owner" in to_users or len(to_users) == 1:
+            return to_users.get("owner") or next(iter(to_users.values()))
+        return None if to_users else self._owner_property(definition)
+
+    def _owner_property(self, definition: Definition) -> str | None:
+        own, users = self._catalog.target_of(definition), self._catalog[USERS]
+        for name in OWNER_PROPERTIES:
+            declared = definition.properties.get(name)
+            if declared and declared.type.name in KEY_TYPES and not declared.is_id:
+                return self._key(own, name, users, definition.file)
+        return None
+
+    def to_check(self, definition: Definition, links: Mapping[str, Link]) -> Iterator[Link]:
+        """Yield belongsTo relations for the foreign keys that no relation of the model has."""
+        covered = {link.foreign_key for link in links.values() if link.kind == BELONGS_TO}
+        for name, target in definition.foreign_keys.items():
+            column = definition.column_of(name)
+            if column not in covered:
+                yield Link(BELONGS_TO, target, column)
+
+
+def _table_of(target: Target) -> str:
+    return target.definition.table if target.definition else target.resource.rstrip("s")
+
+
+def _camel_case(name: str) -> str:
+    joined = WORD_START.sub(lambda match: match[1].upper(), name)
+    return joined[0].lower() + joined[1:]

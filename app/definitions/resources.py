@@ -1,0 +1,69 @@
+"""The resources of models in JSON."""
+
+import runpy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from app.access.rules import Rule
+from app.config import ConfigurationError
+from app.rest.collection import all_endpoints
+from app.rest.problems import Problems
+from app.rest.relations import THROUGH, Relation
+from app.rest.resource import Resource
+
+from .definition import Definition
+from .files import Source
+from .relations import Link
+from .rules import read_rules
+from .schemas import make_schema
+
+# The function of a model's Python file that gets its resource.
+EXTEND = "extend"
+
+
+def make_resource(
+    definition: Definition,
+    model: type[Any],
+    relations: Mapping[str, Relation],
+    to_check: Sequence[Relation],
+    owner: str | None,
+    problems: Problems,
+) -> Resource:
+    """Return the resource of a model."""
+
+    def rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
+        methods = {each.method: each.owned for each in all_endpoints(resource)}
+        return read_rules(definition.acls, methods, definition.allows_by_default, problems)
+
+    resource = Resource(
+        name=definition.plural,
+        singular=definition.name,
+        model=model,
+        schema=make_schema(definition),
+        rules=rules,
+        owner=getattr(model, owner) if owner else None,
+        relations=relations,
+        foreign_keys=to_check,
+        path=definition.path,
+        is_public=definition.is_public,
+    )
+    return resource
+
+
+def make_relation(link: Link, through: Mapping[str, type[Any]]) -> Relation:
+    """Return the relation of a link; `through` are the models between both sides, by name."""
+    if link.kind != THROUGH:
+        return Relation(link.kind, link.target, link.foreign_key)
+    model = through[link.through]
+    return Relation(THROUGH, link.target, link.foreign_key, model, link.target_key)
+
+
+def extend(source: Source, resource: Resource) -> None:
+    """Run the Python code of a model, which may add to its resource; raise ConfigurationError."""
+    if not source.code.exists():
+        return
+    try:
+        function: Callable[[Resource], None] = runpy.run_path(str(source.code))[EXTEND]
+        function(resource)
+    except Exception as error:
+        raise ConfigurationError(f"{source.code}: {type(error).__name__}: {error}") from error

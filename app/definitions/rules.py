@@ -1,0 +1,97 @@
+"""The rules of models in JSON."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from marshmallow import ValidationError
+
+from app.access.rules import EVERYONE, OWNER, Rule, allow, parse_rules
+from app.rest.problems import Problems
+
+# LoopBack 3's other names of methods.
+ALIASES = {
+    "destroyById": "deleteById",
+    "removeById": "deleteById",
+    "updateAttributes": "patchAttributes",
+    "upsert": "patchOrCreate",
+    "updateOrCreate": "patchOrCreate",
+    "update": "updateAll",
+    "patchOrCreateWithWhere": "upsertWithWhere",
+}
+KEYS = ("principalType", "principalId", "permission", "accessType", "property")
+
+
+def read_rules(
+    acls: Sequence[tuple[str, Any]],
+    methods: Mapping[str, bool],
+    allows_by_default: bool,
+    problems: Problems,
+) -> list[Rule]:
+    """Return the rules of a model, given whether the rows of each of its methods have owners.
+
+    Rules for methods that do not exist are left out, with a warning.
+    """
+    rules = [allow(EVERYONE)] if allows_by_default else []
+    for path, declared in acls:
+        rule = _read(path, declared, problems)
+        if rule is not None:
+            rules += _applicable(path, rule, methods, problems)
+    return rules
+
+
+def _read(path: str, declared: Any, problems: Problems) -> Rule | None:
+    if not isinstance(declared, Mapping):
+        problems.add(path, "must be an object")
+        return None
+    problems.check_keys(path, declared, (*KEYS, "model"))
+    given = {key: declared[key] for key in KEYS if declared.get(key)}
+    named = given.get("property", "*")
+    names = [named] if isinstance(named, str) else named
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        problems.add(f"{path}.property", "must be the name of a method, or a list of names")
+        return None
+    names = [_canonical(each) for each in names]
+    try:
+        return parse_rules([{**given, "property": names}], names)[0]
+    except (ValidationError, ValueError, TypeError) as error:
+        problems.add(path, _text(error))
+        return None
+
+
+def _text(error: Exception) -> str:
+    """Return the sentence of an error; marshmallow's are by the number of the rule and its key."""
+    messages = getattr(error, "messages", None)
+    if not isinstance(messages, dict):
+        return messages[0] if messages else str(error)
+    return "; ".join(
+        f"{key}: {' '.join(texts)}" for by_key in messages.values() for key, texts in by_key.items()
+    )
+
+
+def _canonical(name: str) -> str:
+    name = name.removeprefix("prototype.")
+    return ALIASES.get(name, name)
+
+
+def _applicable(
+    path: str, rule: Rule, methods: Mapping[str, bool], problems: Problems
+) -> list[Rule]:
+    """Return the rule with those of its methods that it can be about."""
+    if unknown := sorted(rule.properties - methods.keys() - {"*"}):
+        problems.warn(f"{path}.property", f"there is no method {', '.join(unknown)}")
+    names: Collection[str] = rule.properties & (methods.keys() | {"*"})
+    if rule.principal == OWNER:
+        names = _owned(path, names, methods, problems)
+    return [Rule(rule.principal, rule.allow, rule.access, frozenset(names))] if names else []
+
+
+def _owned(
+    path: str, names: Collection[str], methods: Mapping[str, bool], problems: Problems
+) -> Collection[str]:
+    """Return the methods whose rows have owners."""
+    if not any(methods.values()):
+        problems.warn(path, "is without effect: the rows have no $owner, as no property says whose")
+        return ()
+    if unowned := sorted(each for each in names if each != "*" and not methods[each]):
+        problems.warn(path, f"is without effect for {', '.join(unowned)}: it is not about a row")
+    return [each for each in names if each == "*" or methods[each]]

@@ -1,0 +1,106 @@
+"""The tables of models in JSON, and the classes that are mapped to them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import Column, ForeignKey, Table
+from sqlalchemy.orm import registry
+
+from app.columns import Json
+from app.extensions import RowId, UtcDateTime, app_metadata, now
+from app.rest.properties import Property, column_name
+
+from .catalog import Catalog
+from .definition import Definition, Times
+from .relations import LinkTable
+
+# The column of the properties that a model with `strict: false` does not declare.
+OTHER = "other_"
+
+Edges = Mapping[str, set[str]]
+
+
+class Tables:
+    """Makes the tables of an app's models in JSON."""
+
+    def __init__(self, app: Flask, catalog: Catalog) -> None:
+        self._metadata = app_metadata(app)
+        self._registry = registry(metadata=self._metadata)
+        self._catalog = catalog
+        self._edges: Edges = {
+            each.plural: set(each.foreign_keys.values()) for each in catalog.definitions.values()
+        }
+
+    def make_model(self, definition: Definition, owner: str | None) -> type[Any]:
+        """Return a class that is mapped to the table of a model."""
+        columns = [
+            self._column(definition, each, owner)
+            for each in definition.properties.values()
+            if not each.is_id
+        ]
+        columns = [_id_column(definition), *columns]
+        if definition.times:
+            columns += _time_columns(definition.times)
+        if definition.is_open:
+            columns.append(Column(OTHER, Json(dict)))
+        return self._map(definition.name, definition.table, columns)
+
+    def make_link_model(self, links: LinkTable) -> type[Any]:
+        """Return a class that is mapped to the table between two models."""
+        keys = [
+            Column(
+                name,
+                target.id_type().column_type,
+                ForeignKey(target.id_column, ondelete="CASCADE"),
+                primary_key=True,
+                autoincrement=False,
+                index=place > 0,
+            )
+            for place, (name, target) in enumerate(links.keys.items())
+        ]
+        return self._map(links.name, links.name, keys)
+
+    def _map(self, name: str, table: str, columns: list[Column[Any]]) -> type[Any]:
+        """Return a new class that is mapped to a new table."""
+        model = type(name, (), {"__doc__": f"A row of {table}."})
+        # Ids of deleted rows are not reused.
+        made = Table(table, self._metadata, *columns, sqlite_autoincrement=columns[0].name == "id")
+        self._registry.map_imperatively(model, made)
+        return model
+
+    def _column(
+        self, definition: Definition, property_: Property, owner: str | None
+    ) -> Column[Any]:
+        column = property_.column()
+        key = definition.foreign_keys.get(property_.name)
+        if key is None:
+            return column
+        if not self._is_in_circle(definition.plural, key):
+            rule = "CASCADE" if column.name == owner or property_.required else "SET NULL"
+            column.append_foreign_key(ForeignKey(self._catalog[key].id_column, ondelete=rule))
+        return column
+
+    def _is_in_circle(self, source: str, target: str) -> bool:
+        """Tell whether tables refer to each other, so that none could be made before the other."""
+        seen, open_ = set[str](), [target] if target != source else []
+        while open_:
+            name = open_.pop()
+            if name == source:
+                return True
+            if name not in seen:
+                seen.add(name)
+                open_ += self._edges.get(name, ())
+        return False
+
+
+def _id_column(definition: Definition) -> Column[Any]:
+    return Column("id", RowId, primary_key=True)
+
+
+def _time_columns(times: Times) -> list[Column[Any]]:
+    created, updated = column_name(times.created), column_name(times.updated)
+    return [
+        Column(created, UtcDateTime, nullable=False, default=now),
+        Column(updated, UtcDateTime, nullable=False, default=now, onupdate=now),
+    ]
