@@ -3,7 +3,7 @@
 import importlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +11,7 @@ from typing import Self
 
 import pytest
 from flask import Flask
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, Table
 from sqlalchemy.orm import DeclarativeBase
 
 import app
@@ -51,9 +51,8 @@ def imported_views(folder: Path) -> Iterator[tuple[ModuleType, MetaData]]:
 
 
 @contextmanager
-def tables_of(service: Flask, metadata: MetaData) -> Iterator[None]:
-    """Create the tables, but that of users; drop them afterwards."""
-    tables = [each for each in metadata.sorted_tables if each.name != "users"]
+def created(service: Flask, metadata: MetaData, tables: Sequence[Table]) -> Iterator[None]:
+    """Create these tables; drop them afterwards."""
     with service.app_context():
         metadata.create_all(db.engine, tables)
     yield
@@ -71,6 +70,7 @@ class Shops:
     def __enter__(self) -> Self:
         self._stack = ExitStack()
         self._views, self._metadata = self._stack.enter_context(imported_views(self._folder))
+        self.tables = [each for each in self._metadata.sorted_tables if each.name != "users"]
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -82,7 +82,7 @@ class Shops:
         service = self._apps.get(url) or self._open(url)
         yield service
         with service.app_context():
-            for table in reversed(self._metadata.sorted_tables):
+            for table in reversed(self.tables):
                 db.session.execute(table.delete())
 
     def _open(self, url: str) -> Flask:
@@ -90,5 +90,5 @@ class Shops:
         self._stack.callback(close, service)
         self._views.init_app(service)
         check_relations(service)
-        self._stack.enter_context(tables_of(service, self._metadata))
+        self._stack.enter_context(created(service, self._metadata, self.tables))
         return service
