@@ -65,14 +65,19 @@ class ExactDecimal(TypeDecorator[Decimal]):
 
 
 class Json(TypeDecorator[Any]):
-    """A JSON value: an object (`Json(dict)`) or an array (`Json(list)`)."""
+    """A JSON value: an object (`Json(dict)`) or an array (`Json(list)`).
+
+    Filters compare the items of an array with texts, or with numbers if `items` is float.
+    """
 
     impl = JSON
     cache_ok = True
 
-    def __init__(self, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> None:
+    def __init__(
+        self, kind: type[dict[str, Any]] | type[list[Any]] = dict, items: type[Any] = str
+    ) -> None:
         super().__init__(none_as_null=True)
-        self.kind = kind
+        self.kind, self.items = kind, items
 
     @property
     def python_type(self) -> type[Any]:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Enum
 
-from app.columns import Position
+from app import columns
 from app.rest.bounds import MAX_ITEMS
 from app.rest.distances import RADIUS
 from app.rest.filters import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
@@ -118,7 +118,7 @@ def _condition(column: Column) -> Json:
     }
     if kind is str:
         operators["options"] = {"const": "i"}
-    if kind is Position:
+    if kind is columns.Position:
         operators |= NEAR
     conditions = {"type": "object", "properties": operators, "additionalProperties": False}
     direct = [value] if kind in TYPES else []
@@ -128,6 +128,8 @@ def _condition(column: Column) -> Json:
 def _value(column: Column) -> Json:
     if isinstance(column.type, Enum):
         return {"enum": list(column.type.enums)}
+    if isinstance(column.type, columns.Json) and column.type.items is float:
+        return TYPES[float]
     return TYPES.get(column.type.python_type, {"type": "null"})
 
 

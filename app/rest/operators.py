@@ -13,6 +13,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Enum,
+    Float,
     String,
     and_,
     false,
@@ -177,6 +178,8 @@ def _pattern(path: str, value: Any) -> str:
 def _has_item(path: str, target: Target, value: Any) -> ColumnElement[bool]:
     if value is None:
         return target.is_null
+    if target.value.type.items is float:
+        return has_item(target.value, coerce(path, Float(), value))
     if not isinstance(value, str):
         raise InvalidFilter(f"{path} must be a text.")
     return has_item(target.value, value)

@@ -99,7 +99,7 @@ def _array(item: Any, problems: Problems, path: str) -> PropertyType:
     if name not in ITEMS and name != "object":
         problems.warn(f"{path}.type", f"{item!r} is taken as an object, and its inside not checked")
     items = ITEMS.get(name, dict)
-    return PropertyType("array", Json(list), partial(json_fields.Array, items))
+    return PropertyType("array", Json(list, items), partial(json_fields.Array, items))
 
 
 def _text(declared: Declared, problems: Problems, path: str) -> PropertyType:

@@ -250,17 +250,15 @@ class ThroughViews(Related):
             return bool(database.scalar(select(exists().where(*self._links(parent_id, number)))))
 
     def _insert(self, grant: Grant, parent_id: int, number: int) -> None:
+        """Store a link; as a row of its model, if that is served, which becomes the caller's."""
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
-        keys |= self._link_owner(grant)
+        served: Iterable[Resource] = current_app.extensions["resources"].values()
+        if model := next((each for each in served if each.model is self.relation.through), None):
+            model.create({}, {**model.owned_by(grant.user_id), **keys})
+            return
         values = {self.relation.link(name): value for name, value in keys.items()}
         with connection() as database:
             database.execute(insert(self.relation.links).values(values))
-
-    def _link_owner(self, grant: Grant) -> Mapping[str, Any]:
-        """Return the values that make the caller the owner of a new link, if links have owners."""
-        resources: Iterable[Resource] = current_app.extensions["resources"].values()
-        links = [each for each in resources if each.model is self.relation.through]
-        return links[0].owned_by(grant.user_id) if links else {}
 
 
 # The classes of views of each kind of relation.

@@ -50,6 +50,7 @@ class Sample(Base):
     address: Mapped[dict | None] = mapped_column(Json(dict))
     tags: Mapped[list | None] = mapped_column(Json(list))
     parts: Mapped[list | None] = mapped_column(Json(list))
+    related_ids: Mapped[list | None] = mapped_column(Json(list, float))
     place: Mapped[Position | None] = mapped_column(GeoPoint)
 
 
@@ -73,6 +74,7 @@ class SampleSchema(Schema):
     address = Object(**OPTIONAL)
     tags = Array(str, **OPTIONAL)
     parts = Array(dict, **OPTIONAL)
+    relatedIds = Array(float, attribute="related_ids", **OPTIONAL)  # noqa: N815
     place = GeoPointField(**OPTIONAL)
 
 
@@ -108,6 +110,7 @@ ROWS = [
         "address": {"city": "Berlin", "zip": 10115, "geo": {"main": True}, "x": None},
         "tags": ["a", "b", "é"],
         "parts": [{"n": 1}],
+        "relatedIds": [3, 1.5],
         "place": BERLIN,
     },
     {
@@ -124,6 +127,7 @@ ROWS = [
         "address": {"city": "berlin", "zip": 20095.5, "geo": {"main": False}},
         "tags": [],
         "parts": [],
+        "relatedIds": [],
         "place": PARIS,
     },
     {
@@ -140,6 +144,7 @@ ROWS = [
         "address": {"city": 7, "zip": "10115", "geo": "main"},
         "tags": ["b"],
         "parts": [{"n": "1"}, {}],
+        "relatedIds": [3, 2**53 - 1],
         "place": FIJI,
     },
     {},

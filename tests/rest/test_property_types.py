@@ -99,6 +99,7 @@ REFUSED = {
     "color": ["blue", "RED"],
     "address": [[], "x", 5, {"a": 2**53}, {"a": "x" * 20_000}, {"a": [{"b": HUGE}]}],
     "tags": [{}, [5], ["a", None], "a", ["x"] * 5000, [["a"]]],
+    "relatedIds": [["5"], [True], [None], 5, [2**53]],
     "parts": [[5], ["x"], {}, [None], [{"a": -(2**53)}]],
     "place": [
         *({}, "1", "1,x", "nan,1", [1, 2], {"lat": 0}, {"lat": 0, "lng": 0, "x": 1}),
@@ -211,7 +212,16 @@ def test_every_type_but_json_has_an_order(samples, stored):
         assert ids(samples(filter={"order": [name, "id"]})) == expected, name
     assert ids(samples(filter={"order": "address.zip"})) == [4, 1, 2, 3]
     assert ids(samples(filter={"order": "address.zip DESC"})) == [3, 2, 1, 4]
-    for name in ("address", "tags", "parts", "place", "text.x", "address.", "address.1"):
+    for name in (
+        "address",
+        "tags",
+        "parts",
+        "relatedIds",
+        "place",
+        "text.x",
+        "address.",
+        "address.1",
+    ):
         assert refusal(samples(filter={"order": name})) == (400, "INVALID_FILTER"), name
 
 
@@ -225,6 +235,11 @@ CONDITIONS = [
     ({"tags": {"exists": True}}, [1, 2, 3]),
     ({"tags": None}, [4]),
     ({"parts": {"exists": False}}, [4]),
+    ({"relatedIds": 3}, [1, 3]),
+    ({"relatedIds": "1.5"}, [1]),
+    ({"relatedIds": {"neq": 3.0}}, [2, 4]),
+    ({"relatedIds": {"inq": [2**53 - 1, 2]}}, [3]),
+    ({"relatedIds": {"nin": [3, None]}}, [2]),
     ({"address": None}, [4]),
     ({"address": {"neq": None}}, [1, 2, 3]),
     ({"address.city": {"exists": True}}, [1, 2, 3]),
@@ -278,6 +293,9 @@ REFUSED_CONDITIONS = [
     {"text.x": "x"},
     {"tags.x": "x"},
     {"tags": 5},
+    {"relatedIds": "x"},
+    {"relatedIds": True},
+    {"relatedIds": HUGE},
     {"tags": {"gt": "a"}},
     {"tags": {"like": "a"}},
     {"place": BERLIN},

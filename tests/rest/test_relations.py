@@ -181,6 +181,17 @@ def test_the_one_row_of_a_relation_is_created_read_changed_and_deleted(clinic):
     assert clinic("DELETE", "/physicians/1/badge").status_code == 404
 
 
+def test_a_row_that_others_refer_to_is_not_deleted(clinic):
+    clinic("POST", "/rooms", {"name": "A"})
+    clinic("POST", "/physicians", {"name": "Dr. A", "roomId": 1})
+
+    response = clinic("DELETE", "/rooms/1")
+
+    assert refusal(response) == (409, "CONFLICT")
+    assert response.json["message"].startswith("Other rows refer to the row")
+    assert clinic("GET", "/rooms/1/physicians/count").json == {"count": 1}
+
+
 def test_concurrent_requests_create_one_row_of_a_relation_to_one(clinic):
     clinic("POST", "/physicians", {"name": "Dr. A"})
 
