@@ -10,6 +10,8 @@ from sqlalchemy.exc import DataError, SQLAlchemyError, TimeoutError
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
+from app.ids import Id
+
 FieldErrors = dict[str, list[str]]
 # Characters of a request's value that an error message quotes.
 MAX_QUOTED = 100
@@ -43,7 +45,7 @@ class EmailNotVerified(exceptions.Unauthorized):
     error_code = "LOGIN_FAILED_EMAIL_NOT_VERIFIED"
     description = "login failed as the email has not been verified"
 
-    def __init__(self, user_id: int) -> None:
+    def __init__(self, user_id: Id) -> None:
         super().__init__()
         self.details = {"userId": user_id}
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from flask import Flask
+from flask import Flask, current_app
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import (
     BigInteger,
@@ -15,13 +15,18 @@ from sqlalchemy import (
     Dialect,
     Integer,
     MetaData,
+    String,
+    Uuid,
+    event,
     inspect,
 )
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, Mapper
 from sqlalchemy.sql.dml import Delete, Update
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from app import ids
 from app.engine import engine_options, prepare_engine
+from app.ids import Id, IdForm
 
 
 class Base(DeclarativeBase):
@@ -45,8 +50,9 @@ if TYPE_CHECKING:
 else:
     Model = db.Model
 
-# The type of row ids: 64 bits; SQLite generates ids only for INTEGER columns.
-RowId = BigInteger().with_variant(Integer, "sqlite")
+
+# Characters of a UUID where the database has no type for them.
+UUID_LENGTH = 36
 
 
 def app_metadata(app: Flask) -> MetaData:
@@ -180,10 +186,131 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class IdColumn(TypeDecorator[Id]):
+    """Base class of the types of ids; `form` is what all ids of the column have."""
+
+    impl: type[TypeEngine[Any]] = String
+    cache_ok = True
+    form: IdForm
+
+    @property
+    def python_type(self) -> type[Any]:
+        """The type of its values: `int` or `str`."""
+        return self.form.python_type
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that stores the ids."""
+        return dialect.type_descriptor(id_storage(self.form.name))
+
+
+class IntegerId(IdColumn):
+    """Ids that count up, given by the database."""
+
+    impl = BigInteger
+    cache_ok = True
+    form = ids.INTEGER
+
+
+class UuidId(IdColumn):
+    """UUIDs, as text in Python."""
+
+    cache_ok = True
+    form = ids.UUID
+
+
+class ObjectId(IdColumn):
+    """24 hexadecimal digits, as MongoDB has them."""
+
+    cache_ok = True
+    form = ids.OBJECT_ID
+
+
+class TextId(IdColumn):
+    """Text of at most `length` characters."""
+
+    cache_ok = True
+
+    def __init__(self, length: int = ids.MAX_TEXT_ID) -> None:
+        super().__init__()
+        self.length = length
+        self.form = ids.text_form(length)
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that stores the ids."""
+        return dialect.type_descriptor(_by_code_point(self.length))
+
+
+class RowId(IdColumn):
+    """Ids of users and of the shipped models: of the form that ID_TYPE says, for each app."""
+
+    # SQLAlchemy numbers rows by columns of this kind, unless they have an id.
+    impl = BigInteger
+    cache_ok = True
+
+    @property
+    def form(self) -> IdForm:  # type: ignore[override]
+        """The form of the current app's ids."""
+        return app_id_form()
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that stores the ids of the app whose engine this is."""
+        return dialect.type_descriptor(id_storage(getattr(dialect, "id_type", ids.INTEGER.name)))
+
+
+def id_storage(id_type: str) -> TypeEngine[Any]:
+    """Return what the ids that ID_TYPE names are stored as; migrations use it too."""
+    if id_type == ids.UUID.name:
+        return Uuid(as_uuid=False).with_variant(String(UUID_LENGTH), "sqlite")
+    if id_type == ids.OBJECT_ID.name:
+        return _by_code_point(24)
+    # 64 bits; SQLite generates ids only for INTEGER columns.
+    return BigInteger().with_variant(Integer, "sqlite")
+
+
+def _by_code_point(length: int) -> TypeEngine[Any]:
+    """Return a type of text that sorts by code point, as SQLite does by itself."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
+
+
+def stored_id_type(connection: Connection) -> str | None:
+    """Return the ID_TYPE that the database was created with, which the ids of users tell.
+
+    None for a database without users' table.
+    """
+    inspector = inspect(connection)
+    if not inspector.has_table("users"):
+        return None
+    types = {column["name"]: column["type"] for column in inspector.get_columns("users")}
+    if isinstance(types["id"], Uuid) or getattr(types["id"], "length", None) == UUID_LENGTH:
+        return ids.UUID.name
+    return (ids.OBJECT_ID if isinstance(types["id"], String) else ids.INTEGER).name
+
+
+def app_id_form() -> IdForm:
+    """Return the form of the current app's ids."""
+    return ids.FORMS[current_app.config["ID_TYPE"]]
+
+
+def new_id(type_: TypeEngine[Any]) -> Id | None:
+    """Return a new id for a column of this type; None if the database generates it."""
+    generate = type_.form.generate if isinstance(type_, IdColumn) else None
+    return generate() if generate else None
+
+
+@event.listens_for(Mapper, "before_insert")
+def _set_id(mapper: Mapper[Any], _connection: Connection, row: Any) -> None:
+    """Give a new object its id, unless it has one or the database generates it."""
+    key = mapper.columns.get("id")
+    if key is not None and row.id is None and (id := new_id(key.type)) is not None:
+        row.id = id
+
+
 def init_app(app: Flask) -> None:
     """Connect the app to its database."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
     app.extensions["app_metadata"] = MetaData(naming_convention=Base.metadata.naming_convention)
     db.init_app(app)
     with app.app_context():
+        # Read by RowId.
+        db.engine.dialect.id_type = app.config["ID_TYPE"]  # type: ignore[attr-defined]
         prepare_engine(db.engine, app.config["STATEMENT_TIMEOUT"], app.logger)

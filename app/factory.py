@@ -118,12 +118,13 @@ def _check_own_tables(app: Flask) -> None:
 
 
 def _connect_database(app: Flask) -> None:
-    """Check that the database can be opened for writing."""
+    """Check that the database can be opened for writing, and has the ids of the settings."""
     try:
         extensions.init_app(app)
         with app.app_context(), db.engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
+            _check_id_type(app, extensions.stored_id_type(connection))
             connection.rollback()
         with app.app_context():
             # Forked processes must not share a connection.
@@ -131,3 +132,12 @@ def _connect_database(app: Flask) -> None:
     except (SQLAlchemyError, ImportError, ValueError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise ConfigurationError(f"the database cannot be used: {reason}") from None
+
+
+def _check_id_type(app: Flask, stored: str | None) -> None:
+    """Raise ConfigurationError if the database was created with another ID_TYPE."""
+    if stored not in (None, app.config["ID_TYPE"]):
+        raise ConfigurationError(
+            f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"
+            f" set ID_TYPE to {stored}, or use another database"
+        )

@@ -460,6 +460,14 @@ class SettingsSchema(Schema):
             " override the service's own."
         ),
     )
+    ID_TYPE = fields.String(
+        load_default="integer",
+        validate=validate.OneOf(["integer", "uuid", "objectid"]),
+        metadata=described(
+            "Ids of users, to-dos and roles: `integer`, `uuid`, or `objectid`, 24 hexadecimal"
+            " digits as MongoDB has them. A database keeps the type that it was created with."
+        ),
+    )
     STATEMENT_TIMEOUT = fields.Float(
         load_default=5.0,
         validate=more_than_zero,

@@ -40,22 +40,25 @@ class PreparedStatement:
 
     def __init__(self, statement: Select[Any] | ReturningInsert[Any]) -> None:
         self._statement = statement
-        self._compiled: dict[str, Compiled] = {}
+        # By the database and the type of its ids.
+        self._compiled: dict[tuple[str, str], Compiled] = {}
 
     def first(self, values: Mapping[str, Any]) -> Any:
         """Execute it with these values; return the first row as a named tuple, or None."""
         engine = db.engine
-        compiled = self._compiled.get(engine.name)
+        dialect: Any = engine.dialect
+        key = dialect.name, dialect.id_type
+        compiled = self._compiled.get(key)
         if compiled is None:
-            compiled = self._compiled[engine.name] = _compile(self._statement, engine.dialect)
+            compiled = self._compiled[key] = _compile(self._statement, dialect)
         if db.session.registry.has():
             # The session may have an open transaction.
             connection = db.session.connection()
-            record = _fetch(connection.connection, compiled, values, engine.dialect)
+            record = _fetch(connection.connection, compiled, values, dialect)
         else:
             pooled = engine.raw_connection()
             try:
-                record = _fetch(pooled, compiled, values, engine.dialect)
+                record = _fetch(pooled, compiled, values, dialect)
             finally:
                 pooled.close()
         return None if record is None else _as_row(compiled, record)

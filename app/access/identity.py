@@ -9,6 +9,7 @@ from flask import Flask, g
 from werkzeug.exceptions import HTTPException
 
 from app.errors import AuthorizationRequired
+from app.ids import Id
 
 from .roles import role_names
 
@@ -17,7 +18,7 @@ class LiveToken(NamedTuple):
     """The row of an access token that has not expired."""
 
     digest: str
-    user_id: int
+    user_id: Id
     # None for a login; a token with a scope is only valid for endpoints that require the scope.
     scope: str | None
     created: datetime
@@ -58,7 +59,7 @@ class Identity:
         return self.token if self.token is not None and self.token.scope is None else None
 
     @property
-    def user_id(self) -> int | None:
+    def user_id(self) -> Id | None:
         """The id of the user who is logged in; None for an anonymous caller."""
         session = self.session
         return None if session is None else session.user_id

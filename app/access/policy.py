@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
 from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
+from app.ids import FORMS, Id
 
 from .identity import current_identity
 from .rules import OWNER, Decision, MethodRules, Rule, check_methods, check_owners, parse_rules
@@ -20,7 +21,7 @@ from .rules import OWNER, Decision, MethodRules, Rule, check_methods, check_owne
 class Grant:
     """The caller's permission for a method: the user id (None if anonymous) and the decision."""
 
-    user_id: int | None
+    user_id: Id | None
     decision: Decision
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
@@ -37,9 +38,10 @@ class Grant:
         """Whether only the caller's own rows are permitted."""
         return self.decision.own and not self.decision.others
 
-    def covers(self, owner: str) -> bool:
-        """Tell whether the rows of a user are permitted, given the id as text."""
-        return self.decision.own if owner == str(self.user_id) else self.decision.others
+    def covers(self, owner: Id | None) -> bool:
+        """Tell whether the rows of a user are permitted; None is the id of no user."""
+        is_own = owner is not None and owner == self.user_id
+        return self.decision.own if is_own else self.decision.others
 
 
 def install_rules(
@@ -57,7 +59,8 @@ def install_rules(
     """
     try:
         replaced = (app.config["ACLS"] or {}).get(model)
-        rules = list(rules) if replaced is None else parse_rules(replaced, methods)
+        form = FORMS[app.config["ID_TYPE"]]
+        rules = list(rules) if replaced is None else parse_rules(replaced, methods, form)
         check_methods(rules, methods)
         check_owners(rules, owned)
     except (ValidationError, ValueError, TypeError) as error:

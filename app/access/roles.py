@@ -7,6 +7,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.errors import ValidationError, quote
 from app.extensions import Model, RowId, db, transaction
+from app.ids import Id
 from app.ops.audit import Action, record, record_all, recording
 
 # The role that may call every method of users and to-dos.
@@ -24,7 +25,7 @@ class Role(Model):
 
     __tablename__ = "roles"
 
-    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    id: Mapped[Id] = mapped_column(RowId, primary_key=True)
     name: Mapped[str] = mapped_column(String(MAX_ROLE_LENGTH), unique=True)
 
 
@@ -33,15 +34,15 @@ class RoleMapping(Model):
 
     __tablename__ = "role_mappings"
 
-    user_id: Mapped[int] = mapped_column(
+    user_id: Mapped[Id] = mapped_column(
         ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
     )
-    role_id: Mapped[int] = mapped_column(
+    role_id: Mapped[Id] = mapped_column(
         ForeignKey("roles.id", ondelete="CASCADE"), primary_key=True, index=True
     )
 
 
-def role_names(user_id: int) -> set[str]:
+def role_names(user_id: Id) -> set[str]:
     """Return the names of a user's roles."""
     held = select(Role.name).join(RoleMapping).where(RoleMapping.user_id == user_id)
     return set(db.session.scalars(held))
@@ -60,7 +61,7 @@ def check_role(name: str) -> None:
     raise ValidationError({"role": [problem]})
 
 
-def grant(user_id: int, name: str) -> bool:
+def grant(user_id: Id, name: str) -> bool:
     """Assign a role, created if it does not exist; return False if the user already has it.
 
     Raises ValidationError for a name that no role can have.
@@ -73,7 +74,7 @@ def grant(user_id: int, name: str) -> bool:
     return True
 
 
-def assign(pairs: Sequence[tuple[int, str]]) -> None:
+def assign(pairs: Sequence[tuple[Id, str]]) -> None:
     """Assign roles to users that do not have them, given as pairs of user id and name.
 
     Within a transaction.
@@ -85,7 +86,7 @@ def assign(pairs: Sequence[tuple[int, str]]) -> None:
     record_all(Action.ROLE_GRANTED, ((user_id, {"role": name}) for user_id, name in pairs))
 
 
-def revoke(user_id: int, name: str) -> bool:
+def revoke(user_id: Id, name: str) -> bool:
     """Remove a role from a user; return False if the user does not have it."""
     if name not in role_names(user_id):
         return False
@@ -98,7 +99,7 @@ def revoke(user_id: int, name: str) -> bool:
     return True
 
 
-def _role_id(name: str) -> int:
+def _role_id(name: str) -> Id:
     role = db.session.scalar(select(Role).where(Role.name == name)) or Role(name=name)
     db.session.add(role)
     db.session.flush()

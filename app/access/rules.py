@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from marshmallow import Schema, ValidationError, fields, validate
+
+from app.ids import Id, IdForm
 
 EVERYONE, AUTHENTICATED, UNAUTHENTICATED, OWNER = (
     "$everyone",
@@ -19,11 +21,20 @@ PRINCIPAL_RANKS = {OWNER: 4, AUTHENTICATED: 2, UNAUTHENTICATED: 2, EVERYONE: 1}
 ROLE_RANK = 5
 
 
+class User(NamedTuple):
+    """A user as the principal of a rule; a name without it is that of a role."""
+
+    id: Id
+
+
+Principal = str | User
+
+
 @dataclass(frozen=True)
 class Rule:
     """An ALLOW or DENY rule: `properties` are method names or `*`, `access` a type or `*`."""
 
-    principal: str | int
+    principal: Principal
     allow: bool
     access: str = "*"
     properties: frozenset[str] = frozenset({"*"})
@@ -40,7 +51,7 @@ class Rule:
         if not by_property or not by_access:
             return None
         specificity = by_property * 4 + by_access
-        if isinstance(self.principal, int):
+        if isinstance(self.principal, User):
             kind, rank = 4, 0
         else:
             kind, rank = 2, PRINCIPAL_RANKS.get(self.principal, ROLE_RANK)
@@ -77,25 +88,26 @@ class MethodRules:
         matching = [(score, rule) for score, rule in scored if score is not None]
         self._ranked = [rule for _, rule in sorted(matching, key=lambda each: -each[0])]
         principals = {rule.principal for rule in self._ranked}
-        self._users = {principal for principal in principals if isinstance(principal, int)}
+        users = {principal for principal in principals if isinstance(principal, User)}
+        self._user_ids = {user.id for user in users}
         # The roles that a decision depends on; if there are none, the caller's are not queried.
-        self.roles = principals - self._users - PRINCIPAL_RANKS.keys()
+        self.roles = principals - users - PRINCIPAL_RANKS.keys()
         self._for_anonymous = self._decide({EVERYONE, UNAUTHENTICATED})
         self._for_users = self._decide({EVERYONE, AUTHENTICATED})
 
-    def decision(self, user_id: int | None, roles: Collection[str] = ()) -> Decision:
+    def decision(self, user_id: Id | None, roles: Collection[str] = ()) -> Decision:
         """Return the decision for a user with these roles, or for an anonymous caller (None)."""
         if user_id is None:
             return self._for_anonymous
-        if not roles and user_id not in self._users:
+        if not roles and user_id not in self._user_ids:
             return self._for_users
-        return self._decide({EVERYONE, AUTHENTICATED, user_id, *roles})
+        return self._decide({EVERYONE, AUTHENTICATED, User(user_id), *roles})
 
-    def _decide(self, principals: set[str | int]) -> Decision:
+    def _decide(self, principals: set[Principal]) -> Decision:
         own = principals | {OWNER} if AUTHENTICATED in principals else principals
         return Decision(own=self._first_match(own), others=self._first_match(principals))
 
-    def _first_match(self, principals: set[str | int]) -> bool:
+    def _first_match(self, principals: set[Principal]) -> bool:
         """Return whether the highest-ranked rule for one of these principals allows the call."""
         for rule in self._ranked:
             if rule.principal in principals:
@@ -115,12 +127,12 @@ class RuleSchema(Schema):
     property = fields.Raw(load_default="*")
 
 
-def parse_rules(settings: Any, methods: Collection[str]) -> list[Rule]:
+def parse_rules(settings: Any, methods: Collection[str], id_form: IdForm) -> list[Rule]:
     """Read rules in LoopBack 3's form for a model with these methods.
 
-    Raises ValidationError for an invalid rule.
+    `id_form` is that of users' ids. Raises ValidationError for an invalid rule.
     """
-    rules = [_parse(each) for each in RuleSchema(many=True).load(settings)]
+    rules = [_parse(each, id_form) for each in RuleSchema(many=True).load(settings)]
     check_methods(rules, methods)
     return rules
 
@@ -144,12 +156,20 @@ def check_owners(rules: Iterable[Rule], owned: Collection[str]) -> None:
             )
 
 
-def _parse(settings: dict[str, Any]) -> Rule:
+def _parse(settings: dict[str, Any], id_form: IdForm) -> Rule:
     named = settings["property"]
     properties = frozenset([named] if isinstance(named, str) else named)
+    principal = _parse_principal(settings, id_form)
+    return Rule(principal, settings["permission"] == "ALLOW", settings["accessType"], properties)
+
+
+def _parse_principal(settings: dict[str, Any], id_form: IdForm) -> Principal:
     principal = settings["principalId"]
     if settings["principalType"] == "USER":
-        principal = int(principal)
-    elif not isinstance(principal, str):
+        user_id = id_form.parse(str(principal))
+        if user_id is None:
+            raise ValidationError(f"the user {principal!r} must be {id_form.description}")
+        return User(user_id)
+    if not isinstance(principal, str):
         raise ValidationError(f"the role {principal!r} must be text")
-    return Rule(principal, settings["permission"] == "ALLOW", settings["accessType"], properties)
+    return principal

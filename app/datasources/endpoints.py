@@ -26,6 +26,7 @@ from app.connector import (
     without_waiting,
 )
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
+from app.ids import FORMS
 from app.ops.audit import Action, record, record_attempt
 from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
@@ -46,7 +47,7 @@ def init_app(app: Flask) -> None:
         if source.public:
             _check_names(app, source)
             endpoints = [_endpoint(source.name, each) for each in source.operations.values()]
-            register_endpoints(app, source.name, endpoints, _rules(source))
+            register_endpoints(app, source.name, endpoints, _rules(app, source))
 
 
 def _check_names(app: Flask, source: DataSource) -> None:
@@ -63,10 +64,10 @@ def _check_names(app: Flask, source: DataSource) -> None:
             )
 
 
-def _rules(source: DataSource) -> list[Rule]:
+def _rules(app: Flask, source: DataSource) -> list[Rule]:
     try:
         if source.acls:
-            return parse_rules(source.acls, source.operations)
+            return parse_rules(source.acls, source.operations, FORMS[app.config["ID_TYPE"]])
         return [allow(AUTHENTICATED)]
     except (RuleValidationError, ValueError) as error:
         raise ConfigurationError(f"data source {source.name!r}: acls: {error}") from None

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.access.rules import Rule
 from app.config import ConfigurationError
+from app.ids import FORMS
 from app.rest.collection import all_endpoints
 from app.rest.problems import Problems
 from app.rest.relations import THROUGH, Relation
@@ -33,7 +34,8 @@ def make_resource(
 
     def rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
         methods = {each.method: each.owned for each in all_endpoints(resource)}
-        return read_rules(definition.acls, methods, definition.allows_by_default, problems)
+        id_form = FORMS[settings["ID_TYPE"]]
+        return read_rules(definition.acls, methods, definition.allows_by_default, id_form, problems)
 
     resource = Resource(
         name=definition.plural,

@@ -6,6 +6,7 @@ from typing import Any
 from marshmallow import ValidationError
 
 from app.access.rules import EVERYONE, OWNER, Rule, allow, parse_rules
+from app.ids import IdForm
 from app.rest.problems import Problems
 
 # LoopBack 3's other names of methods.
@@ -25,6 +26,7 @@ def read_rules(
     acls: Sequence[tuple[str, Any]],
     methods: Mapping[str, bool],
     allows_by_default: bool,
+    id_form: IdForm,
     problems: Problems,
 ) -> list[Rule]:
     """Return the rules of a model, given whether the rows of each of its methods have owners.
@@ -33,13 +35,13 @@ def read_rules(
     """
     rules = [allow(EVERYONE)] if allows_by_default else []
     for path, declared in acls:
-        rule = _read(path, declared, problems)
+        rule = _read(path, declared, id_form, problems)
         if rule is not None:
             rules += _applicable(path, rule, methods, problems)
     return rules
 
 
-def _read(path: str, declared: Any, problems: Problems) -> Rule | None:
+def _read(path: str, declared: Any, id_form: IdForm, problems: Problems) -> Rule | None:
     if not isinstance(declared, Mapping):
         problems.add(path, "must be an object")
         return None
@@ -52,7 +54,7 @@ def _read(path: str, declared: Any, problems: Problems) -> Rule | None:
         return None
     names = [_canonical(each) for each in names]
     try:
-        return parse_rules([{**given, "property": names}], names)[0]
+        return parse_rules([{**given, "property": names}], names, id_form)[0]
     except (ValidationError, ValueError, TypeError) as error:
         problems.add(path, _text(error))
         return None

@@ -9,8 +9,9 @@ from alembic.runtime.migration import MigrationInfo
 from flask import current_app
 from sqlalchemy import Connection
 
+from app import ids
 from app.columns import ExactDecimal, GeoPoint, Json
-from app.extensions import UtcDateTime, all_metadata, db
+from app.extensions import UUID_LENGTH, IdColumn, TextId, UtcDateTime, all_metadata, db
 
 # Seconds to wait for another process that migrates.
 WAIT = 600
@@ -81,12 +82,28 @@ def _render_type(_kind: str, item: Any, _context: Any) -> str | Literal[False]:
     """Write our types as those that they are stored as: migrations do not depend on the service."""
     if isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
+    if isinstance(item, IdColumn):
+        return _render_id(item)
     if isinstance(item, Json | GeoPoint):
         return "sa.JSON()"
     if isinstance(item, ExactDecimal):
         exact = f"sa.Numeric({item.precision}, {item.scale})"
         return f'{exact}.with_variant(sa.BigInteger(), "sqlite")'
     return False
+
+
+def _render_id(item: IdColumn) -> str:
+    if isinstance(item, TextId):
+        return _render_text(item.length)
+    if item.form is ids.UUID:
+        return f'sa.Uuid(as_uuid=False).with_variant(sa.String({UUID_LENGTH}), "sqlite")'
+    if item.form is ids.OBJECT_ID:
+        return _render_text(24)
+    return 'sa.BigInteger().with_variant(sa.Integer(), "sqlite")'
+
+
+def _render_text(length: int) -> str:
+    return f'sa.String({length}).with_variant(sa.String({length}, collation="C"), "postgresql")'
 
 
 run()

@@ -9,11 +9,12 @@ from uuid import UUID
 from sqlalchemy import Enum
 
 from app import columns
+from app.extensions import IdColumn
 from app.rest.bounds import MAX_ITEMS
 from app.rest.distances import RADIUS
 from app.rest.filters import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
 from app.rest.json_paths import MAX_STEPS, STEP
-from app.rest.operators import operators_for
+from app.rest.operators import holds_text, operators_for
 from app.rest.patterns import LIKE, MAX_PATTERN
 from app.rest.regexps import REGEXP
 from app.rest.resource import Resource
@@ -110,13 +111,13 @@ def _inclusion(relations: list[str]) -> Json:
 def _condition(column: Column) -> Json:
     """Return the schema of a condition on a property: a value, or operators with operands."""
     kind = column.type.python_type
-    value = _value(column)
+    value, is_text = _value(column), holds_text(column.type)
     operators = {
         word: _operand(word, value)
         for word in operators_for(column)
-        if kind is str or word not in (*LIKE, *REGEXP)
+        if is_text or word not in (*LIKE, *REGEXP)
     }
-    if kind is str:
+    if is_text:
         operators["options"] = {"const": "i"}
     if kind is columns.Position:
         operators |= NEAR
@@ -130,6 +131,9 @@ def _value(column: Column) -> Json:
         return {"enum": list(column.type.enums)}
     if isinstance(column.type, columns.Json) and column.type.items is float:
         return TYPES[float]
+    if isinstance(column.type, IdColumn) and column.type.python_type is str:
+        schema = column.type.form.json_schema
+        return {name: each for name, each in schema.items() if name != "examples"}
     return TYPES.get(column.type.python_type, {"type": "null"})
 
 

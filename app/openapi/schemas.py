@@ -155,10 +155,10 @@ def ref(name: str) -> Json:
 
 def id_schema(resource: Resource, literal: str | None) -> Json:
     """Return the schema of a row's id in a path; `literal` is the current-user literal."""
-    number = {"type": "integer", "minimum": 1}
+    schema = resource.id_form.json_schema
     if literal and resource.is_owner_model:
-        return {"anyOf": [number, {"const": literal}], "examples": [literal]}
-    return {**number, "examples": [1]}
+        return {"anyOf": [_omit(schema, "examples"), {"const": literal}], "examples": [literal]}
+    return schema
 
 
 def response_schema(schema: Json) -> Json:

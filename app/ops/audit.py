@@ -11,7 +11,8 @@ from sqlalchemy import Index, String, delete, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.columns import Json
-from app.extensions import Model, RowId, UtcDateTime, connection, db, now, transaction
+from app.extensions import IntegerId, Model, RowId, UtcDateTime, connection, db, now, transaction
+from app.ids import Id
 
 from .origin import MAX_ADDRESS, current_origin
 from .purging import purge_if_due
@@ -79,12 +80,12 @@ class AuditRecord(Model):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     time: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     action: Mapped[str] = mapped_column(String(32))
     # Who did it and whom it is about. No foreign keys: the records of deleted users stay.
-    actor_id: Mapped[int | None] = mapped_column(RowId)
-    user_id: Mapped[int | None] = mapped_column(RowId)
+    actor_id: Mapped[Id | None] = mapped_column(RowId)
+    user_id: Mapped[Id | None] = mapped_column(RowId)
     address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
     request_id: Mapped[str | None] = mapped_column(String(64))
     # Without secrets.
@@ -92,7 +93,7 @@ class AuditRecord(Model):
 
 
 def record(
-    action: Action, user_id: int | None = None, actor_id: int | None = None, **details: Any
+    action: Action, user_id: Id | None = None, actor_id: Id | None = None, **details: Any
 ) -> None:
     """Write a record, unless AUDIT_DAYS is None; the actor is by default the one of the request.
 
@@ -103,8 +104,8 @@ def record(
 
 def record_all(
     action: Action,
-    about: Iterable[tuple[int | None, Mapping[str, Any]]],
-    actor_id: int | None = None,
+    about: Iterable[tuple[Id | None, Mapping[str, Any]]],
+    actor_id: Id | None = None,
 ) -> None:
     """Write records as `record` does, in one statement; `about` are users, each with details."""
     if not _is_enabled():
@@ -127,7 +128,7 @@ def record_all(
     )
 
 
-def record_attempt(action: Action, user_id: int | None = None, **details: Any) -> None:
+def record_attempt(action: Action, user_id: Id | None = None, **details: Any) -> None:
     """Write a record of what changes nothing else, at most about MAX_ATTEMPTS an hour.
 
     Otherwise whoever repeats it could fill the disk. The last record has `limitReached`.
@@ -159,7 +160,7 @@ def recording() -> Iterator[None]:
 
 def find_records(
     limit: int,
-    user_id: int | None = None,
+    user_id: Id | None = None,
     action: str | None = None,
     since: datetime | None = None,
 ) -> list[AuditRecord]:

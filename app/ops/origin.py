@@ -6,6 +6,8 @@ from typing import NamedTuple
 from flask import g, has_request_context, request
 
 # Characters of a User-Agent header that are kept.
+from app.ids import Id
+
 MAX_USER_AGENT = 200
 # Characters of an address that are kept; an IPv6 address has at most 45, without its zone.
 MAX_ADDRESS = 64
@@ -19,7 +21,7 @@ class Origin(NamedTuple):
     user_agent: str | None = None
     request_id: str | None = None
     # The user who is logged in. A mailed token says who may read the mails, not who acts.
-    user_id: int | None = None
+    user_id: Id | None = None
 
 
 def current_origin() -> Origin:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import Model, RowId, UtcDateTime, now
+from app.extensions import IntegerId, Model, UtcDateTime, now
 
 # The states of a delivery. The last four are final.
 PENDING = "pending"
@@ -50,7 +50,7 @@ class OutboxEvent(Model):
     __tablename__ = "outbox"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
-    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     event: Mapped[str] = mapped_column(String(64))
     data: Mapped[dict[str, Any]] = mapped_column(JSON)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now, index=True)
@@ -68,7 +68,7 @@ class Delivery(Model):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     event_id: Mapped[int] = mapped_column(ForeignKey("outbox.id", ondelete="CASCADE"), index=True)
     subscriber: Mapped[str] = mapped_column(String(64))
     state: Mapped[str] = mapped_column(String(16), default=PENDING)

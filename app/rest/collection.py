@@ -12,11 +12,11 @@ from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
+from app.ids import Id
 
 from .bodies import read_body, read_items
 from .echo import without_echo
 from .endpoint import Endpoint, declare, endpoints_of, register_endpoints
-from .ids import row_id
 from .parameters import read_parameter
 from .relation_views import relation_endpoints
 from .relations import BELONGS_TO, Relation
@@ -169,7 +169,7 @@ class CollectionViews:
         return grant.scope(self.rows.owner)
 
     def _update_one(
-        self, number: int, scope: Conditions, body: dict[str, Any], partial: bool
+        self, number: Id, scope: Conditions, body: dict[str, Any], partial: bool
     ) -> ResponseReturnValue:
         body = without_echo(self.resource, number, scope, body)
         return respond_row(
@@ -186,8 +186,14 @@ class CollectionViews:
         body = read_body()
         if body.get("id") is None:
             return self._create({name: value for name, value in body.items() if name != "id"})
-        number = row_id(self.resource.singular, str(body["id"]))
-        return self._update_one(number, self._scope(grant), body, partial)
+        number = self.resource.id_form.parse(str(body["id"]))
+        if self.resource.id_on_create and not self._exists(number):
+            return self._create(body)
+        number = self.resource.or_404(body["id"], number)
+        return self._update_one(number, self._scope(grant), {**body, "id": number}, partial)
+
+    def _exists(self, number: Id | None) -> bool:
+        return number is not None and bool(self.rows.existing([number], []))
 
     def _required_where(self) -> Conditions:
         where = read_parameter("where")
@@ -225,6 +231,8 @@ def register_resource(app: Flask, resource: Resource) -> None:
 
     Raises ConfigurationError for columns, rules and paths that cannot be used.
     """
+    # The app's own, because its ids follow from the settings.
+    resource = replace(resource)
     check_types(resource.name, resource.properties)
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = all_endpoints(resource)

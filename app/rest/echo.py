@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from app.ids import Id
+
 from .repository import Conditions, Values
 from .resource import Resource
 from .serialization import serialize
 
 
-def without_echo(resource: Resource, row_id: int, scope: Conditions, body: Values) -> Values:
+def without_echo(resource: Resource, row_id: Id, scope: Conditions, body: Values) -> Values:
     """Return the body of a change without what the row has and clients cannot write.
 
     These are read-only properties and included relations, if they are as in the row. Raises what

@@ -1,21 +1,33 @@
-"""Parse the row ids in paths."""
+"""The field of ids."""
 
-import re
+from collections.abc import Mapping
+from typing import Any
 
-from app.errors import ModelNotFound
+from marshmallow import fields
 
-# At most 18 digits, which always fit into a 64-bit column.
-ROW_ID = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
-
-
-def parse_row_id(text: str) -> int | None:
-    """Return the id in a path; None for text that is not a valid id."""
-    return int(text) if ROW_ID.fullmatch(text) else None
+from app import ids
+from app.extensions import IdColumn, RowId
 
 
-def row_id(model: str, text: str) -> int:
-    """Return the id in a path; raise ModelNotFound for text that is not a valid id."""
-    number = parse_row_id(text)
-    if number is None:
-        raise ModelNotFound(model, text)
-    return number
+class Id(fields.Field[ids.Id]):
+    """An id of a row, of the type of its column: by default of the form that ID_TYPE says."""
+
+    default_error_messages = {"null": "can't be blank", "invalid": "must be {form}"}
+
+    def __init__(self, column_type: IdColumn | type[IdColumn] = RowId, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.column_type = column_type() if isinstance(column_type, type) else column_type
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> ids.Id:
+        form = self.column_type.form
+        id = form.parse_json(value)
+        if id is None:
+            raise self.make_error("invalid", form=form.description)
+        return id
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of an id; no example of one that clients may omit."""
+        schema = dict(self.column_type.form.json_schema)
+        if not self.dump_only and not self.required:
+            del schema["examples"]
+        return {**schema, "type": [schema["type"], "null"]} if self.allow_none else schema

@@ -13,6 +13,8 @@ from sqlalchemy.types import TypeEngine
 
 from app.columns import ExactDecimal
 from app.errors import InvalidFilter
+from app.extensions import IdColumn
+from app.ids import Id, IdForm
 
 from .fields import parse_decimal, parse_uuid
 from .times import parse_date, parse_time
@@ -25,6 +27,8 @@ INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 def coerce(path: str, type_: TypeEngine[Any], value: Any) -> Any:
     """Return a value that is not null as the type; raise InvalidFilter."""
     kind = type_.python_type
+    if isinstance(type_, IdColumn) and kind is str:
+        return _as_id(path, type_.form, value)
     if kind not in COERCIONS:
         raise InvalidFilter(f"{path} cannot be: that property is not for such a condition.")
     try:
@@ -36,6 +40,13 @@ def coerce(path: str, type_: TypeEngine[Any], value: Any) -> Any:
     if isinstance(type_, Enum) and operand not in type_.enums:
         raise InvalidFilter(f"{path} must be one of {', '.join(type_.enums)}.")
     return operand
+
+
+def _as_id(path: str, form: IdForm, value: Any) -> Id:
+    id = form.parse_json(value)
+    if id is None:
+        raise InvalidFilter(f"{path} must be {form.description}.")
+    return id
 
 
 def _exact(path: str, type_: ExactDecimal, operand: Decimal) -> Decimal:

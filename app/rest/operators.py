@@ -23,10 +23,11 @@ from sqlalchemy import (
     true,
     type_coerce,
 )
+from sqlalchemy.types import TypeEngine
 
 from app.columns import Position
 from app.errors import InvalidFilter
-from app.extensions import db
+from app.extensions import IdColumn, TextId, db
 
 from .json_paths import has_item
 from .operands import coerce
@@ -48,6 +49,13 @@ def operators_for(column: Column) -> Mapping[str, Operator]:
     if kind is list:
         return ARRAY_OPERATORS
     return NULL_OPERATORS if kind in (dict, Position) else OPERATORS
+
+
+def holds_text(type_: TypeEngine[Any]) -> bool:
+    """Tell whether values of a type are compared with patterns; UUIDs and ObjectIds are not."""
+    return type_.python_type is str and (
+        not isinstance(type_, IdColumn) or isinstance(type_, TextId)
+    )
 
 
 def _operand(path: str, target: Target, value: Any) -> Any:
@@ -160,13 +168,14 @@ def _present(path: str, target: Target, value: Any) -> ColumnElement[Any]:
 
 def _text(path: str, target: Target) -> ColumnElement[str]:
     """Return the target as text; raise InvalidFilter if it is none."""
-    if target.value.type.python_type is not str:
+    type_ = target.value.type
+    if not holds_text(type_):
         raise InvalidFilter(f"{path} must compare text with a text.")
-    return type_coerce(target.value, String) if _is_enum(target) else target.value
-
-
-def _is_enum(target: Target) -> bool:
-    return isinstance(target.value.type, Enum)
+    return (
+        target.value
+        if isinstance(type_, String) and not isinstance(type_, Enum)
+        else type_coerce(target.value, String)
+    )
 
 
 def _pattern(path: str, value: Any) -> str:
@@ -178,7 +187,8 @@ def _pattern(path: str, value: Any) -> str:
 def _has_item(path: str, target: Target, value: Any) -> ColumnElement[bool]:
     if value is None:
         return target.is_null
-    if target.value.type.items is float:
+    column_type: Any = target.value.type
+    if column_type.items is float:
         return has_item(target.value, coerce(path, Float(), value))
     if not isinstance(value, str):
         raise InvalidFilter(f"{path} must be a text.")

@@ -12,11 +12,11 @@ from werkzeug.exceptions import Conflict
 from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
 from app.extensions import connection, transaction
+from app.ids import Id
 
 from .bodies import read_body
 from .echo import without_echo
 from .endpoint import NO_CONTENT, Endpoint, declare, endpoints_of
-from .ids import row_id
 from .parameters import read_parameter
 from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .repository import Conditions
@@ -38,7 +38,7 @@ class Related:
         target: Resource = self.relation.resource
         return target
 
-    def parent_id(self, grant: Grant, text: str) -> int:
+    def parent_id(self, grant: Grant, text: str) -> Id:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
         parent_id = self.parent.authorize_id(grant, text)
         # The caller exists, as the token proves; whether other rows do must be asked.
@@ -46,7 +46,7 @@ class Related:
             self.parent.read(grant, parent_id)
         return parent_id
 
-    def belonging(self, parent_id: int) -> Any:
+    def belonging(self, parent_id: Id) -> Any:
         """Return the condition that a row of the target belongs to a parent."""
         if self.relation.kind != THROUGH:
             return self.target.rows.column(self.relation.foreign_key) == parent_id
@@ -60,13 +60,15 @@ class Related:
         parent_id = self.parent_id(grant, text)
         return [self.belonging(parent_id), *self.target.scope(target_method)]
 
-    def child_id(self, parent_id: str, text: str) -> int:
+    def child_id(self, parent_id: str, text: str) -> Id:
         """Return the id of a row that belongs to the parent; raise ModelNotFound.
 
         Without this check a row of another parent would be a 403 to callers who may read it.
         """
-        number = row_id(self.target.singular, text)
-        self.target.or_404(number, self.target.rows.get(number, [self.belonging(int(parent_id))]))
+        number = self.target.parse_id(text)
+        self.target.or_404(
+            number, self.target.rows.get(number, [self.belonging(self.parent.parse_id(parent_id))])
+        )
         return number
 
     def only_child(self, scope: Conditions) -> Any:
@@ -79,7 +81,7 @@ class Related:
         own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
         return self.target.prepare(read_body(), {**own, **fixed})
 
-    def update(self, number: int, scope: Conditions) -> ResponseReturnValue:
+    def update(self, number: Id, scope: Conditions) -> ResponseReturnValue:
         """Change some properties of a row of the target."""
         body = without_echo(self.target, number, scope, read_body())
         return respond_row(self.target, self.target.update_one(number, scope, body, partial=True))
@@ -125,14 +127,14 @@ class HasOneViews(Related):
     def put(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of the row that belongs to the parent."""
         scope = self.scope(grant, id, "patchAttributes")
-        child = self.only_child([self.belonging(int(id))])
+        child = self.only_child([self.belonging(self.parent.parse_id(id))])
         return self.update(child.id, scope)
 
     @declare("destroy", WRITE, "DELETE /", requires="deleteById")
     def delete(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete the row that belongs to the parent."""
         scope = self.scope(grant, id, "deleteById")
-        child = self.only_child([self.belonging(int(id))])
+        child = self.only_child([self.belonging(self.parent.parse_id(id))])
         self.target.delete_one(child.id, scope)
         return NO_CONTENT
 
@@ -158,7 +160,7 @@ class ToManyViews(Related):
     def find_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Show one row that belongs to the parent."""
         conditions = self.scope(grant, id, "findById")
-        number = row_id(self.target.singular, fk)
+        number = self.target.parse_id(fk)
         row = self.target.or_404(number, self.target.rows.get(number, conditions))
         return respond_row(self.target, row)
 
@@ -213,7 +215,7 @@ class ThroughViews(Related):
         """Link a row to the parent, unless it is linked already."""
         parent_id = self.parent_id(grant, id)
         scope = self.target.scope("findById")
-        number = row_id(self.target.singular, fk)
+        number = self.target.parse_id(fk)
         self.target.or_404(number, self.target.rows.get(number, scope))
         with transaction():
             self.parent.rows.lock(parent_id)
@@ -224,7 +226,7 @@ class ThroughViews(Related):
     @declare("unlink", WRITE, "DELETE /rel/<fk>")
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """End the link of a row to the parent; the row stays."""
-        parent_id, number = self.parent_id(grant, id), row_id(self.target.singular, fk)
+        parent_id, number = self.parent_id(grant, id), self.target.parse_id(fk)
         links = delete(self.relation.links).where(*self._links(parent_id, number))
         with connection() as database:
             count = database.execute(links).rowcount
@@ -234,22 +236,22 @@ class ThroughViews(Related):
     @declare("exists", READ, "HEAD /rel/<fk>")
     def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Tell by the status whether a row is linked to the parent."""
-        parent_id, number = self.parent_id(grant, id), row_id(self.target.singular, fk)
+        parent_id, number = self.parent_id(grant, id), self.target.parse_id(fk)
         self.target.or_404(number, self._is_linked(parent_id, number) or None)
         return Response()
 
-    def _links(self, parent_id: int, number: int) -> Conditions:
+    def _links(self, parent_id: Id, number: Id) -> Conditions:
         link = self.relation.link
         return [
             link(self.relation.foreign_key) == parent_id,
             link(self.relation.target_key) == number,
         ]
 
-    def _is_linked(self, parent_id: int, number: int) -> bool:
+    def _is_linked(self, parent_id: Id, number: Id) -> bool:
         with connection() as database:
             return bool(database.scalar(select(exists().where(*self._links(parent_id, number)))))
 
-    def _insert(self, grant: Grant, parent_id: int, number: int) -> None:
+    def _insert(self, grant: Grant, parent_id: Id, number: Id) -> None:
         """Store a link; as a row of its model, if that is served, which becomes the caller's."""
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
         served: Iterable[Resource] = current_app.extensions["resources"].values()

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnDefault,
     ColumnElement,
     Integer,
     Select,
@@ -20,7 +21,8 @@ from sqlalchemy import (
     update,
 )
 
-from app.extensions import connection, db, transaction
+from app.extensions import connection, db, new_id, transaction
+from app.ids import Id
 from app.statements import PreparedStatement
 
 from .filters import Filter
@@ -76,13 +78,13 @@ class Repository:
             for name, column in self._properties.items()
         ]
 
-    def get(self, row_id: int, conditions: Conditions) -> Any:
+    def get(self, row_id: Id, conditions: Conditions) -> Any:
         """Return one row within these conditions, or None."""
         statement = self._all_rows.where(self.key == row_id, *conditions)
         with connection() as database:
             return database.execute(statement).first()
 
-    def get_own(self, row_id: int, owner_id: int | None) -> Any:
+    def get_own(self, row_id: Id, owner_id: Id | None) -> Any:
         """Return one row of this owner, or None."""
         return self._row_of_owner.first({"row": row_id, "owner": owner_id})
 
@@ -92,7 +94,7 @@ class Repository:
         with connection() as database:
             return set(database.scalars(statement))
 
-    def lock(self, row_id: int) -> None:
+    def lock(self, row_id: Id) -> None:
         """Lock a row until the end of the transaction, against others that lock it.
 
         SQLite has one writer at a time and ignores the lock.
@@ -114,8 +116,9 @@ class Repository:
             return [self._insert_statement(tuple(values)).first(values)]
         # Only the ORM heeds that rows may differ in what they set.
         statement = insert(self.model).returning(*self.columns, sort_by_parameter_order=True)
+        rows = [{**self._new_id(), **each} for each in items]
         with transaction():
-            return db.session.execute(statement, items).all() if items else []
+            return db.session.execute(statement, rows).all() if rows else []
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
@@ -160,11 +163,18 @@ class Repository:
     def _defaults(self) -> Mapping[str, Any]:
         """The column defaults that SQLAlchemy sets in Python, by attribute."""
         defaults = {name: column.default for name, column in self._table_columns.items()}
+        if self._new_id():
+            defaults["id"] = ColumnDefault(lambda: new_id(self.key.type))
         return {
             name: default
             for name, default in defaults.items()
             if default is not None and (default.is_scalar or default.is_callable)
         }
+
+    def _new_id(self) -> Values:
+        """Return the id of a new row; nothing if the database generates it."""
+        id = new_id(self.key.type)
+        return {} if id is None else {"id": id}
 
     def _with_defaults(self, values: Values) -> Values:
         missing = {

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
+from app import ids
 from app.access.policy import Grant, authorize, denial, find_grant
 from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
@@ -16,7 +17,7 @@ from app.errors import MalformedBody, ModelNotFound
 from .endpoint import Endpoint, Route, View
 from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
-from .ids import row_id
+from .ids import Id
 from .references import check_changed_references, check_references
 from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
@@ -58,6 +59,8 @@ class Resource:
     foreign_keys: Sequence[Relation] = ()
     # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
     is_public: bool = True
+    # Whether clients may choose the id of a row that they create.
+    id_on_create: bool = False
 
     def endpoint(
         self, method: str, access: str, *routes: str, **declared: Any
@@ -126,7 +129,11 @@ class Resource:
     @cached_property
     def create_schema_instance(self) -> Schema:
         """An instance of the schema of bodies that create a row."""
-        return (self.create_schema or self.schema)()
+        schema = self.create_schema or self.schema
+        if self.id_on_create:
+            name, id_field = schema.__name__, Id(self.rows.key.type)
+            schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
+        return schema()
 
     @cached_property
     def properties(self) -> dict[str, Column]:
@@ -166,16 +173,30 @@ class Resource:
         """Read a filter for this resource; raise InvalidFilter."""
         return Filter.parse(raw, self.properties)
 
-    def authorize_id(self, grant: Grant, text: str) -> int:
+    @cached_property
+    def id_form(self) -> ids.IdForm:
+        """The form of the ids; each app has resources of its own."""
+        form: ids.IdForm = self.rows.key.type.form
+        return form
+
+    def parse_id(self, text: str) -> ids.Id:
+        """Return the id in a path; raise ModelNotFound for text that is not an id."""
+        row_id: ids.Id = self.or_404(text, self.id_form.parse(text))
+        return row_id
+
+    def authorize_id(self, grant: Grant, text: str) -> ids.Id:
         """Return the id in a path; raise ModelNotFound for text that is not an id.
 
         If the rows are users, raises the access error for an id of another user.
         """
-        if self.is_owner_model and not grant.covers(text):
+        row_id = self.id_form.parse(text)
+        if self.is_owner_model and not grant.covers(row_id):
             raise denial(self.name, text)
-        return row_id(self.singular, text)
+        if row_id is None:
+            raise ModelNotFound(self.singular, text)
+        return row_id
 
-    def owned_by(self, user_id: int | None) -> Values:
+    def owned_by(self, user_id: ids.Id | None) -> Values:
         """Return the values that make this user the owner of a new row."""
         return {} if self.owner is None or self.is_owner_model else {self.owner.key: user_id}
 
@@ -186,7 +207,7 @@ class Resource:
         """
         return authorize(self.name, method).scope(self.rows.owner)
 
-    def read(self, grant: Grant, row_id: int) -> Any:
+    def read(self, grant: Grant, row_id: ids.Id) -> Any:
         """Return one row that a grant covers; raise ModelNotFound."""
         if grant.only_own and self.owner is not None:
             return self.or_404(row_id, self.rows.get_own(row_id, grant.user_id))
@@ -274,7 +295,7 @@ class Resource:
             return len(self.update_with(conditions, values))
         return self.rows.update_all(conditions, values)
 
-    def update_one(self, row_id: int, scope: Conditions, body: Values, partial: bool) -> Any:
+    def update_one(self, row_id: ids.Id, scope: Conditions, body: Values, partial: bool) -> Any:
         """Update (`partial`) or replace one row within a scope from a body; return it.
 
         Raises ValidationError, or what `or_denied` does.
@@ -290,7 +311,7 @@ class Resource:
         rows = self.update([self.rows.key == row_id, *scope], values)
         return self.or_denied(row_id, rows[0] if rows else None)
 
-    def delete_one(self, row_id: int, scope: Conditions) -> None:
+    def delete_one(self, row_id: ids.Id, scope: Conditions) -> None:
         """Delete one row within a scope; raise what `or_denied` does."""
         delete = self.delete_with or self.rows.delete
         count = delete([self.rows.key == row_id, *scope])
@@ -302,7 +323,7 @@ class Resource:
             raise ModelNotFound(self.singular, row_id)
         return row
 
-    def or_denied(self, row_id: int, row: Any) -> Any:
+    def or_denied(self, row_id: ids.Id, row: Any) -> Any:
         """Return the row; if it is None, raise the error for a call on a row that was not found.
 
         That is the access error for a row that the caller may read, else ModelNotFound.
@@ -311,7 +332,7 @@ class Resource:
             raise denial(self.name, row_id)
         return self.or_404(row_id, row)
 
-    def _is_readable(self, row_id: int) -> bool:
+    def _is_readable(self, row_id: ids.Id) -> bool:
         grant = find_grant(self.name, "findById")
         return (
             bool(grant.decision) and self.rows.get(row_id, grant.scope(self.rows.owner)) is not None

@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import FromClause, func, select
 
 from app.extensions import connection
+from app.ids import Id
 
 from .filters import Filter
 from .includes import Include, parse_includes
@@ -125,7 +126,7 @@ def _measure(object_: Object, include: Include) -> tuple[int, int]:
     return count, size
 
 
-def _to_many(include: Include, ids: list[int], budget: Budget) -> dict[int, list[Object]]:
+def _to_many(include: Include, ids: list[Id], budget: Budget) -> dict[Id, list[Object]]:
     """Return the related objects of each id, in one query; limit and skip apply to each."""
     target, filter_, relation = include.target, include.filter_, include.relation
     parent = _parent_column(relation, target)
@@ -175,7 +176,7 @@ def _with_links(relation: Relation, target: Resource) -> FromClause:
     return table.join(link.table, link == target.rows.key)
 
 
-def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[int, Object]:
+def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[Id, Object]:
     """Return the object of each id that the caller may read."""
     target, filter_ = include.target, include.filter_
     scope = target.scope("findById")

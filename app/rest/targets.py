@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Enum, Numeric, String, collate
 
 from app.config import ConfigurationError
 from app.errors import InvalidFilter, quote
-from app.extensions import db
+from app.extensions import IdColumn, db
 
 from .json_paths import JsonPath, is_json
 
@@ -29,7 +29,12 @@ def check_types(model: str, properties: Properties) -> None:
     """Raise ConfigurationError for columns whose values the databases order or round differently.
 
     PostgreSQL orders a native enumeration by its declaration; SQLite stores a Numeric as a float.
+    The id must have one of the types of ids.
     """
+    if "id" in properties and not isinstance(properties["id"].type, IdColumn):
+        raise ConfigurationError(
+            f"{model}.id must be a RowId, IntegerId, UuidId, ObjectId or TextId"
+        )
     for name, column in properties.items():
         type_ = column.type
         if isinstance(type_, Enum) and type_.native_enum:

@@ -6,6 +6,7 @@ from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Model, RowId, UtcDateTime, now
+from app.ids import Id
 
 
 class Todo(Model):
@@ -18,9 +19,9 @@ class Todo(Model):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    id: Mapped[Id] = mapped_column(RowId, primary_key=True)
     title: Mapped[str] = mapped_column(String(255))
     desc: Mapped[str | None] = mapped_column(Text)
     is_complete: Mapped[bool] = mapped_column(default=False)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
-    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    owner_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))

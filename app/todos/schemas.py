@@ -1,14 +1,13 @@
 """The schema of to-dos."""
 
-from marshmallow import fields
-
 from app.rest.fields import Boolean, Schema, Text, Timestamp, not_blank
+from app.rest.ids import Id
 
 
 class TodoSchema(Schema):
     """A to-do."""
 
-    id = fields.Integer(dump_only=True)
+    id = Id(dump_only=True)
     title = Text(
         255, required=True, validate=not_blank, metadata={"examples": ["Water the plants"]}
     )
@@ -21,4 +20,4 @@ class TodoSchema(Schema):
     )
     isComplete = Boolean(attribute="is_complete", load_default=False)  # noqa: N815
     created = Timestamp(dump_only=True)
-    ownerId = fields.Integer(attribute="owner_id", dump_only=True)  # noqa: N815
+    ownerId = Id(attribute="owner_id", dump_only=True)  # noqa: N815

@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import ColumnElement, and_, delete, false, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, false, func, select, true, update
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, after_commit, db, now, transaction
+from app.ids import Id
 from app.ops.audit import Action, record, record_all, recording
 from app.ops.origin import current_network
 from app.ops.throttles import REGISTRATION, count
@@ -97,7 +98,7 @@ def identifying_columns(email: str, username: str | None, realm: str | None) -> 
     return {"email": stored_email(email), "realm": realm or "", **username_columns(username)}
 
 
-def get_user(user_id: int) -> User:
+def get_user(user_id: Id) -> User:
     """Return a user; raise ModelNotFound."""
     user = db.session.get(User, user_id)
     if user is None:
@@ -126,10 +127,10 @@ def find_enabled_user(email: str, realm: str | None = None) -> User | None:
 
 def list_users() -> list[User]:
     """Return all users in the order in which they were created."""
-    return list(db.session.scalars(select(User).order_by(User.id)))
+    return list(db.session.scalars(select(User).order_by(User.created, User.id)))
 
 
-def list_role_holders() -> list[tuple[str, int, str, str | None]]:
+def list_role_holders() -> list[tuple[str, Id, str, str | None]]:
     """Return who has which role: its name, and the user's id, email and realm."""
     holders = select(Role.name, User.id, User.email, func.nullif(User.realm, ""))
     holders = holders.join_from(Role, RoleMapping).join(User, User.id == RoleMapping.user_id)
@@ -174,7 +175,7 @@ def update_users(
     return users
 
 
-def delete_user(user_id: int) -> int:
+def delete_user(user_id: Id) -> int:
     """Delete a user with all tokens and to-dos; return the number of users deleted."""
     return delete_users([User.id == user_id])
 
@@ -190,7 +191,7 @@ def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
     return len(user_ids)
 
 
-def disable_user(user_id: int) -> bool:
+def disable_user(user_id: Id) -> bool:
     """Bar a user from logging in, and delete all tokens; return False if that was done before.
 
     A concurrent login either fails or leaves a token that is deleted here (`login.open_session`).
@@ -204,7 +205,7 @@ def disable_user(user_id: int) -> bool:
     return bool(changed)
 
 
-def enable_user(user_id: int) -> bool:
+def enable_user(user_id: Id) -> bool:
     """Let a disabled user log in again; return False for a user who is not disabled.
 
     Tokens that were issued before the user was disabled, or meanwhile, stay invalid.
@@ -219,7 +220,7 @@ def enable_user(user_id: int) -> bool:
 
 
 def change_password(
-    user_id: int, old_password: str, new_password: str, keep: str | None = None
+    user_id: Id, old_password: str, new_password: str, keep: str | None = None
 ) -> None:
     """Change a user's password; revokes all tokens but the one with digest `keep`.
 
@@ -247,7 +248,7 @@ def set_password(user: User, new_password: str) -> None:
     forget_failures(user)
 
 
-def store_password(user_id: int, password_hash: str) -> None:
+def store_password(user_id: Id, password_hash: str) -> None:
     """Replace a user's password hash and revoke all tokens."""
     with transaction():
         affected_rows(update(User).where(User.id == user_id).values(password_hash=password_hash))
@@ -255,7 +256,7 @@ def store_password(user_id: int, password_hash: str) -> None:
 
 
 def record_email_change(
-    user_id: int, old_email: str, email: str, actor_id: int | None = None
+    user_id: Id, old_email: str, email: str, actor_id: Id | None = None
 ) -> None:
     """Record the new email of a user in the open transaction: for a mail, and who did it."""
     record(Action.EMAIL_CHANGED, user_id, actor_id, oldEmail=old_email, newEmail=email)
@@ -263,7 +264,7 @@ def record_email_change(
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
 
 
-def mark_verified(user_id: int) -> int:
+def mark_verified(user_id: Id) -> int:
     """Mark a user's address as verified; return 0 if it was verified before."""
     unverified = User.id == user_id, User.email_verified == false()
     with recording():
@@ -301,7 +302,7 @@ def _prepare_email(
     values: dict[str, Any],
     keep: str | None,
     reauthenticated: bool,
-) -> dict[int, str]:
+) -> dict[Id, str]:
     """Complete the conditions and values of a change that has a new email, and revoke tokens.
 
     Returns the old emails of the users, which are locked, that have another one.
@@ -318,7 +319,7 @@ def _prepare_email(
 
 def _revoke_tokens_of_other_email(
     chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
-) -> dict[int, str]:
+) -> dict[Id, str]:
     """Lock the users that have another email and revoke their tokens; return their old emails."""
     others = [*chosen, User.email != email]
     lock(*others)
@@ -328,7 +329,7 @@ def _revoke_tokens_of_other_email(
     return old_emails
 
 
-def _follow_email_changes(users: Sequence[User], old_emails: Mapping[int, str]) -> None:
+def _follow_email_changes(users: Sequence[User], old_emails: Mapping[Id, str]) -> None:
     """Record the new email of these users in the open transaction, and emit its events after it."""
     for user in users:
         record_email_change(user.id, old_emails[user.id], user.email)
@@ -338,13 +339,13 @@ def _follow_email_changes(users: Sequence[User], old_emails: Mapping[int, str]) 
 
 
 def _check_unique(
-    realm: str, email: str | None, username_key: str | None, except_id: int | None = None
+    realm: str, email: str | None, username_key: str | None, except_id: Id | None = None
 ) -> None:
     """Raise ValidationError for an email or username of another user in the realm."""
     others = select(User.email, User.username_key).where(
         User.realm == realm,
         (User.email == email) | (User.username_key == username_key),
-        User.id != (except_id or 0),
+        true() if except_id is None else User.id != except_id,
     )
     rows = db.session.execute(others).all()
     found = {

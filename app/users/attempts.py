@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from app.errors import InvalidPassword
+from app.ids import Id
 from app.ops.origin import current_network
 from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, PASSWORD_CHECK, attempt, clear
 
@@ -23,7 +24,7 @@ def login_attempt(realm: str, name: str, value: str) -> Iterator[None]:
         yield
 
 
-def check_password(user_id: int, stored: str, password: str) -> None:
+def check_password(user_id: Id, stored: str, password: str) -> None:
     """Require the password of a user who is logged in; raise InvalidPassword for a wrong one.
 
     Raises TooManyRequests after too many wrong ones, or TooManyHashes.

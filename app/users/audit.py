@@ -5,6 +5,7 @@ from dataclasses import replace
 from flask import Flask
 from flask.typing import ResponseReturnValue
 
+from app.ids import Id
 from app.ops.audit import AuditRecord
 from app.rest.parameters import read_parameter
 from app.rest.resource import Resource
@@ -27,7 +28,7 @@ def init_app(app: Flask) -> None:
     app.extensions.setdefault("resources", {})[records.name] = records
 
 
-def respond_records(user_id: int) -> ResponseReturnValue:
+def respond_records(user_id: Id) -> ResponseReturnValue:
     """Answer with the records about a user that the filter selects, by default the newest first."""
     filter_ = records.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or [AuditRecord.id.desc()])

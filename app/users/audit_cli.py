@@ -7,9 +7,11 @@ import click
 from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
+from app.errors import ModelNotFound
+from app.extensions import app_id_form
+from app.ids import Id
 from app.ops import audit as audit_log
 from app.ops.audit import Action, AuditRecord
-from app.rest.ids import row_id
 
 from .cli_arguments import find_user, realm_option
 
@@ -59,8 +61,10 @@ def _row(record: AuditRecord, as_json: bool) -> tuple[Any, ...]:
     return record.id, record.time, record.action, *ids, record.address, record.request_id, shown
 
 
-def _user_id(user: str, realm: str | None) -> int:
+def _user_id(user: str, realm: str | None) -> Id:
     """Return the id of a user who may have been deleted, if the id is given."""
     if "@" not in user:
-        return row_id("user", user)
+        if (user_id := app_id_form().parse(user)) is None:
+            raise ModelNotFound("user", user)
+        return user_id
     return find_user(user, realm).id

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from app import outbox
 from app.errors import InvalidPassword, ValidationError
 from app.extensions import db, transaction
+from app.ids import Id
 from app.signals import EMAIL_CHANGE_NOTICE, email_change_request, emit
 
 from .accounts import NOTICE_LIFETIME, get_user
@@ -25,7 +26,7 @@ def is_enabled(settings: Mapping[str, Any]) -> bool:
     return bool(settings["EMAIL_CHANGE"] == "confirmed")
 
 
-def request_email_change(user_id: int, new_email: str, password: str) -> None:
+def request_email_change(user_id: Id, new_email: str, password: str) -> None:
     """Issue a token for the new address and emit emailChangeRequest; an older request is void.
 
     Whether another user has the address is not told here, but to whoever opens the link in the

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
 from app.extensions import db, now, transaction
+from app.ids import Id
 from app.ops.audit import Action, record, record_attempt
 from app.ops.digests import key_digest
 from app.ops.origin import current_origin
@@ -59,7 +60,7 @@ def login(
 
 
 def open_session(
-    user_id: int, ttl: float, remember_me: bool = True, *conditions: ColumnElement[bool]
+    user_id: Id, ttl: float, remember_me: bool = True, *conditions: ColumnElement[bool]
 ) -> IssuedToken:
     """Issue a login token for an identified user; `remember_me`: its cookie outlives the browser.
 

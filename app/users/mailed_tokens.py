@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
@@ -22,7 +22,7 @@ def issue_for_mail(
     Returns None without a user, or if the user is deleted meanwhile. Without a user decoys are
     stored, which takes the same time: otherwise it would reveal which users there are.
     """
-    any_user_id = select(func.min(User.id)).scalar_subquery()
+    any_user_id = select(User.id).order_by(User.id).limit(1).scalar_subquery()
     try:
         with transaction():
             value, row = issue(user.id if user else any_user_id, ttl, scope, email=email)

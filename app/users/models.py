@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, a
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Model, RowId, UtcDateTime, now
+from app.ids import Id
 from app.ops.origin import MAX_ADDRESS, MAX_USER_AGENT
 
 # As long as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
@@ -58,7 +59,7 @@ class User(Model):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    id: Mapped[Id] = mapped_column(RowId, primary_key=True)
     # Empty for users without a realm, because unique indexes do not compare NULLs.
     realm: Mapped[str] = mapped_column(String(255), default="", info={"null": ""})
     email: Mapped[str] = mapped_column(String(320))
@@ -83,7 +84,7 @@ class AccessToken(Model):
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     # The public id by which a user lists and revokes sessions.
     handle: Mapped[str] = mapped_column(String(16), default=new_handle)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     ttl: Mapped[float]
     # None for a login; a token with a scope is only valid for endpoints that require the scope.
     scope: Mapped[str | None] = mapped_column(String(32))
@@ -108,7 +109,7 @@ class AccessToken(Model):
     def issue(
         cls,
         value: str,
-        user_id: int | ScalarSelect[Any],
+        user_id: Id | ScalarSelect[Any],
         ttl: float,
         scope: str | None,
         handle: str | None = None,

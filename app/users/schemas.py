@@ -8,8 +8,10 @@ from email_validator import EmailNotValidError
 from marshmallow import fields
 from marshmallow.exceptions import ValidationError
 
+from app.extensions import IntegerId
 from app.ops.audit import Action
 from app.rest.fields import Schema, Text, Timestamp, not_blank
+from app.rest.ids import Id
 from app.rest.json_fields import Object
 
 from .names import MAX_EMAIL_LENGTH, MAX_USERNAME_LENGTH, normalize_email, normalize_username
@@ -72,7 +74,7 @@ class Password(fields.String):
 class UserSchema(Schema):
     """A user; the realm cannot be changed after registration."""
 
-    id = fields.Integer(dump_only=True)
+    id = Id(dump_only=True)
     email = Text(MAX_EMAIL_LENGTH, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
     username = Username(allow_none=True, load_default=None, validate=not_blank)
     realm = fields.Function(
@@ -153,7 +155,7 @@ class AccessTokenSchema(Schema):
     id = fields.String(metadata={"examples": ["0123456789abcdef" * 4]})
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
-    userId = fields.Integer(attribute="user_id")  # noqa: N815
+    userId = Id(attribute="user_id")  # noqa: N815
 
 
 class LoginSchema(AccessTokenSchema):
@@ -184,14 +186,14 @@ class SessionSchema(Schema):
 class AuditRecordSchema(Schema):
     """A record of the audit log: who did what, and from where."""
 
-    id = fields.Integer(dump_only=True)
+    id = Id(IntegerId, dump_only=True)
     time = Timestamp(dump_only=True)
     action = fields.String(
         dump_only=True,
         metadata={"enum": [each.value for each in Action], "examples": [Action.LOGIN.value]},
     )
-    actorId = fields.Integer(attribute="actor_id", dump_only=True, allow_none=True)  # noqa: N815
-    userId = fields.Integer(attribute="user_id", dump_only=True, allow_none=True)  # noqa: N815
+    actorId = Id(attribute="actor_id", dump_only=True, allow_none=True)  # noqa: N815
+    userId = Id(attribute="user_id", dump_only=True, allow_none=True)  # noqa: N815
     address = fields.String(dump_only=True, allow_none=True)
     requestId = fields.String(  # noqa: N815
         attribute="request_id", dump_only=True, allow_none=True

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, select
 
 from app.errors import AccessTokenRequired, ModelNotFound
 from app.extensions import affected_rows, db, now, transaction
+from app.ids import Id
 from app.ops.audit import Action, record, recording
 
 from .models import HANDLE, AccessToken, User, new_token, token_digest
@@ -27,7 +28,7 @@ class IssuedToken:
     id: str = field(repr=False)
     ttl: float
     created: datetime
-    user_id: int
+    user_id: Id
     user: User | None = None
     # Whether its cookie outlives the browser's session.
     remember_me: bool = True
@@ -48,7 +49,7 @@ class Session:
 
 
 def issue(
-    user_id: int | ScalarSelect[Any],
+    user_id: Id | ScalarSelect[Any],
     ttl: float,
     scope: str | None = None,
     handle: str | None = None,
@@ -84,7 +85,7 @@ def delete_session(digest: str) -> None:
         record(Action.LOGOUT, row.user_id, row.user_id, session=row.handle)
 
 
-def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
+def list_sessions(user_id: Id, current: str | None = None) -> list[Session]:
     """Return a user's newest sessions, the newest first, at most MAX_SESSIONS.
 
     `current` is the digest of the caller's token.
@@ -98,7 +99,7 @@ def list_sessions(user_id: int, current: str | None = None) -> list[Session]:
     return [_to_session(row, row.digest == current) for row in rows]
 
 
-def revoke_session(user_id: int, handle: str) -> None:
+def revoke_session(user_id: Id, handle: str) -> None:
     """Delete one of a user's tokens by its handle; raise ModelNotFound."""
     named = AccessToken.user_id == user_id, AccessToken.handle == handle
     with recording():
@@ -107,7 +108,7 @@ def revoke_session(user_id: int, handle: str) -> None:
         record(Action.SESSION_REVOKED, user_id, session=handle)
 
 
-def destroy_all_tokens(user_id: int) -> int:
+def destroy_all_tokens(user_id: Id) -> int:
     """Delete every token of a user; return their number."""
     with recording():
         if deleted := delete_tokens([user_id]):
@@ -125,7 +126,7 @@ def lock(*conditions: ColumnElement[bool]) -> None:
     db.session.scalars(chosen.with_for_update(key_share=True)).all()
 
 
-def delete_tokens(user_ids: Sequence[int], keep: str | None = None) -> int:
+def delete_tokens(user_ids: Sequence[Id], keep: str | None = None) -> int:
     """Delete every token of these users but the one with digest `keep`; return their number.
 
     Within a transaction, lock the users first.
@@ -139,7 +140,7 @@ def use_up(digest: str, scope: str) -> bool:
     return _delete_one(AccessToken.digest == digest, AccessToken.is_live(scope)) is not None
 
 
-def delete_scoped(user_id: int, scope: str) -> None:
+def delete_scoped(user_id: Id, scope: str) -> None:
     """Delete the tokens of a user that have this scope."""
     named = AccessToken.user_id == user_id, AccessToken.scope == scope
     affected_rows(delete(AccessToken).where(*named))
@@ -154,7 +155,7 @@ def purge_tokens() -> int:
     return total
 
 
-def _delete_one(*conditions: ColumnElement[bool]) -> Row[int, str] | None:
+def _delete_one(*conditions: ColumnElement[bool]) -> Row[Id, str] | None:
     """Delete the token that meets the conditions; return its user id and handle, or None."""
     statement = delete(AccessToken).where(*conditions)
     returning = statement.returning(AccessToken.user_id, AccessToken.handle)

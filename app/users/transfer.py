@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import marshmallow
-from sqlalchemy import insert, or_, select
+from sqlalchemy import ColumnElement, insert, or_, select, true
 
 from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping, assign
 from app.errors import ValidationError, quote, to_validation_error
 from app.extensions import db, iso_time, transaction
+from app.ids import Id
 from app.ops.audit import Action, record_all
 
 from .accounts import identifying_columns
@@ -96,13 +97,13 @@ def export_users(file: TextIO, with_hashes: bool = False) -> int:
     """Write all users to a file, by default without hashes of passwords; return how many."""
     names = (*COLUMNS, HASH_COLUMN) if with_hashes else COLUMNS
     write_rows(file, [names])
-    count = last = 0
+    count, after = 0, cast("ColumnElement[bool]", true())
     while users := db.session.scalars(
-        select(User).where(User.id > last).order_by(User.id).limit(BATCH)
+        select(User).where(after).order_by(User.id).limit(BATCH)
     ).all():
         roles = _roles_of([user.id for user in users])
         write_rows(file, (_cells(user, roles.get(user.id, []))[: len(names)] for user in users))
-        count, last = count + len(users), users[-1].id
+        count, after = count + len(users), User.id > users[-1].id
     return count
 
 
@@ -183,10 +184,10 @@ def _insert(users: Sequence[NewUser]) -> None:
     assign([(row.id, role) for row in stored for role in roles[row.realm, row.email]])
 
 
-def _roles_of(user_ids: Sequence[int]) -> dict[int, list[str]]:
+def _roles_of(user_ids: Sequence[Id]) -> dict[Id, list[str]]:
     """Return the roles of users by user id."""
     held = select(RoleMapping.user_id, Role.name).join(Role).order_by(Role.name)
-    roles: dict[int, list[str]] = {}
+    roles: dict[Id, list[str]] = {}
     for user_id, name in db.session.execute(held.where(RoleMapping.user_id.in_(user_ids))):
         roles.setdefault(user_id, []).append(name)
     return roles

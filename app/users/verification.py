@@ -7,6 +7,7 @@ from flask import current_app
 from sqlalchemy import false, select
 
 from app.extensions import db
+from app.ids import Id
 from app.ops.origin import current_network
 from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
 from app.signals import emit, verification_request
@@ -20,7 +21,7 @@ def is_enabled(settings: Mapping[str, Any]) -> bool:
     return settings["EMAIL_VERIFICATION"] is not None
 
 
-def request_verification(user_id: int | None) -> None:
+def request_verification(user_id: Id | None) -> None:
     """Ask a user to confirm the address, by verificationRequest.
 
     Does nothing, in the same time, if there is no such user, the address is verified or the user

@@ -9,9 +9,9 @@ from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
+from app.extensions import app_id_form
 from app.rest.bodies import parse_json
 from app.rest.collection import register_resource
-from app.rest.ids import parse_row_id
 
 from . import accounts, audit, confirmation, email_change, password_reset, tokens, verification
 from . import login as login_service
@@ -158,7 +158,7 @@ def verify(id: str) -> None:
 
     The response is the same for unknown ids, and for users whose address is confirmed.
     """
-    verification.request_verification(parse_row_id(id))
+    verification.request_verification(app_id_form().parse(id))
 
 
 @users.endpoint(

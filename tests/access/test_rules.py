@@ -4,6 +4,7 @@ import pytest
 from marshmallow import ValidationError
 
 from app.access.rules import Decision, MethodRules, parse_rules
+from app.ids import INTEGER
 
 METHODS = {"find": "READ", "findById": "READ", "create": "WRITE", "login": "EXECUTE"}
 NO_ROWS, OWN_ROWS, OTHERS_ROWS, ALL_ROWS = (
@@ -26,7 +27,7 @@ def rule(principal, permission, access="*", **more):
 
 
 def decide(settings, method="find", user=7, roles=()):
-    rules = parse_rules(settings, METHODS)
+    rules = parse_rules(settings, METHODS, INTEGER)
     return MethodRules(rules, method, METHODS[method]).decision(user, set(roles))
 
 

@@ -126,7 +126,7 @@ def test_a_redirect_is_a_response_of_its_own(shared_app):
 def test_response_schemas_mark_read_only_properties(document):
     properties = document["components"]["schemas"]["Todo"]["properties"]
 
-    assert properties["id"] == {"type": "integer", "readOnly": True}
+    assert properties["id"] == {"type": "integer", "minimum": 1, "examples": [1], "readOnly": True}
     assert properties["created"]["format"] == "date-time"
     assert properties["created"]["readOnly"]
     assert document["components"]["schemas"]["User"]["properties"].keys() == {

@@ -3,12 +3,14 @@
 import sqlalchemy as sa
 from alembic import op
 
+from app.extensions import app_id_form, id_storage
+
 revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
 
-row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+row_id = id_storage(app_id_form().name)
 time = sa.DateTime(timezone=True)
 
 

@@ -7,6 +7,8 @@ import click
 import sqlalchemy as sa
 from alembic import op
 
+from app.extensions import app_id_form, id_storage
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -16,7 +18,7 @@ LONGEST = 255
 
 users = sa.table(
     "users",
-    sa.column("id", sa.BigInteger()),
+    sa.column("id", id_storage(app_id_form().name)),
     sa.column("realm", sa.String()),
     sa.column("username", sa.String()),
     sa.column("username_key", sa.String()),

@@ -3,12 +3,15 @@
 import sqlalchemy as sa
 from alembic import op
 
+from app.extensions import app_id_form, id_storage
+
 revision = "0008"
 down_revision = "0007"
 branch_labels = None
 depends_on = None
 
 row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+user_id = id_storage(app_id_form().name)
 
 
 def upgrade() -> None:
@@ -18,8 +21,8 @@ def upgrade() -> None:
         sa.Column("id", row_id, nullable=False),
         sa.Column("time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("action", sa.String(32), nullable=False),
-        sa.Column("actor_id", row_id),
-        sa.Column("user_id", row_id),
+        sa.Column("actor_id", user_id),
+        sa.Column("user_id", user_id),
         sa.Column("address", sa.String(64)),
         sa.Column("request_id", sa.String(64)),
         sa.Column("details", sa.JSON(), nullable=False),

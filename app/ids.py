@@ -1,0 +1,152 @@
+"""The forms of ids: how each is written, read and generated."""
+
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+# An id as Python has it: a whole number, or text in its normal form.
+Id = int | str
+
+# Characters of an id that is text.
+MAX_TEXT_ID = 255
+
+
+def new_uuid() -> str:
+    """Return a UUID of version 7 (RFC 9562, 5.7): rows sort by the time of their creation.
+
+    Indexes grow at their end, as with ids that count up. The 12 bits after the milliseconds are
+    their fraction (6.2, method 3), so that rows of one request are in their order too.
+    """
+    milliseconds, rest = divmod(time.time_ns(), 1_000_000)
+    fraction = rest * 4096 // 1_000_000
+    random = int.from_bytes(os.urandom(8), "big") & (1 << 62) - 1
+    digits = f"{(milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | random):032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+class ObjectIds:
+    """Generates ObjectIds as the specification of BSON says.
+
+    Each has 4 bytes of seconds, 5 random ones of the process, and 3 of a counter that starts at
+    random.
+    """
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Choose the random bytes and the start of the counter, as each process must."""
+        self._process = os.urandom(5).hex()
+        self._counter = count(int.from_bytes(os.urandom(3), "big"))
+
+    def __call__(self) -> str:
+        """Return a new id: 24 hexadecimal digits."""
+        seconds, number = int(time.time()) & 0xFFFFFFFF, next(self._counter) & 0xFFFFFF
+        return f"{seconds:08x}{self._process}{number:06x}"
+
+
+new_object_id = ObjectIds()
+os.register_at_fork(after_in_child=new_object_id.restart)
+
+
+@dataclass(frozen=True)
+class IdForm:
+    """One form of ids."""
+
+    # What ID_TYPE calls it; text is for models of one's own only.
+    name: str
+    pattern: re.Pattern[str]
+    # Returns the normal form of text that the pattern matches.
+    normalize: Callable[[str], Id]
+    # Generates an id; None: the database does.
+    generate: Callable[[], str] | None
+    # What an id must be, for errors, and its JSON Schema with an example.
+    description: str
+    json_schema: dict[str, Any]
+
+    def parse(self, text: str) -> Id | None:
+        """Return the id that a client wrote; None for text that is none."""
+        return self.normalize(text) if self.pattern.fullmatch(text) else None
+
+    def parse_json(self, value: object) -> Id | None:
+        """Return the id that a value of JSON is; None for one that is none."""
+        if isinstance(value, bool) or not isinstance(value, self.python_type):
+            return None
+        # Text of an integer with thousands of digits would take long, and Python refuses it.
+        if isinstance(value, int) and value >= 10**18:
+            return None
+        return self.parse(str(value))
+
+    @property
+    def python_type(self) -> type[Id]:
+        """The type of its ids: `int` or `str`."""
+        return int if self.normalize is int else str
+
+    @property
+    def example(self) -> Any:
+        """An id for examples."""
+        return self.json_schema["examples"][0]
+
+
+INTEGER = IdForm(
+    name="integer",
+    # At most 18 digits, which always fit into a 64-bit column.
+    pattern=re.compile(r"[1-9][0-9]{0,17}", re.ASCII),
+    normalize=int,
+    generate=None,
+    description="a whole number from 1",
+    json_schema={"type": "integer", "minimum": 1, "examples": [1]},
+)
+UUID = IdForm(
+    name="uuid",
+    pattern=re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII),
+    normalize=str.lower,
+    generate=new_uuid,
+    description="a UUID like 018c5a3e-7d2b-7c1a-9f00-3b1d2e4f5a6b",
+    json_schema={
+        "type": "string",
+        "format": "uuid",
+        "examples": ["018c5a3e-7d2b-7c1a-9f00-3b1d2e4f5a6b"],
+    },
+)
+OBJECT_ID = IdForm(
+    name="objectid",
+    pattern=re.compile(r"[0-9a-fA-F]{24}", re.ASCII),
+    normalize=str.lower,
+    generate=new_object_id,
+    description="24 hexadecimal digits",
+    json_schema={
+        "type": "string",
+        "pattern": "^[0-9a-fA-F]{24}$",
+        "examples": ["507f1f77bcf86cd799439011"],
+    },
+)
+
+
+def text_form(max_length: int = MAX_TEXT_ID) -> IdForm:
+    """Return the form of ids that are text of at most so many characters.
+
+    Without control characters, and without slashes, which a path would not bring back.
+    """
+    return IdForm(
+        name="text",
+        pattern=re.compile(rf"[^\x00-\x1f\x7f-\x9f/\ud800-\udfff]{{1,{max_length}}}"),
+        normalize=str,
+        generate=new_uuid,
+        description=f"1 to {max_length} characters, without / and control characters",
+        json_schema={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": max_length,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f/]+$",
+            "examples": ["text"],
+        },
+    )
+
+
+# The forms that ID_TYPE may name.
+FORMS = {form.name: form for form in (INTEGER, UUID, OBJECT_ID)}
