@@ -130,7 +130,8 @@ def test_a_user_precedes_a_role():
 
 
 def test_only_roles_in_matching_rules_are_relevant():
-    rules = parse_rules([rule("clerk", "ALLOW", property="find"), rule("$owner", "ALLOW")], METHODS)
+    given = [rule("clerk", "ALLOW", property="find"), rule("$owner", "ALLOW")]
+    rules = parse_rules(given, METHODS, INTEGER)
 
     assert MethodRules(rules, "find", "READ").roles == {"clerk"}
     assert MethodRules(rules, "create", "WRITE").roles == set()
@@ -149,4 +150,4 @@ def test_only_roles_in_matching_rules_are_relevant():
 )
 def test_invalid_rules_are_rejected(broken):
     with pytest.raises(ValidationError):
-        parse_rules([broken], METHODS)
+        parse_rules([broken], METHODS, INTEGER)
