@@ -42,6 +42,38 @@ def not_blank(text: str) -> None:
         raise ValidationError("can't be blank")
 
 
+def parse_number(value: object) -> float:
+    """Read a finite number of JSON; raise ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError("not a number") from None
+    if not isfinite(number):
+        raise ValueError("not a number")
+    return number
+
+
+def parse_decimal(value: object) -> decimal.Decimal:
+    """Read a finite decimal from text or a number; raise ValueError."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("not a decimal")
+    if isinstance(value, int) and abs(value) >= 10**40:
+        raise ValueError("not a decimal")
+    text = str(value)
+    if not DECIMAL.fullmatch(text):
+        raise ValueError("not a decimal")
+    return decimal.Decimal(text)
+
+
+def parse_uuid(value: object) -> UUID:
+    """Read a UUID in its usual form, in any case; raise ValueError."""
+    if not isinstance(value, str) or not UUID_FORM.fullmatch(value):
+        raise ValueError("not a UUID")
+    return UUID(value)
+
+
 class Schema(marshmallow.Schema):
     """A schema that rejects unknown and read-only properties."""
 
@@ -107,9 +139,25 @@ class Int32(Integer):
     BITS = 32
 
 
-class Number(fields.Field[float]):
+class Parsed(fields.Field[Any]):
+    """A field whose values a function reads."""
+
+    @staticmethod
+    def parse(value: object) -> Any:
+        """Return the value that a client wrote; raise ValueError if it is none."""
+        raise NotImplementedError
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.parse(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+
+
+class Number(Parsed):
     """A number, as JavaScript has them: 64 bits of floating point, not infinite."""
 
+    parse = staticmethod(parse_number)
     default_error_messages = {"null": "can't be blank", "invalid": "must be a number"}
 
     def _serialize(self, value: float | None, *args: Any, **kwargs: Any) -> float | None:
@@ -117,17 +165,6 @@ class Number(fields.Field[float]):
         if value is None or abs(value) > MAX_SAFE or value != int(value):
             return value
         return int(value)
-
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.make_error("invalid")
-        try:
-            number = float(value)
-        except OverflowError:
-            raise self.make_error("invalid") from None
-        if not isfinite(number):
-            raise self.make_error("invalid")
-        return number
 
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of a number."""
@@ -142,12 +179,13 @@ class Boolean(fields.Boolean):
     default_error_messages = {"null": "can't be blank", "invalid": "must be true or false"}
 
 
-class Timestamp(fields.Field[datetime]):
+class Timestamp(Parsed):
     """A point in time as ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
 
     Clients may write the forms of `parse_time`.
     """
 
+    parse = staticmethod(parse_time)
     default_error_messages = {
         "null": "can't be blank",
         "invalid": "must be a time like 2026-01-02T03:04:05.678Z",
@@ -158,10 +196,7 @@ class Timestamp(fields.Field[datetime]):
         return None if value is None else iso_time(value)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> datetime:
-        try:
-            time = parse_time(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
+        time: datetime = super()._deserialize(value, *args, **kwargs)
         if time.microsecond % 1000:
             raise self.make_error("fine")
         return time
@@ -173,9 +208,10 @@ class Timestamp(fields.Field[datetime]):
         return {"type": kind, "format": "date-time", "examples": [example]}
 
 
-class Date(fields.Field[date]):
+class Date(Parsed):
     """A date: `2026-01-02`."""
 
+    parse = staticmethod(parse_date)
     default_error_messages = {
         "null": "can't be blank",
         "invalid": "must be a date like 2026-01-02",
@@ -184,23 +220,18 @@ class Date(fields.Field[date]):
     def _serialize(self, value: date | None, *args: Any, **kwargs: Any) -> str | None:
         return None if value is None else value.isoformat()
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> date:
-        try:
-            return parse_date(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
-
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of a date."""
         return {"type": "string", "format": "date", "examples": ["2026-01-02"]}
 
 
-class Decimal(fields.Field[decimal.Decimal]):
+class Decimal(Parsed):
     """An exact decimal, a string in JSON: `"12.50"`. Clients may also write a number.
 
     `precision` and `scale` are those of the column.
     """
 
+    parse = staticmethod(parse_decimal)
     default_error_messages = {
         "null": "can't be blank",
         "invalid": 'must be a decimal like "12.50"',
@@ -215,10 +246,7 @@ class Decimal(fields.Field[decimal.Decimal]):
         return None if value is None else f"{value:f}"
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> decimal.Decimal:
-        try:
-            number = parse_decimal(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
+        number: decimal.Decimal = super()._deserialize(value, *args, **kwargs)
         try:
             return self.column_type.exact(number)
         except ValueError as error:
@@ -233,9 +261,10 @@ class Decimal(fields.Field[decimal.Decimal]):
         return {"type": "string", "pattern": pattern, "examples": [example]}
 
 
-class Uuid(fields.Field[UUID]):
+class Uuid(Parsed):
     """A UUID: 32 hexadecimal digits in five groups (RFC 9562 4)."""
 
+    parse = staticmethod(parse_uuid)
     default_error_messages = {
         "null": "can't be blank",
         "invalid": "must be a UUID like 018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b",
@@ -243,12 +272,6 @@ class Uuid(fields.Field[UUID]):
 
     def _serialize(self, value: UUID | None, *args: Any, **kwargs: Any) -> str | None:
         return None if value is None else str(value)
-
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> UUID:
-        try:
-            return parse_uuid(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
 
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of a UUID."""
@@ -269,22 +292,3 @@ class Enumeration(fields.String):
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of an enumeration."""
         return {"enum": list(self.values), "examples": [self.values[0]]}
-
-
-def parse_decimal(value: object) -> decimal.Decimal:
-    """Read a finite decimal from text or a number; raise ValueError."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("not a decimal")
-    if isinstance(value, int) and abs(value) >= 10**40:
-        raise ValueError("not a decimal")
-    text = str(value)
-    if not DECIMAL.fullmatch(text):
-        raise ValueError("not a decimal")
-    return decimal.Decimal(text)
-
-
-def parse_uuid(value: object) -> UUID:
-    """Read a UUID in its usual form, in any case; raise ValueError."""
-    if not isinstance(value, str) or not UUID_FORM.fullmatch(value):
-        raise ValueError("not a UUID")
-    return UUID(value)

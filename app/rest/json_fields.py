@@ -9,10 +9,32 @@ from marshmallow import fields
 
 from app.columns import Position
 
-from .fields import MAX_SAFE
+from .fields import MAX_SAFE, Parsed
 
 # Characters of the JSON of one property.
 MAX_LENGTH = 20_000
+
+
+def parse_position(value: object) -> Position:
+    """Read a position from an object or from `"lat,lng"`; raise ValueError."""
+    if isinstance(value, str) and len(value) <= 100:
+        lat, _, lng = value.partition(",")
+        value = {"lat": lat, "lng": lng}
+    if not isinstance(value, dict) or value.keys() != {"lat", "lng"}:
+        raise ValueError("not a position")
+    return Position(lat=_degrees(value["lat"], 90), lng=_degrees(value["lng"], 180))
+
+
+def _degrees(value: object, most: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("not a number")
+    try:
+        degrees = float(value)
+    except OverflowError:
+        raise ValueError("not a number") from None
+    if not -most <= degrees <= most:
+        raise ValueError("out of range")
+    return degrees
 
 
 class Object(fields.Field[dict[str, Any]]):
@@ -67,19 +89,14 @@ class Array(fields.Field[list[Any]]):
         return {"type": "array", "items": {"type": kind} if kind else {}, "examples": [[]]}
 
 
-class GeoPoint(fields.Field[Position]):
+class GeoPoint(Parsed):
     """A position on earth: `{"lat": 52.5, "lng": 13.4}`. Clients may also write `"52.5,13.4"`."""
 
+    parse = staticmethod(parse_position)
     default_error_messages = {
         "null": "can't be blank",
         "invalid": 'must be a position like {{"lat": 52.5, "lng": 13.4}}',
     }
-
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Position:
-        try:
-            return parse_position(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
 
     def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema keywords of a position."""
@@ -93,28 +110,6 @@ class GeoPoint(fields.Field[Position]):
             "additionalProperties": False,
             "examples": [{"lat": 52.5, "lng": 13.4}],
         }
-
-
-def parse_position(value: object) -> Position:
-    """Read a position from an object or from `"lat,lng"`; raise ValueError."""
-    if isinstance(value, str) and len(value) <= 100:
-        lat, _, lng = value.partition(",")
-        value = {"lat": lat, "lng": lng}
-    if not isinstance(value, dict) or value.keys() != {"lat", "lng"}:
-        raise ValueError("not a position")
-    return Position(lat=_degrees(value["lat"], 90), lng=_degrees(value["lng"], 180))
-
-
-def _degrees(value: object, most: int) -> float:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("not a number")
-    try:
-        degrees = float(value)
-    except OverflowError:
-        raise ValueError("not a number") from None
-    if not -most <= degrees <= most:
-        raise ValueError("out of range")
-    return degrees
 
 
 def check_json(field: fields.Field[Any], value: Any) -> None:
