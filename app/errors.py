@@ -169,6 +169,15 @@ class InvalidFilter(exceptions.BadRequest):
     error_code = "INVALID_FILTER"
 
 
+class TooManyRows(exceptions.BadRequest):
+    """More rows are selected than one request may change, as hooks are called for each."""
+
+    error_code = "TOO_MANY_ROWS"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"At most {most} rows are changed or deleted at once; select fewer.")
+
+
 class TooDeep(exceptions.BadRequest):
     """A body or a filter has too many levels."""
 

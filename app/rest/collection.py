@@ -17,6 +17,7 @@ from app.ids import Id
 from .bodies import read_body, read_items
 from .echo import without_echo
 from .endpoint import Endpoint, declare, endpoints_of, register_endpoints
+from .mapper_events import check_events
 from .parameters import read_parameter
 from .relation_views import relation_endpoints
 from .relations import BELONGS_TO, Relation
@@ -229,11 +230,12 @@ def _relation_problem(resource: Resource, relation: Relation, target: Resource |
 def register_resource(app: Flask, resource: Resource) -> None:
     """Serve a resource: the endpoints of every collection, of its relations and its own.
 
-    Raises ConfigurationError for columns, rules and paths that cannot be used.
+    Raises ConfigurationError for columns, listeners, rules and paths that cannot be used.
     """
     # The app's own, because its ids follow from the settings.
     resource = replace(resource)
     check_types(resource.name, resource.properties)
+    check_events(resource.name, resource.model)
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = all_endpoints(resource)
     if not resource.is_public:

@@ -193,7 +193,7 @@ class HasManyViews(Related):
     @declare("delete", WRITE, "DELETE /", requires="deleteById")
     def delete_all(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete all rows that belong to the parent and that the caller may delete."""
-        self.target.rows.delete(self.scope(grant, id, "deleteById"))
+        self.target.delete(self.scope(grant, id, "deleteById"))
         return NO_CONTENT
 
 
@@ -227,9 +227,7 @@ class ThroughViews(Related):
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """End the link of a row to the parent; the row stays."""
         parent_id, number = self.parent_id(grant, id), self.target.parse_id(fk)
-        links = delete(self.relation.links).where(*self._links(parent_id, number))
-        with connection() as database:
-            count = database.execute(links).rowcount
+        count = self._delete(self._links(parent_id, number))
         self.target.or_404(number, count or None)
         return NO_CONTENT
 
@@ -251,11 +249,22 @@ class ThroughViews(Related):
         with connection() as database:
             return bool(database.scalar(select(exists().where(*self._links(parent_id, number)))))
 
+    @property
+    def _link_resource(self) -> Resource | None:
+        """The resource of the model between both, if that is served."""
+        served: Iterable[Resource] = current_app.extensions["resources"].values()
+        return next((each for each in served if each.model is self.relation.through), None)
+
+    def _delete(self, links: Conditions) -> int:
+        if model := self._link_resource:
+            return model.delete(links)
+        with connection() as database:
+            return database.execute(delete(self.relation.links).where(*links)).rowcount
+
     def _insert(self, grant: Grant, parent_id: Id, number: Id) -> None:
         """Store a link; as a row of its model, if that is served, which becomes the caller's."""
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
-        served: Iterable[Resource] = current_app.extensions["resources"].values()
-        if model := next((each for each in served if each.model is self.relation.through), None):
+        if model := self._link_resource:
             model.create({}, {**model.owned_by(grant.user_id), **keys})
             return
         values = {self.relation.link(name): value for name, value in keys.items()}

@@ -103,6 +103,12 @@ class Repository:
         with connection() as database:
             database.execute(statement).all()
 
+    def lock_all(self, conditions: Conditions, most: int) -> Sequence[Any]:
+        """Return up to so many rows within these conditions, locked as `lock` does, by id."""
+        statement = self._all_rows.where(*conditions).order_by(self._by_id).limit(most)
+        with connection() as database:
+            return database.execute(statement.with_for_update()).all()
+
     def count(self, conditions: Conditions) -> int:
         """Return how many rows fulfil the conditions."""
         statement = select(func.count()).select_from(self.key.table).where(*conditions)

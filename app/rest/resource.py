@@ -5,23 +5,30 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, cast
 
+from flask import Response, jsonify
 from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
 from app import ids
+from app.access.identity import current_identity
 from app.access.policy import Grant, authorize, denial, find_grant
 from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
 
+from . import hooks
 from .endpoint import Endpoint, Route, View
 from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
+from .hooks import Hook, LoadEvent, SavedValues
 from .ids import Id
 from .references import check_changed_references, check_references
 from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
 from .targets import Column
+
+# Changes the rows that fulfil conditions; returns them as they now are.
+Store = Callable[[Conditions, Values], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +46,11 @@ class Resource:
     relations: Mapping[str, Relation] = field(default_factory=dict)
     # The schema of a body that creates a row, if it differs from `schema`.
     create_schema: type[Schema] | None = None
-    # Functions that insert and update rows, if that takes more than storing values.
+    # The function that inserts rows, if that takes more than storing values.
     insert_with: Callable[[Sequence[Any]], Sequence[Any]] | None = None
-    update_with: Callable[[Conditions, Values], Sequence[Any]] | None = None
+    # What is done before the transaction of a change, such as asking for a password; it returns the
+    # function that changes the rows.
+    update_with: Callable[[Conditions, Values], Store] | None = None
     # What is done to the values before the transaction that inserts them, because it takes long or
     # must not be undone; returns what `insert_with` inserts.
     prepare_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
@@ -61,6 +70,20 @@ class Resource:
     is_public: bool = True
     # Whether clients may choose the id of a row that they create.
     id_on_create: bool = False
+    # Sent when a row is created or changed, with a SaveEvent; `before_save` may change the values.
+    before_save: Hook = field(default_factory=Hook)
+    after_save: Hook = field(default_factory=Hook)
+    # Sent when a row is deleted, with a DeleteEvent.
+    before_delete: Hook = field(default_factory=Hook)
+    after_delete: Hook = field(default_factory=Hook)
+    # Sent when a row leaves the service, with a LoadEvent, which may be changed.
+    loaded: Hook = field(default_factory=Hook)
+
+    def __post_init__(self) -> None:
+        """Give a copy made by `replace` endpoints and hooks of its own."""
+        object.__setattr__(self, "own_endpoints", list(self.own_endpoints))
+        for name in ("before_save", "after_save", "before_delete", "after_delete", "loaded"):
+            object.__setattr__(self, name, getattr(self, name).copy())
 
     def endpoint(
         self, method: str, access: str, *routes: str, **declared: Any
@@ -91,9 +114,26 @@ class Resource:
         return [self._bind(each) for each in self.own_endpoints]
 
     def _bind(self, endpoint: Endpoint) -> Endpoint:
+        view = endpoint.view
+        if endpoint.answer in (self.schema, [self.schema]):
+            view = self._dumping(view, many=isinstance(endpoint.answer, list))
         adapt = self._with_row if endpoint.finds_row else _without_grant
         owned = endpoint.finds_row and self.owner is not None
-        return replace(endpoint, view=adapt(endpoint.view), owned=owned)
+        return replace(endpoint, view=adapt(view), owned=owned)
+
+    def _dumping(self, view: View, many: bool) -> View:
+        """Wrap a view so that the rows which it returns are told to `loaded`."""
+
+        @wraps(view)
+        def call(*arguments: Any, **named: Any) -> Any:
+            result = view(*arguments, **named)
+            if isinstance(result, Response):
+                return result
+            rows = result if many else [result]
+            objects = [self.leave(row, self.schema_instance.dump(row)) for row in rows]
+            return jsonify(objects if many else objects[0])
+
+        return call
 
     def _with_row(self, view: View) -> View:
         """Wrap a view so that it gets the row with the id in the path, if it is permitted."""
@@ -167,7 +207,15 @@ class Resource:
         dumped = dict(zip(self.properties, row, strict=False))
         for name, field_ in self._serialized_fields:
             dumped[name] = field_._serialize(dumped.get(name), name, row)
-        return dumped
+        return self.leave(row, dumped) if self.loaded.receivers else dumped
+
+    def leave(self, row: Any, dumped: Values) -> Values:
+        """Send `loaded` for a row with its JSON object; return what its receivers leave of that."""
+        if not self.loaded.receivers:
+            return dumped
+        event = LoadEvent(current_identity(), dumped, row)
+        self.loaded.send(self, event=event)
+        return event.values
 
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for this resource; raise InvalidFilter."""
@@ -235,9 +283,24 @@ class Resource:
 
     def insert(self, items: Sequence[Any]) -> Sequence[Any]:
         """Store what `prepare` returned; return the new rows."""
+        if self.before_save.receivers or self.after_save.receivers:
+            return hooks.insert(self, items, self._insert)
+        return self._insert(items)
+
+    def _insert(self, items: Sequence[Any]) -> Sequence[Any]:
         if self.insert_with:
             return self.rows.from_entities(self.insert_with(items))
         return self.rows.insert(items)
+
+    @cached_property
+    def new_values(self) -> SavedValues:
+        """The values of new rows, as hooks see them."""
+        return SavedValues(self._table_columns, self.create_schema_instance)
+
+    @cached_property
+    def changed_values(self) -> SavedValues:
+        """The values of changes, as hooks see them."""
+        return SavedValues(self._table_columns, self.schema_instance)
 
     @cached_property
     def read_only(self) -> set[str]:
@@ -281,9 +344,14 @@ class Resource:
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
+        store: Store = self.rows.update
         if self.update_with:
-            return self.rows.from_entities(self.update_with(conditions, values))
-        return self.rows.update(conditions, values)
+            conditions = list(conditions)
+            change = self.update_with(conditions, values)
+            store = lambda *changes: self.rows.from_entities(change(*changes))  # noqa: E731
+        if self.before_save.receivers or self.after_save.receivers:
+            return hooks.update(self, conditions, values, store)
+        return store(conditions, values)
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
         """Change every row that fulfils the conditions; return how many those were.
@@ -291,8 +359,8 @@ class Resource:
         Raises ValidationError.
         """
         check_references(self.references, [values], many=False)
-        if self.update_with:
-            return len(self.update_with(conditions, values))
+        if self.update_with or self.before_save.receivers or self.after_save.receivers:
+            return len(self.update(conditions, values))
         return self.rows.update_all(conditions, values)
 
     def update_one(self, row_id: ids.Id, scope: Conditions, body: Values, partial: bool) -> Any:
@@ -313,9 +381,15 @@ class Resource:
 
     def delete_one(self, row_id: ids.Id, scope: Conditions) -> None:
         """Delete one row within a scope; raise what `or_denied` does."""
-        delete = self.delete_with or self.rows.delete
-        count = delete([self.rows.key == row_id, *scope])
+        count = self.delete([self.rows.key == row_id, *scope])
         self.or_denied(row_id, count or None)
+
+    def delete(self, conditions: Conditions) -> int:
+        """Delete every row that fulfils the conditions; return how many those were."""
+        store = self.delete_with or self.rows.delete
+        if self.before_delete.receivers or self.after_delete.receivers:
+            return hooks.delete(self, conditions, store)
+        return store(conditions)
 
     def or_404(self, row_id: object, row: Any) -> Any:
         """Return the row; raise ModelNotFound if there is none."""

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from app import outbox
 from app.access.roles import Role, RoleMapping, grant
 from app.errors import InvalidPassword, ModelNotFound, ValidationError
-from app.extensions import affected_rows, after_commit, db, now, transaction
+from app.extensions import affected_rows, after_commit, db, in_transaction, now, transaction
 from app.ids import Id
 from app.ops.audit import Action, record, record_all, recording
 from app.ops.origin import current_network
@@ -78,6 +78,8 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
                     grant(user.id, role)
             after_commit(partial(announce, issue_verifications(users)))
     except IntegrityError:
+        if in_transaction():
+            raise
         # A concurrent request created the user first: now the check finds it.
         for user in users:
             _check_unique(user.realm, user.email, user.username_key)
@@ -169,6 +171,8 @@ def update_users(
             users = db.session.scalars(changed, execution_options=refreshed).all()
             _follow_email_changes([user for user in users if user.id in old_emails], old_emails)
     except IntegrityError:
+        if in_transaction():
+            raise
         for user in db.session.scalars(select(User).where(*chosen)).all():
             _check_unique(user.realm, values.get("email"), values.get("username_key"), user.id)
         raise

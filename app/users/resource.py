@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from flask import Flask, current_app
@@ -12,10 +13,17 @@ from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
 from app.errors import InvalidPassword, TooManyHashes, TooManyRequests, ValidationError
 from app.rest.relations import has_many
-from app.rest.resource import Resource
+from app.rest.resource import Resource, Store
 
 from . import email_change, verification
-from .accounts import changes_email, delete_users, insert_users, prepare_users, update_users
+from .accounts import (
+    changes_email,
+    delete_users,
+    identifying_columns,
+    insert_users,
+    prepare_users,
+    update_users,
+)
 from .login import reauthenticate
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
@@ -65,11 +73,19 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
     ]
 
 
-def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Sequence[User]:
-    """Change users; a new email requires reauthentication and keeps the caller's session.
+def insert(users: Sequence[User]) -> Sequence[User]:
+    """Store new users, whose names a hook may have changed; raise what `insert_users` does."""
+    for user in users:
+        for name, value in identifying_columns(user.email, user.username, user.realm).items():
+            setattr(user, name, value)
+    return insert_users(users)
 
-    If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
-    confirmed. Raises what `update_users`, `reauthenticate` and `count_mail` do.
+
+def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Store:
+    """Return the function that changes users, and keeps the caller's session if the email does.
+
+    A new email requires reauthentication. If EMAIL_CHANGE is "confirmed", it is refused, because it
+    is stored only when it is confirmed. Raises what `reauthenticate` and `count_mail` do.
     """
     chosen, identity = list(conditions), current_identity()
     password = values.pop("password", None)
@@ -84,7 +100,7 @@ def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) ->
     elif password is not None:
         raise ValidationError({"password": ["is taken with a new email only"]})
     keep = identity.session.digest if identity.session else None
-    return update_users(chosen, values, keep, changed)
+    return partial(update_users, keep=keep, reauthenticated=changed)
 
 
 users = Resource(
@@ -97,7 +113,7 @@ users = Resource(
     relations={"todos": has_many("todos", "owner_id")},
     create_schema=RegistrationSchema,
     prepare_with=prepare_users,
-    insert_with=insert_users,
+    insert_with=insert,
     update_with=update,
     delete_with=delete_users,
     # Each user takes a password hash.

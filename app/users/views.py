@@ -79,7 +79,12 @@ def login(body: dict[str, Any]) -> Response:
     """Log in: exchange credentials for an access token."""
     token = login_service.login(body, include=_requested_includes())
     schema = AccessTokenSchema() if token.user is None else LoginSchema()
-    response = jsonify(schema.dump(token))
+    answer = schema.dump(token)
+    if token.user is not None:
+        answer["user"] = current_app.extensions["resources"]["users"].leave(
+            token.user, answer["user"]
+        )
+    response = jsonify(answer)
     set_cookie(response, token.id, token.ttl, token.remember_me)
     return response
 

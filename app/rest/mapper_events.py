@@ -1,0 +1,52 @@
+"""Refuse SQLAlchemy's mapper events on a served model: they would never fire.
+
+Rows are written and read as those of tables, without an object of the model, for a third of the
+cost. `Hook` is the means of a resource.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import inspect
+from sqlalchemy.orm import configure_mappers
+
+from app.config import ConfigurationError
+
+MAPPER_EVENTS = (
+    *("before_insert", "after_insert", "before_update", "after_update"),
+    *("before_delete", "after_delete"),
+)
+INSTANCE_EVENTS = ("load", "refresh")
+ATTRIBUTE_EVENTS = ("set", "init_scalar")
+
+
+def check_events(name: str, model: type[Any]) -> None:
+    """Raise ConfigurationError for a model whose mapper or attributes have listeners."""
+    configure_mappers()
+    if found := next(_listened(model), None):
+        raise ConfigurationError(
+            f"the model of {name} has {found}, which would never be called: rows are written as "
+            "tables; use the hooks of the resource"
+        )
+
+
+def _listened(model: type[Any]) -> Iterator[str]:
+    """Yield what a model listens to."""
+    mapper = inspect(model)
+    yield from (f"@validates for {each}" for each in mapper.validators)
+    for dispatch, events in (
+        (mapper.dispatch, MAPPER_EVENTS),
+        (mapper.class_manager.dispatch, INSTANCE_EVENTS),
+    ):
+        yield from (f"a listener for {each}" for each in events if _has_listener(dispatch, each))
+    for column in mapper.column_attrs:
+        dispatch = getattr(model, column.key).dispatch
+        for each in ATTRIBUTE_EVENTS:
+            if _has_listener(dispatch, each):
+                yield f"a listener for {each} of {column.key}"
+
+
+def _has_listener(dispatch: Any, event: str) -> bool:
+    """Tell whether others than SQLAlchemy's mutable types, which are harmless, listen."""
+    listeners = getattr(dispatch, event)
+    return any(each.__module__ != "sqlalchemy.ext.mutable" for each in listeners)
