@@ -7,7 +7,9 @@ import pytest
 from sqlalchemy import insert
 
 from app.extensions import db
+from app.rest.collection import check_relations, register_resource
 from app.todos.models import Todo
+from tests.rest.clinic import Base, resources
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
 TEXTS = ["", "a", "A", "ab", "aB%", "a_b", "b*[?]", "é", "É", "\\", "a\\b", "line\nbreak", "z" * 40]
@@ -47,3 +49,25 @@ def find(api, token):
         return api("GET", path, token=token, query_string=query)
 
     return ask
+
+
+@pytest.fixture
+def clinic(make_app, api, token):
+    """Serve the clinic; return a function that calls it as Ada, who is 1, or as Bob."""
+    bob = api.newcomer("bob@example.com")
+    app = make_app(THROTTLE_ENABLED=True, EMAIL_VERIFICATION="optional")
+    for resource in resources():
+        register_resource(app, resource)
+    check_relations(app)
+    with app.app_context():
+        Base.metadata.create_all(db.engine)
+    client = app.test_client()
+
+    def call(verb, path, body=None, caller=token):
+        headers = {"Authorization": caller} if caller else {}
+        return client.open(f"/api{path}", method=verb, json=body, headers=headers)
+
+    call.app, call.bob, call.headers = app, bob, {"Authorization": token}
+    yield call
+    with app.app_context():
+        Base.metadata.drop_all(db.engine)

@@ -7,13 +7,13 @@ from sqlalchemy import insert
 
 from app.config import ConfigurationError
 from app.extensions import db
-from app.rest.collection import check_relations, register_resource
+from app.rest.collection import check_relations
 from app.rest.relations import belongs_to, has_many
 from app.signals import verification_request
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
 from tests.races import at_once
-from tests.rest.clinic import Base, Physician, resources
+from tests.rest.clinic import Physician
 from tests.rows import statements
 from tests.throttles import counts
 
@@ -139,28 +139,6 @@ def test_a_new_row_may_name_its_owner_and_an_empty_id(api, token):
     assert field_codes(several) == {"1.ownerId": ["absence"]}
     assert field_codes(api("POST", "/todos", {**body, "id": 7}, token=token)) == {"id": ["absence"]}
     assert api("PUT", "/todos", body, token=token).json["id"] == 2
-
-
-@pytest.fixture
-def clinic(make_app, api, token):
-    """Serve the clinic; return a function that calls it as Ada, who is 1, or as Bob."""
-    bob = api.newcomer("bob@example.com")
-    app = make_app(THROTTLE_ENABLED=True, EMAIL_VERIFICATION="optional")
-    for resource in resources():
-        register_resource(app, resource)
-    check_relations(app)
-    with app.app_context():
-        Base.metadata.create_all(db.engine)
-    client = app.test_client()
-
-    def call(verb, path, body=None, caller=token):
-        headers = {"Authorization": caller} if caller else {}
-        return client.open(f"/api{path}", method=verb, json=body, headers=headers)
-
-    call.app, call.bob, call.headers = app, bob, {"Authorization": token}
-    yield call
-    with app.app_context():
-        Base.metadata.drop_all(db.engine)
 
 
 def test_the_one_row_of_a_relation_is_created_read_changed_and_deleted(clinic):
