@@ -1,12 +1,12 @@
 """Authorization: whether the caller may call a method, and on which rows."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from flask import Flask, current_app
 from marshmallow import ValidationError
-from sqlalchemy import Column, ColumnElement, false
+from sqlalchemy import Column, ColumnElement, and_, false, func, not_, or_, true
 from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
@@ -14,7 +14,20 @@ from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
 from app.ids import FORMS, Id
 
 from .identity import current_identity
-from .rules import OWNER, Decision, MethodRules, Rule, check_methods, check_owners, parse_rules
+from .rules import (
+    OWNER,
+    Decision,
+    MethodRules,
+    Principal,
+    Rule,
+    check_dynamic,
+    check_methods,
+    check_owners,
+    parse_rules,
+)
+
+# A dynamic role: returns the condition under which the user with an id has it for a row.
+DynamicRole = Callable[[Id], ColumnElement[bool]]
 
 
 @dataclass(frozen=True)
@@ -23,6 +36,8 @@ class Grant:
 
     user_id: Id | None
     decision: Decision
+    # Whether rows of one owner may be permitted in part.
+    by_row: ClassVar[bool] = False
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
         """Return the conditions that limit a query to the permitted rows."""
@@ -44,33 +59,74 @@ class Grant:
         return self.decision.own if is_own else self.decision.others
 
 
+@dataclass(frozen=True)
+class RowGrant(Grant):
+    """A permission for which dynamic roles matter, which a user may have for some of the rows."""
+
+    user_id: Id
+    # Those that may decide, in the order of their rank.
+    rules: Sequence[Rule]
+    dynamic: Mapping[str, DynamicRole]
+    by_row: ClassVar[bool] = True
+
+    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+        """Return the condition that the first rule which applies to a row allows the call."""
+        permitted: ColumnElement[bool] = false()
+        for rule in reversed(self.rules):
+            applies = self._applies(rule.principal, owner)
+            permitted = or_(applies, permitted) if rule.allow else and_(not_(applies), permitted)
+        return [permitted]
+
+    @property
+    def only_own(self) -> bool:
+        """Whether only the caller's own rows are permitted: there may be others."""
+        return False
+
+    def covers(self, owner: Id | None) -> bool:
+        """Tell whether rows of a user may be permitted."""
+        return bool(self.decision)
+
+    def _applies(self, principal: Principal, owner: Column[Any] | None) -> ColumnElement[bool]:
+        """Return the condition that a rule for this principal applies to a row; never NULL."""
+        if principal in self.dynamic:
+            return func.coalesce(self.dynamic[str(principal)](self.user_id), false())
+        if principal == OWNER:
+            return false() if owner is None else func.coalesce(owner == self.user_id, false())
+        return true()
+
+
 def install_rules(
     app: Flask,
     model: str,
     methods: Mapping[str, str],
     owned: Collection[str],
     rules: Iterable[Rule],
+    by_row: Collection[str] = (),
+    dynamic: Mapping[str, DynamicRole] | None = None,
 ) -> None:
     """Compile a model's rules for each of its methods; ACLS in the settings replaces them.
 
     `methods` maps each method's name to its access type; `owned` are the methods whose rows have
-    owners, and rules for $owner apply to no others. Raises ConfigurationError for a rule of a
-    method that does not exist, and for a rule for $owner of a method whose rows have no owners.
+    owners, and rules for $owner apply to no others; `by_row` are those that apply the scope of a
+    grant, and rules for the `dynamic` roles apply to no others. Raises ConfigurationError for a
+    rule of a method that does not exist, or to which it cannot apply.
     """
+    dynamic = dynamic or {}
     try:
         replaced = (app.config["ACLS"] or {}).get(model)
         form = FORMS[app.config["ID_TYPE"]]
         rules = list(rules) if replaced is None else parse_rules(replaced, methods, form)
         check_methods(rules, methods)
         check_owners(rules, owned)
+        check_dynamic(rules, by_row, dynamic)
     except (ValidationError, ValueError, TypeError) as error:
         source = "the rules of" if replaced is None else "ACLS for"
         raise ConfigurationError(f"{source} {model} cannot be used: {error}") from None
     compiled = app.extensions.setdefault("rules", {})
-    without_owners = [rule for rule in rules if rule.principal != OWNER]
     for method, access in methods.items():
-        chosen = rules if method in owned else without_owners
-        compiled[model, method] = MethodRules(chosen, method, access)
+        barred = {*(() if method in owned else {OWNER}), *(() if method in by_row else dynamic)}
+        chosen = [rule for rule in rules if rule.principal not in barred]
+        compiled[model, method] = MethodRules(chosen, method, access, dynamic)
 
 
 def check_acls(app: Flask) -> None:
@@ -99,7 +155,15 @@ def find_grant(model: str, method: str) -> Grant:
     rules: MethodRules = current_app.extensions["rules"][model, method]
     identity = current_identity()
     roles = identity.roles & rules.roles if rules.roles else frozenset()
+    if rules.dynamic and identity.user_id is not None:
+        return _row_grant(rules, identity.user_id, roles)
     return Grant(identity.user_id, rules.decision(identity.user_id, roles))
+
+
+def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant:
+    applicable = rules.applicable(user_id, roles)
+    possible = any(rule.allow for rule in applicable)
+    return RowGrant(user_id, Decision(possible, possible), applicable, rules.dynamic)
 
 
 def denial(model: str, row_id: object = None) -> HTTPException:

@@ -1,6 +1,6 @@
 """Access rules for the methods of a model, scored as in LoopBack 3, once, at start."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -83,15 +83,24 @@ class Decision:
 class MethodRules:
     """The rules of a model that match one method; without a match the call is denied."""
 
-    def __init__(self, rules: Iterable[Rule], method: str, access: str) -> None:
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        method: str,
+        access: str,
+        dynamic: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Rank the rules; `dynamic` are the model's dynamic roles."""
         scored = [(rule.score(method, access), rule) for rule in rules]
         matching = [(score, rule) for score, rule in scored if score is not None]
         self._ranked = [rule for _, rule in sorted(matching, key=lambda each: -each[0])]
         principals = {rule.principal for rule in self._ranked}
         users = {principal for principal in principals if isinstance(principal, User)}
         self._user_ids = {user.id for user in users}
-        # The roles that a decision depends on; if there are none, the caller's are not queried.
-        self.roles = principals - users - PRINCIPAL_RANKS.keys()
+        # The dynamic roles that a decision depends on, with what each of them takes.
+        self.dynamic = {name: each for name, each in (dynamic or {}).items() if name in principals}
+        # The stored roles that it depends on; if there are none, the caller's are not queried.
+        self.roles = principals - users - PRINCIPAL_RANKS.keys() - self.dynamic.keys()
         self._for_anonymous = self._decide({EVERYONE, UNAUTHENTICATED})
         self._for_users = self._decide({EVERYONE, AUTHENTICATED})
 
@@ -102,6 +111,21 @@ class MethodRules:
         if not roles and user_id not in self._user_ids:
             return self._for_users
         return self._decide({EVERYONE, AUTHENTICATED, User(user_id), *roles})
+
+    def applicable(self, user_id: Id, roles: Collection[str] = ()) -> list[Rule]:
+        """Return the rules that may decide for a user with these roles, in the order of their rank.
+
+        Whether one for $owner or a dynamic role decides depends on the row; none comes after one
+        that decides for every row.
+        """
+        held = {EVERYONE, AUTHENTICATED, User(user_id), *roles}
+        chosen: list[Rule] = []
+        for rule in self._ranked:
+            if rule.principal in held:
+                return [*chosen, rule]
+            if rule.principal == OWNER or rule.principal in self.dynamic:
+                chosen.append(rule)
+        return chosen
 
     def _decide(self, principals: set[Principal]) -> Decision:
         own = principals | {OWNER} if AUTHENTICATED in principals else principals
@@ -143,6 +167,18 @@ def check_methods(rules: Iterable[Rule], methods: Collection[str]) -> None:
         if unknown := rule.properties - set(methods) - {"*"}:
             known = ", ".join(sorted(methods))
             raise ValidationError(f"there is no method {min(unknown)!r}; there are {known}")
+
+
+def check_dynamic(rules: Iterable[Rule], by_row: Collection[str], dynamic: Collection[str]) -> None:
+    """Raise ValidationError for a dynamic role that has a name of ours, or is asked for no row."""
+    if reserved := PRINCIPAL_RANKS.keys() & set(dynamic):
+        raise ValidationError(f"{min(reserved)} cannot be a dynamic role")
+    for rule in rules:
+        if rule.principal in dynamic and (rowless := rule.properties - set(by_row) - {"*"}):
+            raise ValidationError(
+                f"the dynamic role {rule.principal} cannot be used for {min(rowless)!r}: it is not "
+                "about rows that exist"
+            )
 
 
 def check_owners(rules: Iterable[Rule], owned: Collection[str]) -> None:

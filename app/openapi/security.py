@@ -69,6 +69,7 @@ class Security:
         if self.anonymous:
             return "Open to everyone."
         roles = [f"the role `{role}`" for role in self._roles()]
+        roles += [f"those who have the role `{role}` for the row" for role in self._dynamic()]
         if self.user:
             who = ["everybody who is logged in"] if self.any_row else ["the owner", *roles]
         else:
@@ -89,10 +90,14 @@ class Security:
         """Tell whether a logged-in user may be denied access."""
         if self._is_owner_id and not self.any_row:
             return True
-        return not self.user or any(
-            not each.decision(ANY_USER_ID, [str(role)])
-            for each in self._rules
-            for role in each.roles
+        return (
+            not self.user
+            or any(each.dynamic for each in self._rules)
+            or any(
+                not each.decision(ANY_USER_ID, [str(role)])
+                for each in self._rules
+                for role in each.roles
+            )
         )
 
     def _denial(self) -> HTTPException:
@@ -100,6 +105,16 @@ class Security:
         if status == 404:
             return errors.ModelNotFound("user", 7)
         return errors.AuthorizationRequired() if status == 401 else errors.AccessDenied()
+
+    def _dynamic(self) -> list[str]:
+        """Return the dynamic roles with which a user may call the endpoint."""
+        named = {
+            str(rule.principal)
+            for each in self._rules
+            for rule in each.applicable(ANY_USER_ID)
+            if rule.allow and rule.principal in each.dynamic
+        }
+        return sorted(named)
 
     def _roles(self) -> list[str]:
         """Return the roles each of which is sufficient to call the endpoint."""

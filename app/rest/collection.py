@@ -240,7 +240,8 @@ def register_resource(app: Flask, resource: Resource) -> None:
     endpoints = all_endpoints(resource)
     if not resource.is_public:
         endpoints = [replace(each, is_served=lambda settings: False) for each in endpoints]
-    register_endpoints(app, resource.name, endpoints, resource.rules(app.config), resource.path)
+    rules = resource.rules(app.config)
+    register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
 
 
 def all_endpoints(resource: Resource) -> list[Endpoint]:
@@ -251,6 +252,7 @@ def all_endpoints(resource: Resource) -> list[Endpoint]:
             replace(
                 each,
                 owned=resource.has_owner(each.method),
+                by_row=each.method != "create",
                 errors=(*each.errors, *resource.errors.get(each.method, ())),
             )
             for each in [*endpoints_of(CollectionViews(resource)), *relation_endpoints(resource)]

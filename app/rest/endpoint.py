@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
 from app.access.identity import current_identity
-from app.access.policy import authorize, install_rules
+from app.access.policy import DynamicRole, authorize, install_rules
 from app.access.rules import Rule
 from app.config import ConfigurationError
 
@@ -75,6 +75,9 @@ class Endpoint:
     # Whether the rows that it reads or changes have owners and its view applies the scope of the
     # grant. Rules for $owner are allowed for these methods only.
     owned: bool = False
+    # Whether it does with rows that exist and its view applies the scope of the grant. Rules for
+    # dynamic roles are allowed for these methods only.
+    by_row: bool = False
     # The scope that the token must have, and whether it may be called without a token.
     scope: str | None = None
     token_optional: bool = False
@@ -114,11 +117,13 @@ def register_endpoints(
     endpoints: Iterable[Endpoint],
     rules: Iterable[Rule],
     path: str | None = None,
+    dynamic: Mapping[str, DynamicRole] | None = None,
 ) -> None:
     """Serve endpoints under the base path, at `/name` or another path, if the settings allow.
 
-    Raises ConfigurationError for a rule of a method that has no endpoint, for a rule for $owner of
-    a method whose rows have no owners, and for a path that is taken.
+    `dynamic` are the roles that depend on the row. Raises ConfigurationError for a rule of a method
+    that has no endpoint, for one for $owner or a dynamic role that cannot apply to its method, and
+    for a path that is taken.
     """
     # CaseInsensitiveCollections lowers the case of this segment.
     segment = (path or name).lower()
@@ -126,7 +131,9 @@ def register_endpoints(
     endpoints = list(endpoints)
     # Also for those that are not served.
     methods = {each.method: each.access for each in endpoints}
-    install_rules(app, name, methods, {each.method for each in endpoints if each.owned}, rules)
+    owned = {each.method for each in endpoints if each.owned}
+    by_row = {each.method for each in endpoints if each.by_row}
+    install_rules(app, name, methods, owned, rules, by_row, dynamic)
     bp = Blueprint(name, __name__)
     declared = app.extensions.setdefault("endpoints", {})
     for endpoint in endpoints:

@@ -33,13 +33,13 @@ class Hook(Signal):
         self._copies = weakref.WeakSet[Hook]()
 
     def connect(self, receiver: Receiver, sender: Any = ANY, weak: bool = False) -> Receiver:
-        """Connect a function, here and to all copies; it is called with the resource and `event`."""
+        """Connect a function, which is called with the resource and `event`, to all copies too."""
         for each in self._copies:
             each.connect(receiver, sender, weak)
         return super().connect(receiver, sender, weak)
 
     def disconnect(self, receiver: Callable[..., Any], sender: Any = ANY) -> None:
-        """Disconnect a function, here and from all copies."""
+        """Disconnect a function, from all copies too."""
         for each in self._copies:
             each.disconnect(receiver, sender)
         super().disconnect(receiver, sender)

@@ -42,7 +42,8 @@ class Related:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
         parent_id = self.parent.authorize_id(grant, text)
         # The caller exists, as the token proves; whether other rows do must be asked.
-        if not (self.parent.is_owner_model and parent_id == grant.user_id):
+        is_caller = self.parent.is_owner_model and parent_id == grant.user_id
+        if grant.by_row or not is_caller:
             self.parent.read(grant, parent_id)
         return parent_id
 

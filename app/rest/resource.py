@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from app import ids
 from app.access.identity import current_identity
-from app.access.policy import Grant, authorize, denial, find_grant
+from app.access.policy import DynamicRole, Grant, authorize, denial, find_grant
 from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound
 
@@ -44,6 +44,9 @@ class Resource:
     # The attribute that holds the id of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
     relations: Mapping[str, Relation] = field(default_factory=dict)
+    # Functions that return, for a user's id, under which condition the user has a role for a row;
+    # by the names that rules have for the roles.
+    roles: Mapping[str, DynamicRole] = field(default_factory=dict)
     # The schema of a body that creates a row, if it differs from `schema`.
     create_schema: type[Schema] | None = None
     # The function that inserts rows, if that takes more than storing values.
@@ -119,7 +122,7 @@ class Resource:
             view = self._dumping(view, many=isinstance(endpoint.answer, list))
         adapt = self._with_row if endpoint.finds_row else _without_grant
         owned = endpoint.finds_row and self.owner is not None
-        return replace(endpoint, view=adapt(view), owned=owned)
+        return replace(endpoint, view=adapt(view), owned=owned, by_row=endpoint.finds_row)
 
     def _dumping(self, view: View, many: bool) -> View:
         """Wrap a view so that the rows which it returns are told to `loaded`."""
