@@ -38,6 +38,7 @@ LIMITS = {
     "rest.fields": {"MAX_SAFE": "The largest whole number in the JSON of a property"},
     "rest.times": {"MAX_LENGTH": "Characters of a time"},
     "columns": {"MAX_PRECISION": "Digits of a decimal"},
+    "rest.hooks": {"MAX_ROWS": "Rows that one request changes or deletes where hooks are called"},
     "rest.includes": {
         "MAX_LEVELS": "Levels of includes",
         "MAX_INCLUDES": "Includes of a filter",

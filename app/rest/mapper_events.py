@@ -47,6 +47,13 @@ def _listened(model: type[Any]) -> Iterator[str]:
 
 
 def _has_listener(dispatch: Any, event: str) -> bool:
-    """Tell whether others than SQLAlchemy's mutable types, which are harmless, listen."""
-    listeners = getattr(dispatch, event)
-    return any(each.__module__ != "sqlalchemy.ext.mutable" for each in listeners)
+    """Tell whether others than SQLAlchemy's mutable types, which do no harm, listen."""
+    return not all(map(_is_of_mutable_type, getattr(dispatch, event)))
+
+
+def _is_of_mutable_type(listener: Any) -> bool:
+    """Tell it of a listener or, where SQLAlchemy has wrapped one, of what it wraps."""
+    wrapped = [cell.cell_contents for cell in listener.__closure__ or ()]
+    return any(
+        getattr(each, "__module__", "") == "sqlalchemy.ext.mutable" for each in [listener, *wrapped]
+    )
