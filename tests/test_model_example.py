@@ -14,7 +14,8 @@ import requests
 from app.signals import reset_password_request
 from tests.documents import blocks, run_shell
 from tests.live import ROOT, serve
-from tests.shop import write_files
+from tests.shop import DOCUMENT as SHOP
+from tests.shop import JSON, PYTHON, write_files
 
 DOCUMENT = "docs/models.md"
 STEPS = "A model in Python"
@@ -52,7 +53,7 @@ def apply(diff, folder):
 
 def add_shop(project):
     """Add the shop of docs/shop.md as the notes were added."""
-    write_files("In Python", "python", project)
+    write_files(PYTHON, project)
     for name, after, added in [
         (
             "app/factory.py",
@@ -112,6 +113,15 @@ def test_the_model_of_the_document_works_as_printed(project):
     assert starred == {**made, "stars": 1}
     assert [each["owner"]["email"] for each in listed] == ["ada@example.com"]
     assert missing.status_code == 404
+
+
+def test_the_shop_in_json_is_checked_and_migrated_as_printed(project):
+    write_files(JSON, project)
+
+    *_, printed = run_shell(blocks(SHOP, "sh", JSON)[0], project, PYTHONPATH=str(project))
+
+    assert printed.startswith("Checked 6 models: all in order.\n")
+    assert "Migrated the database" in printed
 
 
 def login(api, name="ada"):

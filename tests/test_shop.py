@@ -6,17 +6,17 @@ import pytest
 
 from tests.answers import field_codes, refusal
 from tests.rows import statements
-from tests.shop import Shops
+from tests.shop import JSON, PYTHON, Shops
 
 LAMP = {"sku": "LAMP-1", "name": "Lamp", "price": "12.50"}
 ADDRESS = {"street": "Long Lane 1", "city": "Berlin", "zip": 10115}
 BERLIN = {"lat": 52.52, "lng": 13.405}
 
 
-@pytest.fixture(scope="module")
-def shops(tmp_path_factory):
-    """The shops of this module, each with its own app and tables."""
-    with Shops(tmp_path_factory.mktemp("shop")) as shops:
+@pytest.fixture(scope="module", params=[JSON, PYTHON])
+def shops(request, tmp_path_factory):
+    """The shops of this module, in JSON and in Python."""
+    with Shops(request.param, tmp_path_factory.mktemp("shop")) as shops:
         yield shops
 
 
@@ -26,8 +26,8 @@ def shop(shops, database_url, api, token, runner):
     tokens = {None: None, "ada": token}
     tokens |= {name: api.newcomer(f"{name}@example.com") for name in ("bob", "clerk")}
     runner.invoke(args=["roles", "grant", "clerk@example.com", "clerk"])
-    with shops.empty_one(database_url) as app:
-        client = app.test_client()
+    with shops.get(database_url) as served:
+        client = served.app.test_client()
 
         def call(verb, path, body=None, caller="ada", **query):
             headers = {"Authorization": tokens[caller]} if caller else {}
@@ -36,7 +36,7 @@ def shop(shops, database_url, api, token, runner):
                 f"/api{path}", method=verb, json=body, headers=headers, query_string=texts
             )
 
-        call.app = app
+        call.app = served.app
         yield call
 
 
