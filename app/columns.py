@@ -67,7 +67,8 @@ class ExactDecimal(TypeDecorator[Decimal]):
 class Json(TypeDecorator[Any]):
     """A JSON value: an object (`Json(dict)`) or an array (`Json(list)`).
 
-    Filters compare the items of an array with texts, or with numbers if `items` is float.
+    Filters compare the items of an array with texts, with numbers if `items` is float, and with
+    both if it is object.
     """
 
     impl = JSON

@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.rest.problems import Problems, suggest
-from app.rest.properties import Property, column_name
-from app.rest.property_types import read_type
+from app.rest.properties import Property, column_name, read_property
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH
 
 from .catalog import USERS, Catalog, Target
 from .definition import Definition
+from .plurals import pluralize
 
 BOTH_MANY = "hasAndBelongsToMany"
 REFERENCES, EMBEDS_ONE, EMBEDS_MANY = "referencesMany", "embedsOne", "embedsMany"
-# Relations that are a property with what they lead to, by the type of the property.
-EMBEDDED = {REFERENCES: "array", EMBEDS_ONE: "object", EMBEDS_MANY: "array"}
+# Relations that are a property with what they lead to, by the type of the property, and the key
+# that names it.
+EMBEDDED = {REFERENCES: ["any"], EMBEDS_ONE: "object", EMBEDS_MANY: ["object"]}
+PLACES = {REFERENCES: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "property"}
 KINDS = (BELONGS_TO, HAS_ONE, HAS_MANY, BOTH_MANY, *EMBEDDED)
 KEYS = (
     *("type", "model", "foreignKey", "through", "keyThrough", "property", "polymorphic", "options"),
@@ -111,20 +113,18 @@ class Relations:
         self, definition: Definition, kind: str, name: str, declared: Any, path: str
     ) -> None:
         """Add the property that holds what the relation leads to, unless it is declared."""
-        default = f"{name}Ids" if kind == REFERENCES else f"_{name}"
-        property_ = declared.get("property") or declared.get("foreignKey") or default
+        property_ = str(declared.get(PLACES[kind]) or _embedded_name(kind, name, declared))
         if property_ not in definition.properties:
-            self._add_property(definition, str(property_), EMBEDDED[kind], path)
+            self._add_property(definition, property_, EMBEDDED[kind], path)
         self._problems.warn(path, f"has no endpoints: its data is the property {property_}")
 
-    def _add_property(self, definition: Definition, name: str, type_: str, path: str) -> None:
-        kind = read_type({"type": type_}, self._problems, path)
-        if kind is None:
+    def _add_property(self, definition: Definition, name: str, type_: Any, path: str) -> None:
+        property_ = read_property(name, {"type": type_}, self._problems, path)
+        if property_ is None:
             return
-        column = column_name(name)
-        if column in {each.column_name for each in definition.properties.values()}:
-            column = f"{column}_ids" if type_ == "id" else f"{column}_data"
-        definition.properties[name] = Property(name, column, kind)
+        if property_.column_name in {each.column_name for each in definition.properties.values()}:
+            property_ = replace(property_, column_name=f"{property_.column_name}_data")
+        definition.properties[name] = property_
 
     def _link(
         self, definition: Definition, name: str, declared: Any, target: Target, path: str
@@ -250,6 +250,15 @@ class Relations:
 
 def _table_of(target: Target) -> str:
     return target.definition.table if target.definition else target.resource.rstrip("s")
+
+
+def _embedded_name(kind: str, relation: str, declared: Mapping[str, Any]) -> str:
+    """Return the name that LoopBack 3 gives to the property of an embedded relation."""
+    model = str(declared.get("model") or relation)
+    if kind == REFERENCES:
+        return f"{_camel_case(model)}Ids"
+    name = _camel_case(model if kind == EMBEDS_ONE else pluralize(model))
+    return f"_{name}" if name == relation else name
 
 
 def _camel_case(name: str) -> str:

@@ -188,7 +188,8 @@ def _has_item(path: str, target: Target, value: Any) -> ColumnElement[bool]:
     if value is None:
         return target.is_null
     column_type: Any = target.value.type
-    if column_type.items is float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if column_type.items is float or (column_type.items is object and is_number):
         return has_item(target.value, coerce(path, Float(), value))
     if not isinstance(value, str):
         raise InvalidFilter(f"{path} must be a text.")
