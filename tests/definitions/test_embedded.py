@@ -3,6 +3,7 @@
 import pytest
 
 from tests.answers import field_codes
+
 CUSTOMER = {
     "name": "Customer",
     "properties": {"name": "string", "emailList": ["object"]},
