@@ -76,8 +76,8 @@ class IdForm:
         """Return the id that a value of JSON is; None for one that is none."""
         if isinstance(value, bool) or not isinstance(value, self.python_type):
             return None
-        # Text of an integer with thousands of digits would take long, and Python refuses it.
-        if isinstance(value, int) and value >= 10**18:
+        # Those beyond are not exact in JavaScript, and their text may take long to make.
+        if isinstance(value, int) and abs(value) >= 2**53:
             return None
         return self.parse(str(value))
 
@@ -130,11 +130,13 @@ OBJECT_ID = IdForm(
 def text_form(max_length: int = MAX_TEXT_ID) -> IdForm:
     """Return the form of ids that are text of at most so many characters.
 
-    Without control characters, and without slashes, which a path would not bring back.
+    Without control characters and slashes, and not only dots: a path would not bring them back.
     """
     return IdForm(
         name="text",
-        pattern=re.compile(rf"[^\x00-\x1f\x7f-\x9f/\ud800-\udfff]{{1,{max_length}}}"),
+        pattern=re.compile(
+            rf"(?!\.{{1,2}}\Z)[^\x00-\x1f\x7f-\x9f/\ud800-\udfff]{{1,{max_length}}}"
+        ),
         normalize=str,
         generate=new_uuid,
         description=f"1 to {max_length} characters, without / and control characters",

@@ -160,4 +160,4 @@ class Operation:
             yield ValidationError({name: ["can't be blank"] for name in required[:1]})
             yield Conflict("The change conflicts with one made at the same time.")
         if self._endpoint.finds_row:
-            yield ModelNotFound(subject.singular, 7)
+            yield ModelNotFound(subject.singular, subject.id_form.example)

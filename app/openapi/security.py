@@ -8,6 +8,7 @@ from werkzeug.exceptions import HTTPException
 from app import errors
 from app.access.identity import QUERY, token_transports
 from app.access.rules import MethodRules
+from app.extensions import app_id_form
 from app.rest.endpoint import Endpoint
 
 from .schemas import Json
@@ -103,7 +104,7 @@ class Security:
     def _denial(self) -> HTTPException:
         status = self._app.config["ACL_ERROR_STATUS"]
         if status == 404:
-            return errors.ModelNotFound("user", 7)
+            return errors.ModelNotFound("user", app_id_form().example)
         return errors.AuthorizationRequired() if status == 401 else errors.AccessDenied()
 
     def _dynamic(self) -> list[str]:

@@ -268,6 +268,7 @@ class ThroughViews(Related):
         if model := self._link_resource:
             model.create({}, {**model.owned_by(grant.user_id), **keys})
             return
+        keys |= self.relation.new_link_id()
         values = {self.relation.link(name): value for name, value in keys.items()}
         with connection() as database:
             database.execute(insert(self.relation.links).values(values))

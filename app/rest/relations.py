@@ -6,6 +6,8 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import inspect
 
+from app.extensions import new_id
+
 # The kinds, by LoopBack 3's names.
 BELONGS_TO = "belongsTo"
 HAS_ONE = "hasOne"
@@ -45,6 +47,12 @@ class Relation:
     def links(self) -> Any:
         """The table of the model between both."""
         return inspect(self.through).local_table
+
+    def new_link_id(self) -> dict[str, Any]:
+        """Return the id of a new row between both; nothing if it has none, or the database's."""
+        key = inspect(self.through).columns.get("id")
+        id = None if key is None else new_id(key.type)
+        return {} if id is None else {"id": id}
 
     @property
     def resource(self) -> Any:

@@ -8,7 +8,8 @@ from marshmallow import ValidationError, fields, validates, validates_schema
 
 from app.access.roles import ROLE_SEPARATOR, check_role
 from app.errors import ValidationError as InvalidRole
-from app.extensions import now
+from app.extensions import app_id_form, now
+from app.ids import Id
 
 from .hash_formats import hash_problem
 from .schemas import RegistrationSchema
@@ -33,14 +34,21 @@ class Roles(fields.Field[list[str]]):
         return list(dict.fromkeys(names))
 
 
+class UserId(fields.Field[Id]):
+    """The id of a user, of the form that ID_TYPE says."""
+
+    def _deserialize(self, value: str, *args: Any, **kwargs: Any) -> Id:
+        form = app_id_form()
+        if (user_id := form.parse(value)) is None:
+            raise ValidationError(f"must be {form.description}")
+        return user_id
+
+
 class RowSchema(RegistrationSchema):
     """A user to import, with a password in clear or its hash."""
 
-    class Meta:
-        """Ids are assigned by the database."""
-
-        exclude = ("id",)
-
+    # Without one the user gets a new one.
+    id = UserId()  # type: ignore[assignment]
     password = fields.String()  # type: ignore[assignment]
     password_hash = fields.String(data_key=HASH_COLUMN)
     emailVerified = fields.Boolean(  # noqa: N815

@@ -6,11 +6,11 @@ from itertools import islice
 from typing import Any, TextIO, cast
 
 import marshmallow
-from sqlalchemy import ColumnElement, insert, or_, select, true
+from sqlalchemy import ColumnElement, func, insert, or_, select, text, true
 
 from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping, assign
 from app.errors import ValidationError, quote, to_validation_error
-from app.extensions import db, iso_time, transaction
+from app.extensions import app_id_form, db, iso_time, new_id, transaction
 from app.ids import Id
 from app.ops.audit import Action, record_all
 
@@ -21,8 +21,8 @@ from .models import User
 from .passwords import hash_password, validate_password
 
 # What is exported; hashes of passwords only on request.
-COLUMNS = ("email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
-# What is imported, besides roles.
+COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
+# What is imported, besides ids and roles.
 INSERTED = (
     "email",
     "username",
@@ -44,8 +44,8 @@ BATCH = 500
 NewUser = dict[str, Any]
 
 
-# A name that must be unique: what it is, the realm, and the value.
-Name = tuple[str, str, str | None]
+# What must be unique: what it is, the realm, if it is unique in that, and the value.
+Name = tuple[str, str, Id | None]
 # A problem: the number of the line, and what is wrong with it.
 Problem = tuple[int, str]
 
@@ -87,9 +87,13 @@ def import_users(users: Iterable[NewUser]) -> int:
     Hashing, which takes long, is done before the transaction.
     """
     hashed = [_hash(user) for user in users]
+    with_ids = [user for user in hashed if "id" in user]
     with transaction():
-        for start in range(0, len(hashed), BATCH):
-            _insert(hashed[start : start + BATCH])
+        # First, so that no other user gets one of their ids.
+        _insert_all(with_ids)
+        if with_ids:
+            _count_on()
+        _insert_all([user for user in hashed if "id" not in user])
     return len(hashed)
 
 
@@ -148,23 +152,26 @@ def _find_taken(users: Sequence[tuple[int, NewUser]], lines: dict[Name, int]) ->
 
 
 def _names(user: NewUser) -> list[Name]:
-    email: Name = ("email", user["realm"], user["email"])
-    username: Name = ("username", user["realm"], user["username_key"])
-    return [email, username] if user["username_key"] else [email]
+    names: list[Name] = [
+        ("id", "", user.get("id")),
+        ("email", user["realm"], user["email"]),
+        ("username", user["realm"], user["username_key"]),
+    ]
+    return [name for name in names if name[2] is not None]
 
 
 def _stored_names(users: Iterable[NewUser]) -> set[Name]:
-    """Return the names of stored users that have an email or username of these."""
-    names = [name for user in users for name in _names(user)]
-    emails = [value for kind, _, value in names if kind == "email"]
-    usernames = [value for kind, _, value in names if kind == "username"]
-    found = select(User.realm, User.email, User.username_key).where(
-        or_(User.email.in_(emails), User.username_key.in_(usernames))
-    )
+    """Return the names of stored users that have an id, email or username of these."""
+    given: dict[str, list[Id | None]] = {"id": [], "email": [], "username": []}
+    for name in (name for user in users for name in _names(user)):
+        given[name[0]].append(name[2])
+    columns = {"id": User.id, "email": User.email, "username": User.username_key}
+    is_one = or_(*(columns[kind].in_(values) for kind, values in given.items()))
+    found = db.session.execute(select(User.realm, *columns.values()).where(is_one))
     return {
-        (kind, realm, value)
-        for realm, email, username in db.session.execute(found)
-        for kind, value in (("email", email), ("username", username))
+        (kind, "" if kind == "id" else realm, value)
+        for realm, *values in found
+        for kind, value in zip(columns, values, strict=True)
     }
 
 
@@ -174,14 +181,36 @@ def _hash(user: NewUser) -> NewUser:
     return {**user, "password_hash": hash_password(user["password"])}
 
 
+def _insert_all(users: Sequence[NewUser]) -> None:
+    for start in range(0, len(users), BATCH):
+        _insert(users[start : start + BATCH])
+
+
+def _count_on() -> None:
+    """Let PostgreSQL go on after the largest id, if it generates them; SQLite does by itself."""
+    if app_id_form().generate is None and db.engine.dialect.name == "postgresql":
+        # Otherwise an id that is given out meanwhile would be given out again.
+        db.session.execute(text("LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"))
+        sequence = func.pg_get_serial_sequence("users", "id")
+        last = func.greatest(func.max(User.id), func.nextval(sequence))
+        db.session.execute(select(func.setval(sequence, last)))
+
+
 def _insert(users: Sequence[NewUser]) -> None:
-    rows = [{name: user[name] for name in INSERTED} for user in users]
+    """Insert users, of whom all have an id or none."""
+    rows = [_id_of(user) | {name: user[name] for name in INSERTED} for user in users]
     # With NULLs rendered, all rows have the same columns, and one statement inserts them.
     statement = insert(User).returning(User.id, User.realm, User.email)
     stored = db.session.execute(statement, rows, execution_options={"render_nulls": True}).all()
     record_all(Action.REGISTERED, ((row.id, {}) for row in stored))
     roles = {(user["realm"], user["email"]): user["roles"] for user in users}
     assign([(row.id, role) for row in stored for role in roles[row.realm, row.email]])
+
+
+def _id_of(user: NewUser) -> NewUser:
+    """Return the id that a user is given; nothing if the database generates it."""
+    user_id = user.get("id") or new_id(User.id.type)
+    return {} if user_id is None else {"id": user_id}
 
 
 def _roles_of(user_ids: Sequence[Id]) -> dict[Id, list[str]]:
@@ -198,4 +227,4 @@ def _cells(user: User, roles: Iterable[str]) -> list[str]:
     verified = "true" if user.email_verified else "false"
     names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
     disabled = iso_time(user.disabled_at) if user.disabled_at else ""
-    return [*names, disabled, ROLE_SEPARATOR.join(roles), user.password_hash]
+    return [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), user.password_hash]

@@ -26,7 +26,7 @@ HASHES = {
     "scrypt": generate_password_hash(NEW, "scrypt:1024:8:1"),
     "pbkdf2": generate_password_hash(NEW, "pbkdf2:sha256:10"),
 }
-EVERY_COLUMN = "email,username,realm,emailVerified,created,disabledAt,roles"
+EVERY_COLUMN = "id,email,username,realm,emailVerified,created,disabledAt,roles"
 
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -181,7 +181,7 @@ def test_the_first_hundred_problems_are_listed_and_all_are_counted(run, file):
         ([""], "utf-8", "line 1 must name the columns, email among them, each once"),
         (["username,password"], "utf-8", "line 1 must name the columns, email among them"),
         (["email,email"], "utf-8", "line 1 must name the columns, email among them, each once"),
-        (["email,id"], "utf-8", "line 1: id is not a column; email, username, realm,"),
+        (["email,owner"], "utf-8", "line 1: owner is not a column; id, email, username, realm,"),
         (["email", "a@b.de", "é@b.de"], "latin-1", "is not UTF-8"),
         (["email", "a@b.de", '"c@d.de', ""], "utf-8", "line 3: unexpected end of data"),
         (["email", "a" * 70_000], "utf-8", "line 2: has 65536 characters or more"),
@@ -283,9 +283,9 @@ def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
     formula = "=HYPERLINK(1)"
     original = file(
         f"{EVERY_COLUMN},passwordHash",
-        f"'=a@example.com,'{formula},,false,2020-01-01T00:00:00.000Z,,,{BCRYPT}",
-        f"'+a@example.com,''{formula},'-r,true,2020-01-01T00:00:00.000Z,2021-01-01T00:00:00.000Z,admin;boss,{BCRYPT}",
-        f"o'a@example.com,'tis,,false,2020-01-01T00:00:00.000Z,,,{BCRYPT}",
+        f"3,'=a@example.com,'{formula},,false,2020-01-01T00:00:00.000Z,,,{BCRYPT}",
+        f"5,'+a@example.com,''{formula},'-r,true,2020-01-01T00:00:00.000Z,2021-01-01T00:00:00.000Z,admin;boss,{BCRYPT}",
+        f"9,o'a@example.com,'tis,,false,2020-01-01T00:00:00.000Z,,,{BCRYPT}",
     )
     run("import", original)
     copy = tmp_path / "copy.csv"
@@ -299,6 +299,30 @@ def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
     found = json.loads(run("list", "--json").output)
     assert [each["username"] for each in found] == [formula, f"'{formula}", "'tis"]
     assert [each["email"] for each in found][:2] == ["=a@example.com", "+a@example.com"]
+    # The next one gets an id after those that were given.
+    assert api.register("next@example.com")["id"] > 9
+
+
+def test_ids_are_kept_and_those_that_are_taken_or_none_are_refused(api, run, file):
+    api.register("taken@example.com")
+    rows = [
+        f"7,a@example.com,{BCRYPT}",
+        f"7,b@example.com,{BCRYPT}",
+        f"1,c@example.com,{BCRYPT}",
+        f"x,d@example.com,{BCRYPT}",
+        f",e@example.com,{BCRYPT}",
+    ]
+
+    result = run("import", file("id,email,passwordHash", *rows))
+
+    assert result.exit_code == 1
+    assert "line 3: `id` is that of line 2 too" in result.stderr
+    assert "line 4: `id` already exists" in result.stderr
+    assert "line 5: `id` must be a whole number from 1" in result.stderr
+    assert run("import", file("id,email,passwordHash", rows[4], rows[0])).exit_code == 0
+    listed = {each["email"]: each["id"] for each in json.loads(run("list", "--json").stdout)}
+    assert listed["a@example.com"] == 7
+    assert listed["e@example.com"] > 7
 
 
 def test_an_export_has_no_hashes_unless_they_are_asked_for(run, file):
@@ -310,7 +334,7 @@ def test_an_export_has_no_hashes_unless_they_are_asked_for(run, file):
     assert (plain.exit_code, plain.stderr) == (0, "Exported 1 users to -.\n")
     header, ada = csv.reader(plain.stdout.splitlines())
     assert header == EVERY_COLUMN.split(",")
-    assert [ada[0], ada[6]] == ["ada@example.com", "admin"]
+    assert [ada[0], ada[1], ada[7]] == ["1", "ada@example.com", "admin"]
     assert BCRYPT not in plain.output
     assert full.stdout.splitlines()[1].endswith(f",{BCRYPT}")
 
