@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, Table, create_engine
 
 from app.extensions import db
 from app.factory import create_app
@@ -39,35 +39,48 @@ def connected(url: str) -> Iterator[Connection]:
 
 
 class Database:
-    """A migrated database, and a connection of our own beside those of the apps."""
+    """A migrated database, and a connection of our own beside those of the apps.
+
+    Every test uses it twice, so that it sends one statement, or one script, for all tables.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
         # Asked whether it lives before each use: a test ends all connections.
         self._engine = create_engine(url, pool_pre_ping=True)
-        self._tables = [table.name for table in reversed(db.metadata.sorted_tables)]
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
+        tables = db.metadata.sorted_tables
+        self._dump = " UNION ALL ".join(f"SELECT {self._text(each)} FROM {each}" for each in tables)
+        self._empty = "; ".join(
+            [*(f"DELETE FROM {each}" for each in reversed(tables)), self._restart()]
+        )
 
     def dump(self) -> str:
         """Return every value of every table as text."""
         with self._engine.begin() as connection:
-            rows = [
-                str(tuple(row))
-                for table in self._tables
-                for row in connection.exec_driver_sql(f"SELECT * FROM {table}")
-            ]
-        return "\n".join(rows)
+            return "\n".join(connection.exec_driver_sql(self._dump).scalars())
 
     def empty(self) -> None:
         """Delete every row, and number the next ones from 1; for few rows faster than TRUNCATE."""
         with self._engine.begin() as connection:
-            for table in self._tables:
-                connection.exec_driver_sql(f"DELETE FROM {table}")
-            connection.exec_driver_sql(self._restart())
+            driver = connection.connection.driver_connection
+            if self._is_sqlite:
+                # Not to lose it in a power failure would take longer than all else.
+                driver.executescript(f"PRAGMA synchronous=OFF; BEGIN; {self._empty}; COMMIT")
+            else:
+                driver.execute(self._empty)
 
     def close(self) -> None:
         self._engine.dispose()
 
+    def _text(self, table: Table) -> str:
+        """Return the SQL for a row as text."""
+        if not self._is_sqlite:
+            return f"{table}::text"
+        columns = [column.name for column in table.columns]
+        return f"printf('{'%s ' * len(columns)}', {', '.join(columns)})"
+
     def _restart(self) -> str:
-        if self._engine.dialect.name == "sqlite":
+        if self._is_sqlite:
             return "DELETE FROM sqlite_sequence"
         return "SELECT setval(seqrelid, seqstart, false) FROM pg_sequence"
