@@ -10,12 +10,12 @@ from threading import get_ident
 
 import psycopg
 from flask import Flask
-from sqlalchemy import delete, event, func, select, update
+from sqlalchemy import delete, event, func, insert, select, update
 
 from app import outbox
 from app.access.roles import Role
 from app.extensions import Model, db, now
-from app.users.models import AccessToken, User
+from app.users.models import AccessToken, User, new_token, token_digest
 
 
 def expire(app: Flask, token: str, ago: float = 1) -> None:
@@ -55,6 +55,19 @@ def populate(app: Flask, rows: Callable[[], Iterable[Model]]) -> None:
             db.session.add_all(alike)
             db.session.flush()
         db.session.commit()
+
+
+def store_login(app: Flask, email: str, password_hash: str) -> str:
+    """Store a user and a token of theirs; return the token."""
+    value, ttl, created = new_token(), app.config["TOKEN_TTL"], now()
+    users, tokens = User.__table__, AccessToken.__table__
+    with app.app_context(), db.engine.begin() as connection:
+        user = connection.execute(insert(users).values(email=email, password_hash=password_hash))
+        row = {"digest": token_digest(value), "ttl": ttl, "created": created}
+        row |= {"user_id": user.inserted_primary_key[0], "address": "127.0.0.1"}
+        row |= {"expires_at": created + timedelta(seconds=ttl), "user_agent": "Werkzeug/tests"}
+        connection.execute(insert(tokens).values(row))
+    return value
 
 
 def count(app: Flask, model: type[Model]) -> int:

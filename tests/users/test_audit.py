@@ -38,6 +38,12 @@ def app(shared_app):
     )
 
 
+@pytest.fixture
+def token(api):
+    """The token of the user with id 1, whose registration and login are recorded."""
+    return api.newcomer()
+
+
 def records(app):
     with app.app_context():
         found = db.session.scalars(select(AuditRecord).order_by(AuditRecord.id)).all()
