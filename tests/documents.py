@@ -34,7 +34,7 @@ def run_shell(code: str, folder: Path, **variables: str) -> tuple[list[str], lis
         env={**os.environ, **variables, "CURL_HOME": str(folder)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
         check=False,
     )
     assert done.returncode == 0, done.stderr

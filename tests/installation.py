@@ -40,7 +40,7 @@ class Installation:
             env=self.environment(**variables),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=110,
             check=False,
         )
 

@@ -102,7 +102,7 @@ def serve_app(app: Flask, port: int = 0) -> Iterator[str]:
 
 
 def _wait_until_it_answers(server: Server) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and server.process.poll() is None:
         if len(server.workers()) == 2 and _answers(server.url):
             return

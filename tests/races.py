@@ -17,7 +17,7 @@ def at_once(app: Flask, *calls: Call) -> list[TestResponse]:
 
     def run(call: Call) -> TestResponse:
         client = app.test_client()
-        barrier.wait(timeout=10)
+        barrier.wait(timeout=60)
         return call(client)
 
     with ThreadPoolExecutor(len(calls)) as pool:

@@ -15,7 +15,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
 # Seconds after which a test stops waiting; nothing takes that long unless it is broken.
-PATIENCE = 10.0
+PATIENCE = 60.0
 # The server logs what it receives; only our own log must keep the token out.
 logging.getLogger("mail.log").setLevel(logging.WARNING)
 

@@ -205,7 +205,7 @@ def test_errors_hide_the_values_of_statements(context):
 
 @only_postgres
 def test_a_locked_table_is_503_within_the_time_out(make_app, api, token, database_url):
-    client = make_app(STATEMENT_TIMEOUT=0.2).test_client()
+    client = make_app(STATEMENT_TIMEOUT=1).test_client()
     engine = create_engine(database_url)
     with engine.connect() as connection:
         connection.execute(text("LOCK TABLE todos IN ACCESS EXCLUSIVE MODE"))

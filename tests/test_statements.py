@@ -141,7 +141,7 @@ def test_a_connection_closed_by_the_server_in_use_fails_once(
 
 
 def test_a_statement_is_limited_by_the_statement_time_out(shared_app):
-    app = shared_app(STATEMENT_TIMEOUT=0.1)
+    app = shared_app(STATEMENT_TIMEOUT=0.3)
     numbers = select(literal(1).label("number")).cte(recursive=True)
     endless = numbers.union_all(select(numbers.c.number + 1))
     slow = PreparedStatement(select(func.count().label("rows")).select_from(endless))

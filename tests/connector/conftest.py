@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
     def on_slow(self) -> None:
-        self.server.stopped.wait(2)
+        self.server.stopped.wait(20)
         self.close_connection = True
 
     def on_drip(self) -> None:

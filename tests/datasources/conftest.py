@@ -23,7 +23,7 @@ def geo(server):  # noqa: F811
         "connector": "rest",
         "baseURL": server.url,
         "public": True,
-        "options": {"headers": {"x-api-key": "a planted secret"}, "timeout": 1000},
+        "options": {"headers": {"x-api-key": "a planted secret"}, "timeout": 20_000},
         "operations": [
             {
                 "template": {
@@ -47,6 +47,9 @@ def geo(server):  # noqa: F811
                 "template": {"method": "GET", "url": "/status/{!code:number}"},
                 "functions": {"status": ["code"]},
             },
-            {"template": {"method": "GET", "url": "/slow"}, "functions": {"slow": []}},
+            {
+                "template": {"method": "GET", "url": "/slow", "timeout": 100},
+                "functions": {"slow": []},
+            },
         ],
     }

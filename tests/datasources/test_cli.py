@@ -52,7 +52,7 @@ def test_show_prints_the_settings_and_functions(runner, server):
     assert code == 0
     lines = output.splitlines()
     assert lines[:2] == ["geo\tpublic", f'  baseURL\t"{server.url}"']
-    assert {"  timeout.read\t1000", "  timeout.total\t60000", "  pool.maxSockets\t20"} < {*lines}
+    assert {"  timeout.read\t20000", "  timeout.total\t60000", "  pool.maxSockets\t20"} < {*lines}
     assert (
         "geocode(street, city=None, floor=None, tenant=None)\tGET /geocode/{format=json}" in lines
     )

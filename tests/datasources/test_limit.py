@@ -56,7 +56,7 @@ def test_more_calls_than_a_data_source_allows_are_503_at_once(make_app, geo, tok
     server.routes["geocode"] = keep
     limited = {
         **geo,
-        "options": {**geo["options"], "timeout": 30_000, "pool": {"maxConcurrent": 1}},
+        "options": {**geo["options"], "pool": {"maxConcurrent": 1}},
     }
     app = make_app(DATA_SOURCES={"geo": limited, "other": geo}, THREADS=8)
 

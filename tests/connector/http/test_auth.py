@@ -223,7 +223,7 @@ def test_slow_token_endpoint_ends_with_the_call(connect, oauth, server):
             [{"template": {"url": "/api"}}], options={**oauth, "timeout": {"total": 100}}
         ).invoke()
 
-    assert time.monotonic() - started < 1.8
+    assert time.monotonic() - started < 10
 
 
 def test_prepared_request_shows_fixed_credentials_masked(connect):

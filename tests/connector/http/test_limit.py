@@ -99,7 +99,9 @@ def test_a_call_raises_at_once_where_it_must_not_wait(connect, held):
 
 
 def test_a_failed_call_releases_its_place(connect):
-    source = connect(OPERATIONS, options={"pool": {"maxConcurrent": 1}, "timeout": {"total": 2000}})
+    source = connect(
+        OPERATIONS, options={"pool": {"maxConcurrent": 1}, "timeout": {"total": 20_000}}
+    )
 
     for _ in range(3):
         with pytest.raises(HTTPStatusError):
@@ -108,7 +110,9 @@ def test_a_failed_call_releases_its_place(connect):
 
 
 def test_a_hook_may_call_while_its_call_has_ended(connect):
-    source = connect(OPERATIONS, options={"pool": {"maxConcurrent": 1}, "timeout": {"total": 2000}})
+    source = connect(
+        OPERATIONS, options={"pool": {"maxConcurrent": 1}, "timeout": {"total": 20_000}}
+    )
     seen = []
 
     def again(ctx):
