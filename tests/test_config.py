@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from flask import Flask
 
 from app.config import ConfigurationError
 from app.factory import create_app
+from tests.apps import close
 from tests.installation import Installation
 
 
@@ -23,6 +25,21 @@ def create(tmp_path):
         return create_app({**defaults, **settings})
 
     return create
+
+
+@pytest.fixture
+def instance(tmp_path_factory, monkeypatch):
+    """The instance folder of apps that are created from it and the environment, as at a start."""
+    folder = tmp_path_factory.mktemp("instance")
+    monkeypatch.setattr(Flask, "auto_find_instance_path", lambda app: str(folder))
+    return folder
+
+
+def read_settings():
+    """Create the app from its instance folder and the environment; return its settings."""
+    app = create_app()
+    close(app)
+    return app.config
 
 
 def one_sentence(result):
@@ -201,26 +218,38 @@ def test_with_a_mail_server_no_folder_is_needed(create, tmp_path):
     create(MAIL_FOLDER=str(tmp_path / "file" / "mail"), MAIL_URL="smtp://127.0.0.1")
 
 
-def test_the_layers_override_each_other_in_order(installation):
+def test_the_layers_override_each_other_in_order(instance, monkeypatch):
+    (instance / "config.py").write_text("TOKEN_TTL = 60\nREALM_REQUIRED = 1\n")
+
+    found = read_settings()
+    monkeypatch.setenv("APP_TOKEN_TTL", "90")
+
+    names = ("TOKEN_MAX_TTL", "REALM_REQUIRED", "TOKEN_TTL")
+    assert [found[name] for name in names] == [31556926, True, 60]
+    assert read_settings()["TOKEN_TTL"] == 90
+
+
+def test_a_process_reads_the_instance_file_and_the_environment(installation):
     (installation.folder / "instance/config.py").write_text("TOKEN_TTL = 60\nREALM_REQUIRED = 1\n")
 
     names = ("TOKEN_MAX_TTL", "REALM_REQUIRED", "TOKEN_TTL")
-    assert installation.settings(*names) == ["31556926", "True", "60"]
-    assert installation.settings("TOKEN_TTL", APP_TOKEN_TTL="90") == ["90"]
+    found = installation.settings(*names, APP_TOKEN_TTL="90")
+
+    assert found == ["31556926", "True", "90"]
 
 
-def test_double_underscores_in_the_environment_nest(installation):
-    variables = {
-        "APP_TOKEN_MIDDLEWARE__currentUserLiteral": "me",
-        "APP_TOKEN_MIDDLEWARE__cookies": '["sid"]',
-        "APP_THROTTLES__login_identity__lock": "30",
-    }
+@pytest.mark.usefixtures("instance")
+def test_double_underscores_in_the_environment_nest(monkeypatch):
+    monkeypatch.setenv("APP_TOKEN_MIDDLEWARE__currentUserLiteral", "me")
+    monkeypatch.setenv("APP_TOKEN_MIDDLEWARE__cookies", '["sid"]')
+    monkeypatch.setenv("APP_THROTTLES__login_identity__lock", "30")
 
-    middleware, throttles = installation.settings("TOKEN_MIDDLEWARE", "THROTTLES", **variables)
+    found = read_settings()
 
-    assert "'cookies': ['sid']" in middleware
-    assert "'currentUserLiteral': 'me'" in middleware
-    assert "{'limit': 5, 'seconds': 300, 'lock': 30, 'max_lock': 900}" in throttles
+    assert found["TOKEN_MIDDLEWARE"]["cookies"] == ["sid"]
+    assert found["TOKEN_MIDDLEWARE"]["currentUserLiteral"] == "me"
+    login = {"limit": 5, "seconds": 300, "lock": 30, "max_lock": 900}
+    assert found["THROTTLES"]["login_identity"] == login
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
@@ -277,12 +306,13 @@ def test_a_setting_without_its_prefix_is_a_warning_as_it_may_belong_to_another_p
     assert result.stderr.count("is not read") == 2
 
 
-def test_a_lower_case_name_in_the_instance_file_is_one_sentence(installation):
-    (installation.folder / "instance/config.py").write_text("token_ttl = 60\n")
+def test_a_lower_case_name_in_the_instance_file_is_one_sentence(instance):
+    (instance / "config.py").write_text("token_ttl = 60\n")
 
-    sentence = one_sentence(installation.run("-c", "import wsgi"))
-
-    assert sentence.endswith("config.py: token_ttl is not a setting; write TOKEN_TTL")
+    with pytest.raises(
+        ConfigurationError, match=r"config\.py: token_ttl is not a setting; write TOKEN_TTL$"
+    ):
+        create_app()
 
 
 @pytest.mark.parametrize(
@@ -312,12 +342,23 @@ def test_a_process_without_a_dependency_prints_one_sentence(installation, variab
     assert "hush" not in sentence
 
 
-def test_a_broken_instance_file_is_one_sentence(installation):
-    (installation.folder / "instance/config.py").write_text("TOKEN_TTL = = 60\n")
+def test_a_broken_instance_file_is_one_sentence(instance):
+    (instance / "config.py").write_text("TOKEN_TTL = = 60\n")
 
-    sentence = one_sentence(installation.run("-c", "import wsgi"))
+    with pytest.raises(ConfigurationError, match=r"config\.py cannot be read") as caught:
+        create_app()
 
-    assert "config.py cannot be read" in sentence
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", ['{"geo": ', '{"geo": {"connector": "res"}}'])
+def test_a_broken_file_of_data_sources_is_one_sentence(instance, text):
+    (instance / "datasources.json").write_text(text)
+
+    with pytest.raises(ConfigurationError) as caught:
+        create_app()
+
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
@@ -326,10 +367,13 @@ def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
     assert "database" in sentence or "flask db upgrade" in sentence
 
 
-def test_gunicorn_and_the_app_read_the_same_number_of_threads(installation):
-    assert installation.settings("THREADS", THREADS="3") == ["3"]
+@pytest.mark.usefixtures("instance")
+def test_gunicorn_and_the_app_read_the_same_number_of_threads(installation, monkeypatch):
+    monkeypatch.setenv("THREADS", "3")
+
+    assert read_settings()["THREADS"] == 3
     assert "threads = 3" in gunicorn_settings(installation, THREADS="3")
-    assert "threads = 4" in gunicorn_settings(installation)
+    assert "threads = 4" in gunicorn_settings(installation, THREADS="")
 
 
 def gunicorn_settings(installation, **variables):

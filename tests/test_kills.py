@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
 from threading import Event
 
 import pytest
@@ -29,6 +30,14 @@ from tests.smtp import Postbox, eventually, free_port, smtp_server
 WRITERS = 4
 # Rows acknowledged between two kills, and how many kills there are.
 BETWEEN, KILLS = 15, 3
+
+
+@pytest.fixture(scope="module")
+def forks() -> ForkServerContext:
+    """Forks of a process that has imported what they need, and has neither threads nor an app."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
 
 
 def test_no_acknowledged_row_is_lost_when_workers_are_killed(database_url, tmp_path):
@@ -79,9 +88,11 @@ def newcomer(server):
     return {"Authorization": token["id"]}
 
 
-def test_a_password_change_that_is_killed_has_no_effect(app, api, token, database_url, tmp_path):
+def test_a_password_change_that_is_killed_has_no_effect(
+    app, api, token, database_url, tmp_path, forks
+):
     other = api.login()["id"]
-    process = get_context("spawn").Process(target=change_and_die, args=(database_url, tmp_path))
+    process = forks.Process(target=change_and_die, args=(database_url, tmp_path))
     process.start()
     process.join(60)
 
@@ -106,10 +117,10 @@ def die_before_tokens_end(connection, cursor, statement, *_):
 
 @pytest.mark.parametrize(("moment", "mails"), [("before_delivery", 1), ("after_delivery", 2)])
 def test_a_mail_whose_process_is_killed_arrives(
-    app, api, token, database_url, tmp_path, moment, mails
+    app, api, token, database_url, tmp_path, forks, moment, mails
 ):
     arguments = (database_url, tmp_path, moment)
-    process = get_context("spawn").Process(target=request_reset_and_die, args=arguments)
+    process = forks.Process(target=request_reset_and_die, args=arguments)
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL

@@ -197,14 +197,6 @@ def test_data_sources_come_from_the_instance_folder(tmp_path, server, geo):
     (tmp_path / "instance" / "datasources.json").write_text(json.dumps({"geo": {**geo, "x": 1}}))
 
     checked = installation.run("-m", "flask", "datasources", "check")
-    (tmp_path / "instance" / "datasources.json").write_text('{"geo": ')
-    broken = installation.run("-m", "flask", "datasources", "check")
-    (tmp_path / "instance" / "datasources.json").write_text('{"geo": {"connector": "res"}}')
-    wrong = installation.run("-m", "flask", "datasources", "check")
 
     assert checked.stdout.startswith("Checked 1 data sources with 5 functions: usable")
     assert checked.stderr.count("unknown key 'x' is ignored") == 1
-    for result in (broken, wrong):
-        assert result.returncode == 1
-        assert "Traceback" not in result.stderr
-        assert result.stderr.startswith("ostiary: ")
