@@ -33,6 +33,7 @@ TEMPLATE = {
     "query": {"address": "{^street},{city},{zipcode}", "sensor": "{sensor=false:boolean}"},
     "variables": {"tenant": {"enum": ["a", "b"]}},
     "responsePath": "$.results[0].geometry.location",
+    "responseSelect": "first",
 }
 FUNCTIONS = {"geocode": ["street", "city", "zipcode", "tenant"]}
 # Seconds that a slow remote service takes to answer /slow.
