@@ -1,4 +1,4 @@
-"""Fixtures: rows to filter, and a function that sends a filter."""
+"""Fixtures: rows to filter, a function that sends a filter, and models of the tests' own."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -52,15 +52,32 @@ def find(api, token):
 
 
 @pytest.fixture
-def clinic(make_app, api, token):
+def serve(make_app):
+    """Return a function that serves resources, whose tables it makes; they go with the test."""
+    served = []
+
+    def serve(metadata, *resources, **settings):
+        app = make_app(**settings)
+        for resource in resources:
+            register_resource(app, resource)
+        with app.app_context():
+            metadata.create_all(db.engine)
+        served.append((app, metadata))
+        return app
+
+    yield serve
+    for app, metadata in served:
+        with app.app_context():
+            metadata.drop_all(db.engine)
+
+
+@pytest.fixture
+def clinic(serve, api, token):
     """Serve the clinic; return a function that calls it as Ada, who is 1, or as Bob."""
     bob = api.newcomer("bob@example.com")
-    app = make_app(THROTTLE_ENABLED=True, EMAIL_VERIFICATION="optional")
-    for resource in resources():
-        register_resource(app, resource)
+    settings = {"THROTTLE_ENABLED": True, "EMAIL_VERIFICATION": "optional"}
+    app = serve(Base.metadata, *resources(), **settings)
     check_relations(app)
-    with app.app_context():
-        Base.metadata.create_all(db.engine)
     client = app.test_client()
 
     def call(verb, path, body=None, caller=token):
@@ -68,6 +85,4 @@ def clinic(make_app, api, token):
         return client.open(f"/api{path}", method=verb, json=body, headers=headers)
 
     call.app, call.bob, call.headers = app, bob, {"Authorization": token}
-    yield call
-    with app.app_context():
-        Base.metadata.drop_all(db.engine)
+    return call

@@ -57,16 +57,9 @@ def hospital():
 
 
 @pytest.fixture
-def served(make_app, api, token):
+def served(serve, api, token):
     """Serve the hospital; return the app."""
-    app = make_app(PROPAGATE_EXCEPTIONS=False)
-    for resource in hospital().values():
-        register_resource(app, resource)
-    with app.app_context():
-        Base.metadata.create_all(db.engine)
-    yield app
-    with app.app_context():
-        Base.metadata.drop_all(db.engine)
+    return serve(Base.metadata, *hospital().values(), PROPAGATE_EXCEPTIONS=False)
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
 from app.config import ConfigurationError
-from app.extensions import RowId, db
-from app.rest.collection import register_resource
+from app.extensions import RowId
 from app.rest.fields import Schema, Text
 from app.rest.resource import Resource
 from tests.answers import refusal
@@ -74,25 +73,6 @@ def make_resource(rules, owner=Project.owner_id):
 
 
 @pytest.fixture
-def serve(make_app):
-    """Serve projects with these rules."""
-    apps = []
-
-    def serve(rules, owner=Project.owner_id, **settings):
-        app = make_app(**settings)
-        register_resource(app, make_resource(rules, owner))
-        with app.app_context():
-            Base.metadata.create_all(db.engine)
-        apps.append(app)
-        return app
-
-    yield serve
-    for app in apps:
-        with app.app_context():
-            Base.metadata.drop_all(db.engine)
-
-
-@pytest.fixture
 def call(serve, api, runner, token):
     """Call a project of Ada's, the one with id 1, as several callers."""
     bob, root = api.newcomer("bob@example.com"), api.newcomer("root@example.com")
@@ -100,7 +80,7 @@ def call(serve, api, runner, token):
     tokens = {"anonymous": None, "ada": token, "bob": bob, "root": root}
 
     def call(rules, **settings):
-        client = serve(rules, **settings).test_client()
+        client = serve(Base.metadata, make_resource(rules), **settings).test_client()
 
         def send(caller, verb, path, body=None):
             headers = {"Authorization": tokens[caller]} if tokens[caller] else {}
@@ -180,7 +160,7 @@ def test_an_endpoint_exists_only_with_the_settings_it_needs(call, serve):
     send = call([allow(AUTHENTICATED)])
 
     assert send("ada", "POST", "/hide").status_code == 405
-    assert "projects.hide" not in serve([]).extensions["endpoints"]
+    assert "projects.hide" not in serve(Base.metadata, make_resource([])).extensions["endpoints"]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +176,7 @@ def test_an_endpoint_exists_only_with_the_settings_it_needs(call, serve):
 )
 def test_a_rule_that_cannot_be_enforced_stops_the_start(serve, rules, owner, problem):
     with pytest.raises(ConfigurationError, match=f"^the rules of projects cannot .*{problem}"):
-        serve(rules, owner)
+        serve(Base.metadata, make_resource(rules, owner))
 
 
 def test_an_endpoint_with_and_without_an_id_in_its_routes_is_rejected(database_url):

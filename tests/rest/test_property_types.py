@@ -8,29 +8,21 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from app.extensions import db
-from app.rest.collection import register_resource
 from tests.answers import field_codes, refusal
 from tests.rest.samples import BERLIN, CODES, PARIS, ROWS, Base, make_resource, moment
 
 
 @pytest.fixture
-def samples(make_app):
+def samples(serve):
     """Serve samples; return a function that calls them."""
-    app = make_app()
-    register_resource(app, make_resource())
-    with app.app_context():
-        Base.metadata.create_all(db.engine)
-    client = app.test_client()
+    client = serve(Base.metadata, make_resource()).test_client()
 
     def call(verb="GET", path="", body=None, **query):
         texts = {name: json.dumps(value) for name, value in query.items()}
         return client.open(f"/api/samples{path}", method=verb, json=body, query_string=texts)
 
     call.client = client
-    yield call
-    with app.app_context():
-        Base.metadata.drop_all(db.engine)
+    return call
 
 
 @pytest.fixture
