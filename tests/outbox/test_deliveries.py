@@ -82,20 +82,20 @@ def test_a_claimed_delivery_is_no_others_until_its_lease_ends(recorder):
 
 
 def test_a_lease_is_renewed_while_a_handler_takes_long(recorder, make_recorder, monkeypatch):
-    monkeypatch.setattr(claims, "LEASE", 0.3)
+    monkeypatch.setattr(claims, "LEASE", 1.5)
     app, other = recorder.app, make_recorder()
     recorder.record(1)
     begun, done = threading.Event(), threading.Event()
 
     def handler(app, info):
         begun.set()
-        assert done.wait(10)
+        assert done.wait(60)
         return "noted"
 
     outbox.subscribe(app, EVENT, "recorder", handler)
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(drain, app)
-        assert begun.wait(10)
+        assert begun.wait(60)
         first_end = rows(app, Delivery.next_attempt)[0][0]
         eventually(lambda: now() > first_end)
         taken_over = drain(other.app)
