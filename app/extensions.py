@@ -78,8 +78,11 @@ def all_metadata(app: Flask) -> MetaData:
 def missing_from_database(app: Flask) -> list[str]:
     """Return the tables, and the columns as `table.column`, of this app alone that are not made."""
     own = app_metadata(app).tables
-    with app.app_context(), db.engine.connect() as connection:
-        found = inspect(connection).get_multi_columns(filter_names=list(own))
+    with app.app_context():
+        with db.engine.connect() as connection:
+            found = inspect(connection).get_multi_columns(filter_names=list(own))
+        # Forked processes must not share a connection.
+        db.engine.dispose()
     columns = {name: {each["name"] for each in there} for (_, name), there in found.items()}
     missing = [name for name in own if name not in columns]
     return missing + [
