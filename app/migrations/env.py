@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from alembic import context
-from alembic.runtime.migration import MigrationInfo
+from alembic.runtime.migration import MigrationContext, MigrationInfo
 from flask import current_app
-from sqlalchemy import Connection
+from sqlalchemy import BigInteger, Connection
 
 from app import ids
 from app.columns import ExactDecimal, GeoPoint, Json
@@ -30,6 +30,7 @@ def run() -> None:
             connection=connection,
             target_metadata=all_metadata(current_app),
             render_item=_render_type,
+            compare_type=_is_other_type,
             on_version_apply=lambda step, **_: applied.append(_revision(step)),
             # SQLite copies a table to change it.
             render_as_batch=True,
@@ -100,6 +101,15 @@ def _render_id(item: IdColumn) -> str:
     if item.form is ids.OBJECT_ID:
         return _render_text(24)
     return 'sa.BigInteger().with_variant(sa.Integer(), "sqlite")'
+
+
+def _is_other_type(
+    environment: MigrationContext, _stored: Any, _column: Any, stored_type: Any, our_type: Any
+) -> bool | None:
+    """Tell whether a column has another type than the model; None leaves it to Alembic."""
+    if isinstance(our_type, ExactDecimal) and environment.dialect.name == "sqlite":
+        return not isinstance(stored_type, BigInteger)
+    return None
 
 
 def _render_text(length: int) -> str:
