@@ -93,9 +93,10 @@ class Schemas:
         )
         # Schemas that nest this one refer to it by name.
         self._converter.refs[make_schema_key(resource.schema_instance)] = name
+        response = _with_nulls(response_schema(schema), resource)
         self.named |= {
-            name: response_schema(schema),
-            f"{name}WithRelations": _with_relations(response_schema(schema), resource, related),
+            name: response,
+            f"{name}WithRelations": _with_relations(response, resource, related),
             f"New{name}": request_schema(new),
             f"{name}Replacement": request_schema(schema),
             f"{name}Partial": request_schema(schema, partial=True),
@@ -203,7 +204,8 @@ def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
     """Return the apispec attribute function that calls `json_schema` of our own fields."""
 
     def own_json_schema(_: object, field: Any, **kwargs: Any) -> Json:
-        return field.json_schema(settings) if hasattr(field, "json_schema") else {}
+        own: Json = field.json_schema(settings) if hasattr(field, "json_schema") else {}
+        return _or_null(own) if field.allow_none else own
 
     return own_json_schema
 
@@ -216,6 +218,28 @@ def _upsert(new: Json) -> Json:
         "description": "Updates the row with this `id`; without `id`, creates one.",
         "properties": {"id": number, **body["properties"]},
     }
+
+
+def _with_nulls(schema: Json, resource: Resource) -> Json:
+    """Return the schema of a response with null where the column may be NULL.
+
+    A property that must be written may be null in rows from before it was declared.
+    """
+    nullable = {name for name, column in resource.properties.items() if column.nullable}
+    properties = {
+        name: _or_null(property_) if name in nullable else property_
+        for name, property_ in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
+
+
+def _or_null(property_: Json) -> Json:
+    nullable = dict(property_)
+    if isinstance(kind := property_.get("type"), str):
+        nullable["type"] = [kind, "null"]
+    if "enum" in property_ and None not in property_["enum"]:
+        nullable["enum"] = [*property_["enum"], None]
+    return nullable
 
 
 def _with_relations(schema: Json, resource: Resource, related: Mapping[str, Resource]) -> Json:
