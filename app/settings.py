@@ -305,6 +305,14 @@ class SettingsSchema(Schema):
             " `Accounts`. Requests may write it in any case."
         ),
     )
+    USER_PROPERTIES = fields.Dict(
+        keys=fields.String(),
+        load_default=dict,
+        metadata=described(
+            "Further properties of users by name, in LoopBack 3's form, such as"
+            ' `{"company": {"type": "string", "required": true}}`; see [models.md](models.md).'
+        ),
+    )
     REGISTRATION_OPEN = fields.Boolean(
         load_default=True,
         metadata=described("`false`: only admins and the command line create users."),

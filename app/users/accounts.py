@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from flask import current_app
@@ -20,6 +21,7 @@ from app.signals import email_changed, emit
 
 from .attempts import check_password, forget_failures
 from .credentials import lookup_email, stored_email, username_columns
+from .current import user_model, user_properties, with_defaults
 from .models import User
 from .passwords import hash_password, hashing, validate_password
 from .tokens import delete_tokens, lock
@@ -27,6 +29,7 @@ from .verification import announce, issue_verifications
 
 # Seconds for which the notice of a new email is tried.
 NOTICE_LIFETIME = 86400.0
+TAKEN = "already exists"
 
 
 def create_user(
@@ -36,14 +39,16 @@ def create_user(
     realm: str | None = None,
     roles: Iterable[str] = (),
     email_verified: bool = False,
+    **properties: Any,
 ) -> User:
-    """Create a user with these roles.
+    """Create a user with these roles, and with values of USER_PROPERTIES by attribute.
 
     A user whose address is not verified is asked to confirm it, if EMAIL_VERIFICATION is set.
-    Raises ValidationError for a weak password or a name that is taken.
+    Raises ValidationError for a weak password, a name that is taken, or a required property
+    without a value; values are not checked otherwise.
     """
     names = {"email": email, "username": username, "realm": realm}
-    user = {**names, "password": password, "email_verified": email_verified}
+    user = {**names, **properties, "password": password, "email_verified": email_verified}
     return create_users([user], roles)[0]
 
 
@@ -70,7 +75,7 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
     try:
         with transaction():
             for user in users:
-                _check_unique(user.realm, user.email, user.username_key)
+                _check_unique(user.realm, vars(user))
                 db.session.add(user)
                 db.session.flush()
                 record(Action.REGISTERED, user.id)
@@ -82,15 +87,17 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
             raise
         # A concurrent request created the user first: now the check finds it.
         for user in users:
-            _check_unique(user.realm, user.email, user.username_key)
+            _check_unique(user.realm, vars(user))
         raise
     return list(users)
 
 
-def check_new_user(email: str, username: str | None = None, realm: str | None = None) -> None:
-    """Raise ValidationError for a name that is invalid or taken, as `create_user` does."""
+def check_new_user(
+    email: str, username: str | None = None, realm: str | None = None, **properties: Any
+) -> None:
+    """Raise ValidationError for what is invalid, missing or taken, as `create_user` does."""
     names = identifying_columns(email, username, realm)
-    _check_unique(names["realm"], names["email"], names["username_key"])
+    _check_unique(names["realm"], {**names, **with_defaults(properties)})
 
 
 def identifying_columns(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
@@ -102,7 +109,7 @@ def identifying_columns(email: str, username: str | None, realm: str | None) -> 
 
 def get_user(user_id: Id) -> User:
     """Return a user; raise ModelNotFound."""
-    user = db.session.get(User, user_id)
+    user = db.session.get(user_model(), user_id)
     if user is None:
         raise ModelNotFound("user", user_id)
     return user
@@ -110,8 +117,9 @@ def get_user(user_id: Id) -> User:
 
 def find_user(email: str, realm: str | None = None) -> User | None:
     """Return the user with this email in this realm."""
+    model = user_model()
     return db.session.scalar(
-        select(User).where(User.email == lookup_email(email), User.realm == (realm or ""))
+        select(model).where(model.email == lookup_email(email), model.realm == (realm or ""))
     )
 
 
@@ -129,7 +137,8 @@ def find_enabled_user(email: str, realm: str | None = None) -> User | None:
 
 def list_users() -> list[User]:
     """Return all users in the order in which they were created."""
-    return list(db.session.scalars(select(User).order_by(User.created, User.id)))
+    model = user_model()
+    return list(db.session.scalars(select(model).order_by(model.created, model.id)))
 
 
 def list_role_holders() -> list[tuple[str, Id, str, str | None]]:
@@ -141,7 +150,8 @@ def list_role_holders() -> list[tuple[str, Id, str, str | None]]:
 
 def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:
     """Tell whether the email of a user selected by the conditions would change."""
-    other = select(User.id).where(*conditions, User.email != stored_email(email))
+    model = user_model()
+    other = select(model.id).where(*conditions, model.email != stored_email(email))
     return db.session.scalar(other.limit(1)) is not None
 
 
@@ -158,7 +168,7 @@ def update_users(
     `reauthenticated`, only users that already have the email are changed. Raises ValidationError
     for a name that is taken.
     """
-    chosen, values = list(conditions), dict(changes)
+    chosen, values, model = list(conditions), dict(changes), user_model()
     if "username" in values:
         values |= username_columns(values["username"])
     if "email" in values:
@@ -166,22 +176,21 @@ def update_users(
     try:
         with transaction():
             old_emails = _prepare_email(chosen, values, keep, reauthenticated)
-            changed = update(User).where(*chosen).values(values).returning(User)
+            changed = update(model).where(*chosen).values(values).returning(model)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
             _follow_email_changes([user for user in users if user.id in old_emails], old_emails)
     except IntegrityError:
         if in_transaction():
             raise
-        for user in db.session.scalars(select(User).where(*chosen)).all():
-            _check_unique(user.realm, values.get("email"), values.get("username_key"), user.id)
+        _raise_taken(db.session.scalars(select(model).where(*chosen)).all(), values)
         raise
     return users
 
 
 def delete_user(user_id: Id) -> int:
     """Delete a user with all tokens and to-dos; return the number of users deleted."""
-    return delete_users([User.id == user_id])
+    return delete_users([user_model().id == user_id])
 
 
 def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
@@ -189,8 +198,9 @@ def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
 
     Their records in the audit log stay.
     """
+    model = user_model()
     with recording():
-        user_ids = db.session.scalars(delete(User).where(*conditions).returning(User.id)).all()
+        user_ids = db.session.scalars(delete(model).where(*conditions).returning(model.id)).all()
         record_all(Action.USER_DELETED, ((user_id, {}) for user_id in user_ids))
     return len(user_ids)
 
@@ -200,9 +210,10 @@ def disable_user(user_id: Id) -> bool:
 
     A concurrent login either fails or leaves a token that is deleted here (`login.open_session`).
     """
-    enabled = User.id == user_id, User.disabled_at.is_(None)
+    model = user_model()
+    enabled = model.id == user_id, model.disabled_at.is_(None)
     with transaction():
-        changed = affected_rows(update(User).where(*enabled).values(disabled_at=now()))
+        changed = affected_rows(update(model).where(*enabled).values(disabled_at=now()))
         delete_tokens([user_id])
         if changed:
             record(Action.USER_DISABLED, user_id)
@@ -214,9 +225,10 @@ def enable_user(user_id: Id) -> bool:
 
     Tokens that were issued before the user was disabled, or meanwhile, stay invalid.
     """
-    disabled = User.id == user_id, User.disabled_at.is_not(None)
+    model = user_model()
+    disabled = model.id == user_id, model.disabled_at.is_not(None)
     with transaction():
-        changed = affected_rows(update(User).where(*disabled).values(disabled_at=None))
+        changed = affected_rows(update(model).where(*disabled).values(disabled_at=None))
         if changed:
             delete_tokens([user_id])
             record(Action.USER_ENABLED, user_id)
@@ -254,8 +266,9 @@ def set_password(user: User, new_password: str) -> None:
 
 def store_password(user_id: Id, password_hash: str) -> None:
     """Replace a user's password hash and revoke all tokens."""
+    model = user_model()
     with transaction():
-        affected_rows(update(User).where(User.id == user_id).values(password_hash=password_hash))
+        affected_rows(update(model).where(model.id == user_id).values(password_hash=password_hash))
         delete_tokens([user_id])
 
 
@@ -270,9 +283,10 @@ def record_email_change(
 
 def mark_verified(user_id: Id) -> int:
     """Mark a user's address as verified; return 0 if it was verified before."""
-    unverified = User.id == user_id, User.email_verified == false()
+    model = user_model()
+    unverified = model.id == user_id, model.email_verified == false()
     with recording():
-        changed = affected_rows(update(User).where(*unverified).values(email_verified=True))
+        changed = affected_rows(update(model).where(*unverified).values(email_verified=True))
         if changed:
             record(Action.EMAIL_VERIFIED, user_id, user_id)
     return changed
@@ -295,10 +309,12 @@ def _new_user(
     username: str | None = None,
     realm: str | None = None,
     email_verified: bool = False,
+    **properties: Any,
 ) -> User:
     names = identifying_columns(email, username, realm)
+    columns = {**names, **with_defaults(properties), "email_verified": email_verified}
     validate_password(password, names["email"], username)
-    return User(**names, password_hash=hash_password(password), email_verified=email_verified)
+    return user_model()(**columns, password_hash=hash_password(password))
 
 
 def _prepare_email(
@@ -313,8 +329,9 @@ def _prepare_email(
     """
     if "email" not in values:
         return {}
-    is_same = User.email == values["email"]
-    values["email_verified"] = and_(is_same, User.email_verified)
+    model = user_model()
+    is_same = model.email == values["email"]
+    values["email_verified"] = and_(is_same, model.email_verified)
     if not reauthenticated:
         # Part of the statement: a concurrent request may have changed the email.
         chosen.append(is_same)
@@ -325,9 +342,10 @@ def _revoke_tokens_of_other_email(
     chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
 ) -> dict[Id, str]:
     """Lock the users that have another email and revoke their tokens; return their old emails."""
-    others = [*chosen, User.email != email]
-    lock(*others)
-    rows = db.session.execute(select(User.id, User.email).where(*others))
+    model = user_model()
+    others = [*chosen, model.email != email]
+    lock(*others, model=model)
+    rows = db.session.execute(select(model.id, model.email).where(*others))
     old_emails = {row.id: row.email for row in rows}
     delete_tokens(list(old_emails), keep)
     return old_emails
@@ -342,20 +360,36 @@ def _follow_email_changes(users: Sequence[User], old_emails: Mapping[Id, str]) -
     after_commit(partial(announce, issue_verifications(users)))
 
 
-def _check_unique(
-    realm: str, email: str | None, username_key: str | None, except_id: Id | None = None
-) -> None:
-    """Raise ValidationError for an email or username of another user in the realm."""
-    others = select(User.email, User.username_key).where(
-        User.realm == realm,
-        (User.email == email) | (User.username_key == username_key),
-        true() if except_id is None else User.id != except_id,
-    )
-    rows = db.session.execute(others).all()
-    found = {
-        "email": any(row.email == email for row in rows),
-        "username": username_key is not None
-        and any(row.username_key == username_key for row in rows),
-    }
-    if taken := {name: ["already exists"] for name, exists in found.items() if exists}:
-        raise ValidationError(taken)
+def _check_unique(realm: str, values: Mapping[str, Any], except_id: Id | None = None) -> None:
+    """Raise ValidationError for values by attribute that must be unique and another user has."""
+    if not (same := _same(realm, values)):
+        return
+    model = user_model()
+    is_other = true() if except_id is None else model.id != except_id
+    other = select(model.id).where(is_other)
+    found = select(*(other.where(condition).exists() for condition in same.values()))
+    taken = compress(same, db.session.execute(found).one())
+    if messages := {name: [TAKEN] for name in taken}:
+        raise ValidationError(messages)
+
+
+def _raise_taken(users: Sequence[User], values: Mapping[str, Any]) -> None:
+    """Raise ValidationError for what these users cannot be given because it must be unique."""
+    for user in users:
+        _check_unique(user.realm, values, user.id)
+    if len(users) > 1 and (same := _same(users[0].realm, values)):
+        raise ValidationError({name: [TAKEN] for name in same})
+
+
+def _same(realm: str, values: Mapping[str, Any]) -> dict[str, ColumnElement[bool]]:
+    """Return the condition that a user has the same value, for each that must be unique."""
+    model, in_realm = user_model(), user_model().realm == realm
+    same = {}
+    if (email := values.get("email")) is not None:
+        same["email"] = and_(in_realm, model.email == email)
+    if (username_key := values.get("username_key")) is not None:
+        same["username"] = and_(in_realm, model.username_key == username_key)
+    for each in user_properties():
+        if each.unique and values.get(each.column_name) is not None:
+            same[each.name] = getattr(model, each.column_name) == values[each.column_name]
+    return same

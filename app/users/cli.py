@@ -1,6 +1,6 @@
 """The commands `flask users` and `flask tokens`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -8,10 +8,21 @@ from app.commands import CommandGroup, json_option, print_rows
 
 from . import accounts
 from . import tokens as access_tokens
-from .cli_arguments import check_roles, find_user, password_option, read_password, realm_option
+from .cli_arguments import (
+    check_roles,
+    find_user,
+    password_option,
+    property_option,
+    read_password,
+    read_properties,
+    realm_option,
+)
+from .current import user_properties, users_resource
 from .models import User
-from .schemas import RegistrationSchema
 from .transfer_cli import export, import_
+
+if TYPE_CHECKING:
+    from app.rest.properties import Property
 
 users = CommandGroup("users", help="Create, list, change, import and export users.")
 users.add_command(import_)
@@ -26,23 +37,26 @@ USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", 
 @click.option("--username", help="A name to log in with, besides the email.")
 @realm_option
 @click.option("--role", "roles", multiple=True, help="A role to grant; may be repeated.")
+@property_option
 @password_option
 def create(
     email: str,
     username: str | None,
     realm: str | None,
     roles: tuple[str, ...],
+    properties: tuple[str, ...],
     password_stdin: bool,
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
-    given = {"email": email, "username": username, "realm": realm}
-    names = RegistrationSchema(only=given.keys()).load(given)
+    given = {"email": email, "username": username, "realm": realm, **read_properties(properties)}
+    schema = users_resource().create_schema_instance
+    values = schema.load(given, partial=("password",))
     # Before the password is asked.
-    accounts.check_new_user(**names)
+    accounts.check_new_user(**values)
     check_roles(roles)
     password = read_password(password_stdin)
     # The operator vouches for the address.
-    user = accounts.create_user(**names, password=password, roles=roles, email_verified=True)
+    user = accounts.create_user(**values, password=password, roles=roles, email_verified=True)
     noun = "role" if len(roles) == 1 else "roles"
     with_roles = f", with {noun} {', '.join(roles)}" if roles else ""
     click.echo(f"Created user {user.id}, {user.email}{with_roles}.")
@@ -52,7 +66,8 @@ def create(
 @json_option
 def list_(as_json: bool) -> None:
     """List all users."""
-    print_rows(USER_COLUMNS, map(_user_row, accounts.list_users()), as_json)
+    names = (*USER_COLUMNS, *(each.name for each in _shown_properties()))
+    print_rows(names, map(_user_row, accounts.list_users()), as_json)
 
 
 @users.command()
@@ -120,8 +135,13 @@ def revoke(email: str, realm: str | None) -> None:
     click.echo(f"Revoked {access_tokens.destroy_all_tokens(user.id)} tokens of user {user.id}.")
 
 
+def _shown_properties() -> "list[Property]":
+    return [each for each in user_properties() if not each.hidden]
+
+
 def _user_row(user: User) -> tuple[Any, ...]:
-    """Return the values of USER_COLUMNS."""
+    """Return the values of USER_COLUMNS, and of the properties that are not hidden."""
     realm = user.realm or None
     names = user.id, user.email, user.username, realm
-    return *names, user.email_verified, user.created, user.disabled_at
+    values = (each.field().serialize(each.column_name, user) for each in _shown_properties())
+    return *names, user.email_verified, user.created, user.disabled_at, *values

@@ -3,15 +3,19 @@
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 import click
 from flask import current_app
 
 from app.access.policy import roles_in_rules
 from app.access.roles import check_role
+from app.errors import quote
 
 from . import accounts
+from .current import user_properties
 from .models import User
+from .texts import from_text
 
 # Realms that an error names.
 MAX_NAMED_REALMS = 5
@@ -20,6 +24,29 @@ realm_option = click.option("--realm", help="The realm of the user.")
 password_option = click.option(
     "--password-stdin", is_flag=True, help="Read the password from the first line of stdin."
 )
+
+property_option = click.option(
+    "--property",
+    "properties",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A property of USER_PROPERTIES: text as it is, anything else as JSON; may be repeated.",
+)
+
+
+def read_properties(given: Iterable[str]) -> dict[str, Any]:
+    """Return the JSON values of properties that are given as `name=value`."""
+    known = {each.name: each for each in user_properties()}
+    values = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if not separator or name not in known:
+            names = ", ".join(known) or "none"
+            raise click.ClickException(
+                f"--property {quote(text)} is not NAME=VALUE; the names are {names}."
+            )
+        values[name] = from_text(known[name], value)
+    return values
 
 
 def read_password(from_stdin: bool) -> str:

@@ -11,6 +11,7 @@ from app.ops.audit import Action, record
 from app.signals import email_changed, email_verified, emit
 
 from .accounts import mark_verified, record_email_change
+from .current import user_model
 from .models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User
 from .tokens import delete_scoped, delete_tokens, lock, use_up
 
@@ -25,12 +26,13 @@ class Confirmation(NamedTuple):
 
 def find_confirmation(digest: str) -> Confirmation:
     """Return what the token with this digest confirms; raise InvalidConfirmation."""
-    own = and_(AccessToken.is_live(VERIFY_SCOPE), AccessToken.email == User.email)
+    model = user_model()
+    own = and_(AccessToken.is_live(VERIFY_SCOPE), AccessToken.email == model.email)
     live = or_(own, AccessToken.is_live(CHANGE_SCOPE))
     row = db.session.execute(
-        select(User, AccessToken.email, AccessToken.scope)
-        .join(AccessToken)
-        .where(AccessToken.digest == digest, live, User.disabled_at.is_(None)),
+        select(model, AccessToken.email, AccessToken.scope)
+        .join(AccessToken, AccessToken.user_id == model.id)
+        .where(AccessToken.digest == digest, live, model.disabled_at.is_(None)),
         execution_options={"populate_existing": True},
     ).first()
     if row is None:
@@ -79,7 +81,8 @@ def _change_email(digest: str, confirmation: Confirmation) -> None:
     """Change the address; revokes all tokens of the user, as every change of an address does."""
     user, email = confirmation.user, confirmation.email
     old_email = user.email
-    new = update(User).where(User.id == user.id).values(email=email, email_verified=True)
+    model = user_model()
+    new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
     try:
         with transaction():
             lock(User.id == user.id)

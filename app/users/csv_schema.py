@@ -11,8 +11,10 @@ from app.errors import ValidationError as InvalidRole
 from app.extensions import app_id_form, now
 from app.ids import Id
 
+from .current import user_properties
 from .hash_formats import hash_problem
 from .schemas import RegistrationSchema
+from .texts import from_text
 
 HASH_COLUMN = "passwordHash"
 TIME_ERRORS: dict[str, Any] = {
@@ -88,5 +90,15 @@ class RowSchema(RegistrationSchema):
         if len(cells) != len(header):
             problem = f"has {len(cells)} cells for {len(header)} columns"
             raise ValidationError({"row": [problem]})
-        row: dict[str, Any] = self.load({n: c for n, c in zip(header, cells, strict=True) if c})
+        given: dict[str, Any] = {n: c for n, c in zip(header, cells, strict=True) if c}
+        for each in user_properties():
+            if each.name in given:
+                given[each.name] = from_text(each, given[each.name])
+        row: dict[str, Any] = self.load(given)
         return row
+
+
+def row_schema() -> RowSchema:
+    """Return the schema of a row of this app, with its USER_PROPERTIES."""
+    declared = {each.name: each.field() for each in user_properties()}
+    return RowSchema.from_dict(declared)() if declared else RowSchema()  # type: ignore[return-value]

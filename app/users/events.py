@@ -17,7 +17,7 @@ from app.signals import (
 )
 
 from . import mailed_tokens
-from .models import User
+from .current import user_model
 
 
 def init_app(app: Flask) -> None:
@@ -40,4 +40,4 @@ def load_confirmation(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] 
 
 def load_email_changed(data: dict[str, Any], _attempt: Attempt) -> dict[str, Any]:
     """Return the payload of emailChanged; `user` is None if the user was deleted meanwhile."""
-    return {"oldEmail": data["old_email"], "user": db.session.get(User, data["user_id"])}
+    return {"oldEmail": data["old_email"], "user": db.session.get(user_model(), data["user_id"])}

@@ -19,6 +19,7 @@ from app.ops.origin import current_origin
 from .accounts import replace_hash
 from .attempts import check_password, login_attempt
 from .credentials import parse_credentials, parse_remember_me, parse_ttl
+from .current import user_model
 from .models import AccessToken, User
 from .passwords import hash_password, needs_rehash, verify_login
 from .schemes import stored_schemes
@@ -40,10 +41,11 @@ def login(
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
     remember_me = parse_remember_me(credentials.get("rememberMe"))
-    is_named = getattr(User, name) == value, User.realm == realm
+    model = user_model()
+    is_named = getattr(model, name) == value, model.realm == realm
     with login_attempt(realm, name, value):
         found = db.session.scalar(
-            select(User).where(*is_named), execution_options={"populate_existing": True}
+            select(model).where(*is_named), execution_options={"populate_existing": True}
         )
         digest, user_id = key_digest(realm, name, value), found.id if found else None
         try:

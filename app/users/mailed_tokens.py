@@ -10,6 +10,7 @@ from app import outbox
 from app.extensions import affected_rows, db, now, transaction
 from app.outbox import Attempt
 
+from .current import user_model
 from .models import AccessToken, User, new_token, token_digest
 from .tokens import IssuedToken, issue, lock
 
@@ -46,7 +47,7 @@ def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
     replaces it. Returns None if the token was used, revoked or has expired; after a retry by an
     operator, only if the user was deleted, is disabled or has another address.
     """
-    user = db.session.get(User, data["user_id"])
+    user = db.session.get(user_model(), data["user_id"])
     if user is None or user.disabled_at or user.email != data["user_email"]:
         return None
     token = _current_token(data, attempt)

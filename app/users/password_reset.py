@@ -14,6 +14,7 @@ from app.signals import email_verified, emit, reset_password_request
 from .accounts import find_enabled_user, mark_verified, store_password
 from .attempts import forget_failures
 from .credentials import lookup_email
+from .current import user_model
 from .mailed_tokens import issue_for_mail
 from .models import RESET_SCOPE, AccessToken, User
 from .names import normalize_email
@@ -51,8 +52,10 @@ def check_reset_token(digest: str) -> User:
     concurrent with a change of it, which deletes only the tokens that it finds.
     """
     live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
-    is_valid = *live, AccessToken.email == User.email, User.disabled_at.is_(None)
-    user = db.session.scalar(select(User).join(AccessToken).where(*is_valid))
+    model = user_model()
+    is_valid = *live, AccessToken.email == model.email, model.disabled_at.is_(None)
+    of_token = select(model).join(AccessToken, AccessToken.user_id == model.id)
+    user = db.session.scalar(of_token.where(*is_valid))
     if user is None:
         raise InvalidToken()
     return user

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from flask import Flask, current_app
@@ -24,6 +25,7 @@ from .accounts import (
     prepare_users,
     update_users,
 )
+from .definition import UsersDefinition
 from .login import reauthenticate
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
@@ -123,5 +125,12 @@ users = Resource(
 
 
 def users_of(app: Flask) -> Resource:
-    """Return the resource of users as an app's settings have it."""
-    return replace(users, path=app.config["USERS_PATH"])
+    """Return the resource of users as an app's settings and models in JSON have it."""
+    resource = replace(users, path=app.config["USERS_PATH"])
+    definition: UsersDefinition | None = app.extensions.get("users_definition")
+    if not app.config["USER_PROPERTIES"] and definition is None:
+        return resource
+    # Imported only where users are other than usual: it takes time to load.
+    extend = import_module("app.users.properties").extend
+    extended: Resource = extend(app, resource, definition or UsersDefinition())
+    return extended

@@ -158,12 +158,6 @@ class AccessTokenSchema(Schema):
     userId = Id(attribute="user_id")  # noqa: N815
 
 
-class LoginSchema(AccessTokenSchema):
-    """A new access token with its user."""
-
-    user = fields.Nested(UserSchema)
-
-
 class SessionSchema(Schema):
     """A session: a login token without its value."""
 

@@ -116,13 +116,13 @@ def destroy_all_tokens(user_id: Id) -> int:
     return deleted
 
 
-def lock(*conditions: ColumnElement[bool]) -> None:
-    """Lock users until the end of the transaction.
+def lock(*conditions: ColumnElement[bool], model: type[User] = User) -> None:
+    """Lock users until the end of the transaction; the conditions are about this model.
 
     Every transaction that deletes tokens of a user locks the user first, to avoid deadlocks. SQLite
     has one writer at a time and ignores the lock.
     """
-    chosen = select(User.id).where(*conditions).order_by(User.id)
+    chosen = select(model.id).where(*conditions).order_by(model.id)
     db.session.scalars(chosen.with_for_update(key_share=True)).all()
 
 

@@ -1,9 +1,9 @@
 """Import and export of users in CSV files; a file is imported as a whole or not at all."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import marshmallow
 from sqlalchemy import ColumnElement, func, insert, or_, select, text, true
@@ -16,9 +16,14 @@ from app.ops.audit import Action, record_all
 
 from .accounts import identifying_columns
 from .csv_files import InvalidFileError, read_rows, write_rows
-from .csv_schema import HASH_COLUMN, RowSchema
+from .csv_schema import HASH_COLUMN, row_schema
+from .current import user_model, user_properties
 from .models import User
 from .passwords import hash_password, validate_password
+from .texts import to_text
+
+if TYPE_CHECKING:
+    from app.rest.properties import Property
 
 # What is exported; hashes of passwords only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
@@ -45,7 +50,7 @@ NewUser = dict[str, Any]
 
 
 # What must be unique: what it is, the realm, if it is unique in that, and the value.
-Name = tuple[str, str, Id | None]
+Name = tuple[str, str, Any]
 # A problem: the number of the line, and what is wrong with it.
 Problem = tuple[int, str]
 
@@ -99,20 +104,20 @@ def import_users(users: Iterable[NewUser]) -> int:
 
 def export_users(file: TextIO, with_hashes: bool = False) -> int:
     """Write all users to a file, by default without hashes of passwords; return how many."""
-    names = (*COLUMNS, HASH_COLUMN) if with_hashes else COLUMNS
-    write_rows(file, [names])
+    model, names = user_model(), [*COLUMNS, *(each.name for each in user_properties())]
+    write_rows(file, [[*names, HASH_COLUMN] if with_hashes else names])
     count, after = 0, cast("ColumnElement[bool]", true())
     while users := db.session.scalars(
-        select(User).where(after).order_by(User.id).limit(BATCH)
+        select(model).where(after).order_by(model.id).limit(BATCH)
     ).all():
         roles = _roles_of([user.id for user in users])
-        write_rows(file, (_cells(user, roles.get(user.id, []))[: len(names)] for user in users))
-        count, after = count + len(users), User.id > users[-1].id
+        write_rows(file, (_cells(user, roles.get(user.id, []), with_hashes) for user in users))
+        count, after = count + len(users), model.id > users[-1].id
     return count
 
 
 def _check_header(header: Sequence[str]) -> None:
-    known = [each.data_key or name for name, each in RowSchema().fields.items()]
+    known = [each.data_key or name for name, each in row_schema().fields.items()]
     if unknown := [name for name in header if name not in known]:
         raise InvalidFileError(
             f"line 1: {quote(unknown[0])} is not a column; {', '.join(known)} are"
@@ -125,7 +130,7 @@ def _load(
     header: Sequence[str], rows: Iterable[tuple[int, list[str]]], problems: list[Problem]
 ) -> Iterator[tuple[int, NewUser]]:
     """Yield the valid rows with the numbers of their lines; append the problems of the others."""
-    schema = RowSchema()
+    schema = row_schema()
     for line, cells in rows:
         try:
             user = schema.load_cells(header, cells)
@@ -151,28 +156,33 @@ def _find_taken(users: Sequence[tuple[int, NewUser]], lines: dict[Name, int]) ->
             lines.setdefault(name, line)
 
 
-def _names(user: NewUser) -> list[Name]:
+def _names(user: Mapping[str, Any]) -> list[Name]:
+    """Return the names of a user, given its columns."""
     names: list[Name] = [
         ("id", "", user.get("id")),
         ("email", user["realm"], user["email"]),
         ("username", user["realm"], user["username_key"]),
+        *((each.name, "", user[each.column_name]) for each in _unique_properties()),
     ]
     return [name for name in names if name[2] is not None]
 
 
+def _unique_properties() -> "list[Property]":
+    return [each for each in user_properties() if each.unique]
+
+
 def _stored_names(users: Iterable[NewUser]) -> set[Name]:
-    """Return the names of stored users that have an id, email or username of these."""
-    given: dict[str, list[Id | None]] = {"id": [], "email": [], "username": []}
-    for name in (name for user in users for name in _names(user)):
-        given[name[0]].append(name[2])
-    columns = {"id": User.id, "email": User.email, "username": User.username_key}
-    is_one = or_(*(columns[kind].in_(values) for kind, values in given.items()))
-    found = db.session.execute(select(User.realm, *columns.values()).where(is_one))
-    return {
-        (kind, "" if kind == "id" else realm, value)
-        for realm, *values in found
-        for kind, value in zip(columns, values, strict=True)
+    """Return the names of the stored users that have one of these names."""
+    model = user_model()
+    columns = {"id": model.id, "email": model.email, "username": model.username_key} | {
+        each.name: getattr(model, each.column_name) for each in _unique_properties()
     }
+    values: dict[str, list[Any]] = {kind: [] for kind in columns}
+    for kind, _, value in (name for user in users for name in _names(user)):
+        values[kind].append(value)
+    chosen = or_(*(column.in_(values[kind]) for kind, column in columns.items()))
+    found = db.session.execute(select(model.realm, *columns.values()).where(chosen))
+    return {name for row in found for name in _names(row._asdict())}
 
 
 def _hash(user: NewUser) -> NewUser:
@@ -198,9 +208,10 @@ def _count_on() -> None:
 
 def _insert(users: Sequence[NewUser]) -> None:
     """Insert users, of whom all have an id or none."""
-    rows = [_id_of(user) | {name: user[name] for name in INSERTED} for user in users]
+    names, model = [*INSERTED, *(each.column_name for each in user_properties())], user_model()
+    rows = [_id_of(user) | {name: user[name] for name in names} for user in users]
     # With NULLs rendered, all rows have the same columns, and one statement inserts them.
-    statement = insert(User).returning(User.id, User.realm, User.email)
+    statement = insert(model).returning(model.id, model.realm, model.email)
     stored = db.session.execute(statement, rows, execution_options={"render_nulls": True}).all()
     record_all(Action.REGISTERED, ((row.id, {}) for row in stored))
     roles = {(user["realm"], user["email"]): user["roles"] for user in users}
@@ -222,9 +233,11 @@ def _roles_of(user_ids: Sequence[Id]) -> dict[Id, list[str]]:
     return roles
 
 
-def _cells(user: User, roles: Iterable[str]) -> list[str]:
-    """Return the cells of COLUMNS and HASH_COLUMN."""
+def _cells(user: User, roles: Iterable[str], with_hash: bool) -> list[str]:
+    """Return the cells of COLUMNS, of USER_PROPERTIES, and of HASH_COLUMN if asked for."""
     verified = "true" if user.email_verified else "false"
     names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
     disabled = iso_time(user.disabled_at) if user.disabled_at else ""
-    return [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), user.password_hash]
+    properties = [to_text(each, user) for each in user_properties()]
+    cells = [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), *properties]
+    return [*cells, user.password_hash] if with_hash else cells

@@ -12,6 +12,7 @@ from app.ops.origin import current_network
 from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
 from app.signals import emit, verification_request
 
+from .current import user_model
 from .mailed_tokens import issue_for_mail
 from .models import VERIFY_SCOPE, User
 
@@ -28,9 +29,10 @@ def request_verification(user_id: Id | None) -> None:
     is disabled; None is the id of no user. Raises what `count_mail` does.
     """
     count_mail(user_id or 0)
-    unverified = User.email_verified == false(), User.disabled_at.is_(None)
+    model = user_model()
+    unverified = model.email_verified == false(), model.disabled_at.is_(None)
     user = db.session.scalar(
-        select(User).where(User.id == user_id, *unverified),
+        select(model).where(model.id == user_id, *unverified),
         execution_options={"populate_existing": True},
     )
     announce(_issue(user))

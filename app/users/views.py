@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Flask, Response, current_app, jsonify, request
 from flask.typing import ResponseReturnValue
+from marshmallow import fields
 
 from app import errors
 from app.access.identity import current_identity
@@ -16,6 +17,7 @@ from app.rest.collection import register_resource
 from . import accounts, audit, confirmation, email_change, password_reset, tokens, verification
 from . import login as login_service
 from .cookies import clear_cookie, set_cookie
+from .current import users_resource
 from .models import RESET_SCOPE, token_digest
 from .resource import THROTTLED, users, users_of
 from .schemas import (
@@ -23,7 +25,6 @@ from .schemas import (
     ChangeEmailSchema,
     ChangePasswordSchema,
     CredentialsSchema,
-    LoginSchema,
     LogoutSchema,
     NewPasswordSchema,
     ResetRequestSchema,
@@ -46,6 +47,14 @@ CONFIRMATION = (
         "schema": {"type": "string"},
     },
 )
+
+
+class LoginSchema(AccessTokenSchema):
+    """A new access token with its user, who may have properties of this app's own."""
+
+    user = fields.Nested(lambda: users_resource().schema_instance)
+
+
 BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
 BAD_NEW_EMAIL = errors.ValidationError({"newEmail": ["is not an email address"]})
 

@@ -1,0 +1,50 @@
+"""The users of the current app: their resource, their model, and the app's own properties."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from flask import current_app
+
+from app.errors import ValidationError
+from app.rest.resource import Resource
+
+from .models import User
+
+if TYPE_CHECKING:
+    from app.rest.properties import Property
+
+
+def users_resource() -> Resource:
+    """Return the resource of users as this app has it."""
+    resource: Resource = current_app.extensions["resources"]["users"]
+    return resource
+
+
+def user_model() -> type[User]:
+    """Return the model: `User`, or a subclass of it with the properties of USER_PROPERTIES."""
+    return users_resource().model
+
+
+def user_properties() -> "Sequence[Property]":
+    """Return the properties of USER_PROPERTIES."""
+    properties: Sequence[Property] = current_app.extensions.get("user_properties", ())
+    return properties
+
+
+def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a new user's values by attribute, with the defaults of properties that have none.
+
+    Raises ValidationError for required properties without a value.
+    """
+    complete = dict(values)
+    for each in user_properties():
+        if each.column_name not in values:
+            complete[each.column_name] = each.default() if each.default else None
+    missing = {
+        each.name: ["can't be blank"]
+        for each in user_properties()
+        if each.required and complete[each.column_name] is None
+    }
+    if missing:
+        raise ValidationError(missing)
+    return complete

@@ -1,0 +1,24 @@
+"""What a model in JSON says of users."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.access.rules import Rule
+from app.rest.relations import Relation
+
+
+@dataclass(frozen=True)
+class UsersDefinition:
+    """What a model with `base: "User"` says of users, beside USERS_PATH and USER_PROPERTIES.
+
+    It is `app.extensions["users_definition"]` before users are registered.
+    """
+
+    # In addition to those of `resource.py`. A foreign key of users is one of USER_PROPERTIES.
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    # In addition to those of `resource.py`, as LoopBack 3 adds rules to those of its User.
+    rules: Sequence[Rule] | None = None
+    # Properties that never leave the service, also some of every user.
+    hidden: frozenset[str] = frozenset()
+    # What errors and the document call a user.
+    singular: str = "user"

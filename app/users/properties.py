@@ -1,0 +1,121 @@
+"""Users with properties of the application's own: USER_PROPERTIES, in LoopBack 3's form."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import Column
+from sqlalchemy.orm import registry
+
+from app.config import ConfigurationError
+from app.extensions import app_metadata
+from app.rest.fields import Schema
+from app.rest.problems import Problems
+from app.rest.properties import Property, read_property
+from app.rest.resource import Resource
+
+from .csv_schema import RowSchema
+from .definition import UsersDefinition
+from .models import User
+from .schemas import RegistrationSchema, UserSchema
+
+# The names of what users have already, in JSON and in files.
+TAKEN = {"id"} | {each.data_key or name for name, each in RowSchema().fields.items()}
+# Types that PostgreSQL stores as JSON.
+UNINDEXED = ("object", "array", "geopoint")
+
+
+def extend(app: Flask, users: Resource, definition: UsersDefinition) -> Resource:
+    """Return the resource of users with the app's properties, and with what a definition says.
+
+    Raises ConfigurationError for properties that cannot be used.
+    """
+    relations = {**users.relations, **definition.relations}
+    properties = read_properties(app, relations)
+    model = make_model(app, properties) if properties else User
+    app.extensions["user_properties"] = properties
+    make = partial(make_schema, properties=properties, hidden=definition.hidden)
+    return replace(
+        users,
+        singular=definition.singular,
+        model=model,
+        schema=make(UserSchema),
+        create_schema=make(RegistrationSchema),
+        relations=relations,
+        rules=lambda settings: [*users.rules(settings), *(definition.rules or ())],
+    )
+
+
+def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Property]:
+    """Return the properties of USER_PROPERTIES; raise ConfigurationError, which has all problems.
+
+    `relations` are the names of the users' relations, which properties cannot have.
+    """
+    problems, properties = Problems(), list[Property]()
+    for name, declared in app.config["USER_PROPERTIES"].items():
+        if name in TAKEN or name in relations:
+            problems.add(name, "users have a property or a relation of this name")
+        elif each := read_property(name, declared, problems, name):
+            if (each.index or each.unique) and each.type.name in UNINDEXED:
+                problems.add(name, f"{each.type.name} has no index, and cannot be unique")
+            properties.append(each)
+    _check_columns(properties, problems)
+    problems.raise_any("USER_PROPERTIES")
+    for warning in problems.warnings:
+        app.logger.warning("USER_PROPERTIES: %s", warning)
+    return properties
+
+
+def _check_columns(properties: Iterable[Property], problems: Problems) -> None:
+    """Report columns that the service needs for itself, and columns of two properties."""
+    names: dict[str, str] = {}
+    for each in properties:
+        # Also what Python has under this name in the model, such as its methods.
+        if hasattr(User, each.column_name):
+            problems.add(each.name, f"the column {each.column_name} is one of the service's own")
+        elif each.column_name in names:
+            other = names[each.column_name]
+            problems.add(each.name, f"the column {each.column_name} is that of {other} too")
+        names[each.column_name] = each.name
+
+
+def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
+    """Return a subclass of User whose table, the app's own, has a column for each property."""
+    metadata = app_metadata(app)
+    table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
+    for each in properties:
+        table.append_column(_column(each))
+    model: type[User] = type("User", (User,), {"__abstract__": True, "__doc__": User.__doc__})
+    mapping = registry(metadata=metadata)
+    mapping.map_imperatively(model, table, inherits=User, concrete=True)
+    return model
+
+
+def _column(declared: Property) -> Column[Any]:
+    column = declared.column()
+    # The table may have users already, from before the property was declared or required.
+    column.nullable = True
+    # An index rather than a constraint: SQLite would copy the table to add one.
+    column.index = declared.index or declared.unique
+    return column
+
+
+def make_schema(
+    base: type[Schema], properties: Iterable[Property], hidden: Collection[str] = ()
+) -> type[Schema]:
+    """Return a schema of users with these properties, of which the hidden ones are never shown."""
+    if "id" in hidden:
+        raise ConfigurationError("the id of users cannot be hidden")
+    known = base().fields
+    unseen = [name for name in hidden if name in known and known[name].dump_only]
+    written = [name for name in hidden if name in known and name not in unseen]
+    excluded = (*getattr(base.Meta, "exclude", ()), *unseen)
+    options = {"register": False, "exclude": excluded, "load_only": tuple(written)}
+    made = {
+        each.name: replace(each, hidden=each.hidden or each.name in hidden).field()
+        for each in properties
+    }
+    meta = type("Meta", (base.Meta,), options)
+    return type(base.__name__, (base,), {**made, "Meta": meta, "__doc__": base.__doc__})

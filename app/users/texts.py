@@ -1,0 +1,31 @@
+"""Values of USER_PROPERTIES in files and commands: text as it is, anything else as JSON."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from app.errors import TooDeep
+from app.rest.bodies import parse_json
+
+if TYPE_CHECKING:
+    from app.rest.properties import Property
+
+# The types whose values are text in JSON too.
+TEXTS = ("string", "date", "dateonly", "decimal", "uuid", "objectid")
+
+
+def from_text(declared: "Property", text: str) -> Any:
+    """Return the JSON value that a text stands for; the text itself if it is no JSON."""
+    if declared.type.name in TEXTS:
+        return text
+    try:
+        return parse_json(text)
+    except (ValueError, TooDeep):
+        return text
+
+
+def to_text(declared: "Property", row: Any) -> str:
+    """Return the value that a user has as text; null is empty."""
+    value = declared.field().serialize(declared.column_name, row)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
