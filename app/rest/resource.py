@@ -46,7 +46,7 @@ class Resource:
     relations: Mapping[str, Relation] = field(default_factory=dict)
     # Functions that return, for a user's id, under which condition the user has a role for a row;
     # by the names that rules have for the roles.
-    roles: Mapping[str, DynamicRole] = field(default_factory=dict)
+    roles: dict[str, DynamicRole] = field(default_factory=dict)
     # The schema of a body that creates a row, if it differs from `schema`.
     create_schema: type[Schema] | None = None
     # The function that inserts rows, if that takes more than storing values.
@@ -83,8 +83,9 @@ class Resource:
     loaded: Hook = field(default_factory=Hook)
 
     def __post_init__(self) -> None:
-        """Give a copy made by `replace` endpoints and hooks of its own."""
+        """Give a copy made by `replace` endpoints, dynamic roles and hooks of its own."""
         object.__setattr__(self, "own_endpoints", list(self.own_endpoints))
+        object.__setattr__(self, "roles", dict(self.roles))
         for name in ("before_save", "after_save", "before_delete", "after_delete", "loaded"):
             object.__setattr__(self, name, getattr(self, name).copy())
 

@@ -1,0 +1,63 @@
+"""Python code beside a model in JSON: hooks, endpoints and dynamic roles of its resource."""
+
+import pytest
+
+from tests.answers import refusal
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+NOTE = {
+    "name": "Note",
+    "properties": {"text": "string", "reader": "number", "secret": "string"},
+    "hidden": ["secret"],
+    "relations": {"owner": {"type": "belongsTo", "model": "user", "foreignKey": "ownerId"}},
+    "acls": [
+        {"principalId": "$everyone", "permission": "DENY"},
+        {"principalId": "$authenticated", "permission": "ALLOW", "property": "create"},
+        {"principalId": "$owner", "permission": "ALLOW"},
+        {"principalId": "reader", "permission": "ALLOW", "accessType": "READ"},
+    ],
+}
+CODE = """
+from app.access.rules import READ
+from app.errors import AccessDenied
+
+
+def extend(note):
+    columns = note.model.__table__.columns
+
+    @note.before_save.connect
+    def tidy(resource, event):
+        event.values["text"] = event.values["text"].strip()
+
+    @note.before_delete.connect
+    def keep(resource, event):
+        if event.row.text == "kept":
+            raise AccessDenied()
+
+    @note.loaded.connect
+    def sign(resource, event):
+        event.values["text"] += "."
+
+    @note.endpoint("again", READ, "GET /<id>/again", answer=note.schema)
+    def again(row):
+        return row
+
+    note.roles["reader"] = lambda user_id: columns.reader == user_id
+"""
+
+
+def test_the_code_of_a_model_has_hooks_an_endpoint_and_a_dynamic_role(serve, secrets):
+    api = serve({"note": NOTE}, code={"note": CODE})
+    ada, bob = (api.newcomer(f"{name}@example.com") for name in ("ada", "bob"))
+    for text, reader in ((" kept ", 2), ("other", 1)):
+        api("POST", "/notes", {"text": text, "reader": reader, "secret": "x"}, token=ada)
+
+    assert [each["text"] for each in api("GET", "/notes", token=ada).json] == ["kept.", "other."]
+    assert [each["text"] for each in api("GET", "/notes", token=bob).json] == ["kept."]
+    assert "secret" not in api("GET", "/notes/1/again", token=bob).json
+    assert api("GET", "/notes/1/again", token=bob).json["text"] == "kept."
+    assert api("GET", "/notes/2/again", token=bob).status_code == 404
+    assert refusal(api("DELETE", "/notes/1", token=bob)) == (403, "ACCESS_DENIED")
+    assert refusal(api("DELETE", "/notes/1", token=ada)) == (403, "ACCESS_DENIED")
+    assert api("DELETE", "/notes/2", token=ada).status_code == 200
