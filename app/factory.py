@@ -124,7 +124,7 @@ def _connect_database(app: Flask) -> None:
         with app.app_context(), db.engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-            _check_id_type(app, extensions.stored_id_type(connection))
+            stored = extensions.stored_id_type(connection)
             connection.rollback()
         with app.app_context():
             # Forked processes must not share a connection.
@@ -132,6 +132,7 @@ def _connect_database(app: Flask) -> None:
     except (SQLAlchemyError, ImportError, ValueError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise ConfigurationError(f"the database cannot be used: {reason}") from None
+    _check_id_type(app, stored)
 
 
 def _check_id_type(app: Flask, stored: str | None) -> None:

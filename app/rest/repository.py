@@ -120,11 +120,16 @@ class Repository:
         if len(items) == 1:
             values = self._with_defaults(items[0])
             return [self._insert_statement(tuple(values)).first(values)]
+        given = [{**self._new_id(), **each} for each in items]
+        has_ids = all("id" in each for each in given)
         # Only the ORM heeds that rows may differ in what they set.
-        statement = insert(self.model).returning(*self.columns, sort_by_parameter_order=True)
-        rows = [{**self._new_id(), **each} for each in items]
+        statement = insert(self.model).returning(*self.columns, sort_by_parameter_order=not has_ids)
         with transaction():
-            return db.session.execute(statement, rows).all() if rows else []
+            rows = db.session.execute(statement, given).all() if given else []
+        if not has_ids:
+            return rows
+        by_id = {row.id: row for row in rows}
+        return [by_id[each["id"]] for each in given]
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
