@@ -14,6 +14,8 @@ from marshmallow import ValidationError
 from app.settings import SettingsSchema
 
 ENVIRONMENT_PREFIX = "APP_"
+# Settings that have a file of their own in `instance/`.
+INSTANCE_FILES = {"DATA_SOURCES": "datasources.json", "PROVIDERS": "providers.json"}
 # Settings that the environment has under a name of their own.
 ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 
@@ -32,7 +34,8 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     """
     given = Config(app.root_path)
     if overrides is None:
-        _read_data_sources(app, given)
+        for name, file in INSTANCE_FILES.items():
+            _read_json(app, given, name, file)
         if os.path.isdir(os.path.join(app.instance_path, "models")):
             given["MODELS_FOLDER"] = "models"
         _read_instance_file(app, given)
@@ -61,11 +64,11 @@ def _read_instance_file(app: Flask, given: Config) -> None:
     given.update({name: value for name, value in values.items() if name.isupper()})
 
 
-def _read_data_sources(app: Flask, given: Config) -> None:
-    path = os.path.join(app.instance_path, "datasources.json")
+def _read_json(app: Flask, given: Config, name: str, file_name: str) -> None:
+    path = os.path.join(app.instance_path, file_name)
     try:
         with open(path, encoding="utf-8") as file:
-            given["DATA_SOURCES"] = json.load(file)
+            given[name] = json.load(file)
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:

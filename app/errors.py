@@ -134,6 +134,20 @@ class InvalidRedirect(exceptions.BadRequest):
     description = "The redirect is not an allowed address."
 
 
+class AccountExists(exceptions.Conflict):
+    """The email, or the identity, of a login by a provider belongs to another user."""
+
+    error_code = "ACCOUNT_EXISTS"
+    description = "There is an account already. Log in to it and link the provider."
+
+
+class LastCredential(exceptions.BadRequest):
+    """The identity is the user's last way to log in, and cannot be removed."""
+
+    error_code = "LAST_CREDENTIAL"
+    description = "This is the last way to log in. Set a password, or link another provider, first."
+
+
 class AuthorizationRequired(exceptions.Unauthorized):
     """The endpoint needs an access token, or one of another kind."""
 

@@ -15,6 +15,7 @@ from app.access.policy import check_acls
 from app.commands import Commands
 from app.config import ConfigurationError
 from app.extensions import app_metadata, db, missing_from_database
+from app.oauth import identity_views  # noqa: F401 declares endpoints of users, and tables
 from app.ops import headers, health, json, logs
 from app.rest import constraints
 from app.rest.collection import check_relations, register_resource
@@ -35,6 +36,7 @@ COMMANDS = {
     "outbox": "app.outbox.cli",
     "datasources": "app.datasources.cli",
     "models": "app.definitions.cli",
+    "providers": "app.oauth.cli",
 }
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.
@@ -42,6 +44,7 @@ OPTIONAL_FEATURES = {
     "CORS_ORIGINS": "app.ops.cors",
     "DATA_SOURCES": "app.datasources.endpoints",
     "EXPLORER_ENABLED": "app.explorer.views",
+    "PROVIDERS": "app.oauth.feature",
 }
 
 

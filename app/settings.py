@@ -38,7 +38,8 @@ def _check_database_url(value: str) -> None:
         raise ValidationError("an @ in a user name, password or option must be written %40")
 
 
-def _check_redirect_url(value: str) -> None:
+def check_redirect_url(value: str) -> None:
+    """Refuse what is neither a path nor an address; raise ValidationError."""
     is_path = value.startswith("/") and not value.startswith(("//", "/\\"))
     plain = value.isascii() and value.isprintable() and " " not in value
     if not plain or not (is_path or _is_address(value, "http", "https")):
@@ -172,6 +173,7 @@ class ThrottlesSchema(Schema):
         "Verification mails for one user, and apart from these requests to change the address.",
     )
     verification_address = _rate(20, 60, "Verification mails that one client requests.")
+    provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
 
 
 class SettingsSchema(Schema):
@@ -341,10 +343,11 @@ class SettingsSchema(Schema):
         ),
     )
     REDIRECT_URLS = fields.List(
-        fields.String(validate=_check_redirect_url),
+        fields.String(validate=check_redirect_url),
         load_default=list,
         metadata=described(
-            "Addresses to which `GET /users/confirm` may redirect, each exactly as it is requested."
+            "Addresses to which `GET /users/confirm` may redirect, each exactly as it is requested,"
+            " and to which a login by an identity provider may."
         ),
     )
     CORS_ORIGINS = fields.List(
@@ -377,6 +380,14 @@ class SettingsSchema(Schema):
         metadata=described(
             "The folder with models in JSON; a relative path is in `instance/`. By default"
             " `instance/models`, where that folder exists."
+        ),
+    )
+    PROVIDERS = fields.Dict(
+        keys=fields.String(),
+        load_default=dict,
+        metadata=described(
+            "Identity providers by name: see [identity.md](identity.md#identity-providers). By"
+            " default the content of `instance/providers.json`, where that file exists."
         ),
     )
     ACL_ERROR_STATUS = fields.Integer(

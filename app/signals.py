@@ -31,6 +31,18 @@ EMAIL_CHANGE_NOTICE = "emailChangeNotice"
 # info = {"oldEmail": str, "user": the user as it now is}.
 email_changed = signal("emailChanged")
 
+# Sent when a user logged in by an identity provider, after commit. The sender is the app; the
+# payload is info = {"identity": the identity, "user": the user}.
+identity_login = signal("identityLogin")
+
+# Sent when an identity was added to a user, who may be new, after commit. The sender is the app;
+# the payload is that of identityLogin.
+identity_linked = signal("identityLinked")
+
+# Sent when an identity was removed from a user, after commit. The sender is the app; the payload is
+# info = {"identity": the identity, which is deleted, "user": the user}.
+identity_unlinked = signal("identityUnlinked")
+
 
 def emit(event: NamedSignal, **payload: Any) -> None:
     """Send a signal of the current app to every receiver; log the error of one that raises.

@@ -36,11 +36,16 @@ class Action(StrEnum):
         return member
 
     REGISTERED = "registered", "The user was created, by itself or by the actor."
-    LOGIN = "login", "The user logged in; `session` is the handle of the session."
+    LOGIN = (
+        "login",
+        "The user logged in; `session` is the handle of the session, `provider` the identity"
+        " provider, if there was one.",
+    )
     LOGIN_FAILED = (
         "login-failed",
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
-        " this name. `reason` says that the password was right and the email not verified.",
+        " this name. `reason` says that the password was right and the email not verified. Of a"
+        " login by an identity provider the details are `provider` and `reason`.",
     )
     THROTTLED = (
         "throttled",
@@ -57,6 +62,19 @@ class Action(StrEnum):
     PASSWORD_RESET = "password-reset", "The password was set with a reset token."
     EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."
     EMAIL_VERIFIED = "email-verified", "The email was confirmed with a mailed token."
+    IDENTITY_LINKED = (
+        "identity-linked",
+        "The user can log in by `provider`, with the identity `identity`.",
+    )
+    IDENTITY_UNLINKED = (
+        "identity-unlinked",
+        "The identity `identity` of `provider` was removed from the user.",
+    )
+    ACCOUNT_CLAIMED = (
+        "account-claimed",
+        "The user's email had never been verified, and `provider` named somebody as its owner, who"
+        " got the account. The password, all sessions and all identities were deleted.",
+    )
     ROLE_GRANTED = "role-granted", "The user got the role `role`."
     ROLE_REVOKED = "role-revoked", "The user lost the role `role`."
     USER_DISABLED = "user-disabled", "The user was disabled."

@@ -48,6 +48,7 @@ RESET_ADDRESS = "reset_address"
 RESET_CONFIRMATION = "reset_confirmation"
 VERIFICATION_USER = "verification_user"
 VERIFICATION_ADDRESS = "verification_address"
+PROVIDER_LOGIN = "provider_login"
 
 # Rows that one statement of a purge deletes.
 PURGE_BATCH = 1000

@@ -70,18 +70,21 @@ def prepare_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
         return [_new_user(**each) for each in items]
 
 
+def prepare_user_without_password(email: str, realm: str, email_verified: bool) -> User:
+    """Return a new user who logs in by an identity provider.
+
+    Raises ValidationError for an invalid email, TooManyRequests as `prepare_users` does.
+    """
+    names = identifying_columns(email, None, realm)
+    count(REGISTRATION, current_network())
+    return User(**names, password_hash=None, email_verified=email_verified)
+
+
 def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]:
     """Store new users, each with the roles; raise ValidationError for a name that is taken."""
     try:
         with transaction():
-            for user in users:
-                _check_unique(user.realm, vars(user))
-                db.session.add(user)
-                db.session.flush()
-                record(Action.REGISTERED, user.id)
-                for role in roles:
-                    grant(user.id, role)
-            after_commit(partial(announce, issue_verifications(users)))
+            store_users(users, roles)
     except IntegrityError:
         if in_transaction():
             raise
@@ -90,6 +93,21 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
             _check_unique(user.realm, vars(user))
         raise
     return list(users)
+
+
+def store_users(users: Sequence[User], roles: Iterable[str] = ()) -> None:
+    """Store new users in the open transaction, as `insert_users` does.
+
+    Raises IntegrityError for a name that a concurrent request took.
+    """
+    for user in users:
+        _check_unique(user.realm, vars(user))
+        db.session.add(user)
+        db.session.flush()
+        record(Action.REGISTERED, user.id)
+        for role in roles:
+            grant(user.id, role)
+    after_commit(partial(announce, issue_verifications(users)))
 
 
 def check_new_user(
@@ -279,6 +297,24 @@ def record_email_change(
     record(Action.EMAIL_CHANGED, user_id, actor_id, oldEmail=old_email, newEmail=email)
     data = {"user_id": user_id, "old_email": old_email}
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
+
+
+def claim_account(user: User, **details: object) -> bool:
+    """Give a user whose address was never verified to who has proven to have this address.
+
+    Whoever registered it may be somebody else: the password and all tokens are deleted. `details`
+    are those of the record in the audit log. Returns False if the user has another address
+    meanwhile, or has been verified, disabled or deleted. Call it in a transaction.
+    """
+    lock(User.id == user.id)
+    same = User.id == user.id, User.email == user.email
+    unverified = *same, User.email_verified == false(), User.disabled_at.is_(None)
+    new = {"email_verified": True, "password_hash": None}
+    claimed = affected_rows(update(User).where(*unverified).values(new))
+    if claimed:
+        delete_tokens([user.id])
+        record(Action.ACCOUNT_CLAIMED, user.id, user.id, **details)
+    return bool(claimed)
 
 
 def mark_verified(user_id: Id) -> int:

@@ -24,11 +24,14 @@ def login_attempt(realm: str, name: str, value: str) -> Iterator[None]:
         yield
 
 
-def check_password(user_id: Id, stored: str, password: str) -> None:
+def check_password(user_id: Id, stored: str | None, password: str) -> None:
     """Require the password of a user who is logged in; raise InvalidPassword for a wrong one.
 
-    Raises TooManyRequests after too many wrong ones, or TooManyHashes.
+    Raises TooManyRequests after too many wrong ones, or TooManyHashes; InvalidPassword, which says
+    so, for a user who has no password.
     """
+    if stored is None:
+        raise InvalidPassword("The account has no password; a password reset sets one.")
     with hashing(), attempt(PASSWORD_CHECK, user_id):
         if not verify_password(stored, password):
             raise InvalidPassword()

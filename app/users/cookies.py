@@ -13,6 +13,8 @@ UNSAFE_ENDPOINTS = {"users.logout"}
 # The pages that mails link to (`pages.py`). Their forms act by the token that they contain and not
 # by the cookie, and are sent with `Origin: null`, because the pages send no referrer.
 PAGES = {"pages", "confirmation"}
+# The cookie of a login by an identity provider that has the user's id.
+USER_ID_COOKIE = "userId"
 
 
 def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) -> None:
@@ -23,6 +25,17 @@ def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) ->
     """
     if (name := _cookie_name()) and _is_same_site() is not False:
         _set(response, name, token, ttl, remember_me)
+
+
+def set_login_cookies(response: Response, token: str, user_id: object, ttl: float) -> None:
+    """Set the cookie, and one with the user's id that scripts may read, as in LoopBack 3.
+
+    Also for a request from another site: the caller checks that this browser began the login.
+    """
+    if name := _cookie_name():
+        _set(response, name, token, ttl, remember_me=True)
+        flags = _cookie_flags() | {"httponly": False}
+        response.set_cookie(USER_ID_COOKIE, str(user_id), max_age=int(ttl), **flags)
 
 
 def renew_cookie(
@@ -38,16 +51,22 @@ def renew_cookie(
 
 
 def clear_cookie(response: Response) -> None:
-    """Delete the cookie."""
+    """Delete the cookie, and the one with the user's id if there is one."""
     if name := _cookie_name():
         response.delete_cookie(name, **_cookie_flags())
+        if USER_ID_COOKIE in request.cookies:
+            response.delete_cookie(USER_ID_COOKIE, **_cookie_flags() | {"httponly": False})
 
 
 def refuse_cross_site() -> None:
     """Raise AccessDenied for an unsafe request that does not come from this site."""
     is_safe = request.method in SAFE_METHODS and request.endpoint not in UNSAFE_ENDPOINTS
-    if is_safe or request.blueprint in PAGES:
-        return
+    if not is_safe and request.blueprint not in PAGES:
+        require_same_site()
+
+
+def require_same_site() -> None:
+    """Raise AccessDenied for a request that does not come from this site, as far as it says."""
     if not _is_same_site():
         raise AccessDenied("A request with a cookie must come from this site.")
 

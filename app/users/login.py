@@ -61,12 +61,34 @@ def login(
     return replace(token, user=user) if "user" in {str(each).lower() for each in names} else token
 
 
+def login_identified(
+    user_id: Id, *conditions: ColumnElement[bool], **details: object
+) -> IssuedToken:
+    """Issue a login token for a user whom an identity provider has identified.
+
+    `details` are those of the record in the audit log. Raises EmailNotVerified as `login` does, and
+    what `open_session` does.
+    """
+    columns = select(User.email_verified).where(User.id == user_id, User.disabled_at.is_(None))
+    is_verified = db.session.scalar(columns)
+    if is_verified is None:
+        raise LoginFailed()
+    if not (is_verified or _may_log_in_unverified()):
+        raise EmailNotVerified(user_id)
+    return open_session(user_id, parse_ttl(None), True, *conditions, **details)
+
+
 def open_session(
-    user_id: Id, ttl: float, remember_me: bool = True, *conditions: ColumnElement[bool]
+    user_id: Id,
+    ttl: float,
+    remember_me: bool = True,
+    *conditions: ColumnElement[bool],
+    **details: object,
 ) -> IssuedToken:
     """Issue a login token for an identified user; `remember_me`: its cookie outlives the browser.
 
-    Raises LoginFailed if the user does not exist, is disabled or does not meet the conditions.
+    `details` are further ones of the record in the audit log. Raises LoginFailed if the user does
+    not exist, is disabled or does not meet the conditions.
     """
     origin = current_origin()
     columns = {"user_agent": origin.user_agent, "address": origin.address}
@@ -74,7 +96,7 @@ def open_session(
         with transaction():
             value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
             _require_user(User.id == user_id, User.disabled_at.is_(None), *conditions)
-            record(Action.LOGIN, user_id, user_id, session=row.handle)
+            record(Action.LOGIN, user_id, user_id, session=row.handle, **details)
     except IntegrityError:
         raise LoginFailed() from None
     return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
@@ -106,15 +128,19 @@ def _log_in(
     """
     stored = user.password_hash if user else None
     matches = verify_login(stored, password, stored_schemes())
-    if not matches or user is None or user.disabled_at is not None:
+    if not matches or user is None or user.disabled_at is not None or stored is None:
         raise LoginFailed()
-    if current_app.config["EMAIL_VERIFICATION"] == "required" and not user.email_verified:
+    if not (user.email_verified or _may_log_in_unverified()):
         return user, None
     # The verified hash: a concurrent reset either deletes the token or is detected by this.
-    token = open_session(user.id, ttl, remember_me, User.password_hash == user.password_hash)
-    if needs_rehash(user.password_hash):
+    token = open_session(user.id, ttl, remember_me, User.password_hash == stored)
+    if needs_rehash(stored):
         replace_hash(user, hash_password(str(password)))
     return user, token
+
+
+def _may_log_in_unverified() -> bool:
+    return bool(current_app.config["EMAIL_VERIFICATION"] != "required")
 
 
 def _require_user(*conditions: ColumnElement[bool]) -> None:

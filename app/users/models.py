@@ -66,8 +66,9 @@ class User(Model):
     username: Mapped[str | None] = mapped_column(String(255))
     # The normalized username, which comparisons and the unique index use.
     username_key: Mapped[str | None] = mapped_column(String(255))
-    # Sorts by code point on every database, so that the index finds hashes by their prefix.
-    password_hash: Mapped[str] = mapped_column(
+    # None for a user who logs in by an identity provider alone. Sorts by code point on every
+    # database, so that the index finds hashes by their prefix.
+    password_hash: Mapped[str | None] = mapped_column(
         String(255).with_variant(String(255, collation="C"), "postgresql"), index=True
     )
     email_verified: Mapped[bool] = mapped_column(default=False)

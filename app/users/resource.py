@@ -41,6 +41,8 @@ OWNER_METHODS = (
     "__destroyById__accessTokens",
     "__delete__accessTokens",
     "__get__audit",
+    "__get__identities",
+    "__destroyById__identities",
     "__get__todos",
     "__create__todos",
     "__count__todos",

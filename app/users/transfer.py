@@ -240,4 +240,4 @@ def _cells(user: User, roles: Iterable[str], with_hash: bool) -> list[str]:
     disabled = iso_time(user.disabled_at) if user.disabled_at else ""
     properties = [to_text(each, user) for each in user_properties()]
     cells = [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), *properties]
-    return [*cells, user.password_hash] if with_hash else cells
+    return [*cells, user.password_hash or ""] if with_hash else cells

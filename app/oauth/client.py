@@ -1,0 +1,154 @@
+"""The client of one provider: where a login begins, and whom its answer identifies."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from flask import current_app
+
+from .configuration import Provider, Route
+from .discovery import Discovery
+from .http import Http
+from .id_tokens import check_id_token
+from .problems import ProviderError
+from .profiles import Profile, read_profile
+
+FACEBOOK_FIELDS = "id,name,first_name,last_name,email"
+
+
+class Client:
+    """A configured provider, with its connections and what it publishes."""
+
+    def __init__(self, provider: Provider, slots: int) -> None:
+        self.provider = provider
+        self.http = Http(provider, slots)
+        self.discovery = Discovery(provider, self.http)
+
+    def prepare(self) -> None:
+        """Fetch what a login needs, unless that was done lately; raise ProviderError."""
+        if self.provider.preset.is_openid:
+            self.discovery.metadata()
+
+    def redirect_uri(self, route: Route) -> str:
+        """Return the address to which the provider redirects, below PUBLIC_URL."""
+        return f"{current_app.config['PUBLIC_URL']}{route.callback_path}"
+
+    def authorization_url(self, route: Route, state: str, nonce: str, verifier: str) -> str:
+        """Return the address at the provider where a login begins; raise ProviderError."""
+        provider = self.provider
+        values = {
+            "response_type": "code",
+            "client_id": provider.client_id,
+            "redirect_uri": self.redirect_uri(route),
+            "scope": provider.scope,
+            "state": state,
+            "code_challenge": create_s256_code_challenge(verifier),
+            "code_challenge_method": "S256",
+        }
+        if provider.preset.is_openid:
+            url = self.discovery.metadata().authorization_endpoint
+            # The answer by another site's form would come without the cookie.
+            mode = "form_post" if provider.posts_answer else "query"
+            values |= {"nonce": nonce, "response_mode": mode}
+        else:
+            url = provider.urls["authorizationURL"]
+        parts = urlsplit(url)
+        query = urlencode([*parse_qsl(parts.query), *values.items()])
+        return urlunsplit(parts._replace(query=query))
+
+    def check_issuer(self, sent: str | None) -> None:
+        """Check the parameter `iss` of an answer (RFC 9207, section 2.4); raise ProviderError.
+
+        A provider of OAuth 2.0 is told apart by its callback path (RFC 9700, 4.4.2.2).
+        """
+        if not self.provider.preset.is_openid:
+            return
+        metadata = self.discovery.metadata()
+        if sent is None and metadata.sends_issuer:
+            raise ProviderError("the answer has no issuer")
+        if sent is not None and sent != metadata.issuer:
+            raise ProviderError("the answer is of another issuer")
+
+    def redeem(self, route: Route, code: str, verifier: str, nonce: str) -> Profile:
+        """Return the profile of the user for whom a code was issued; raise ProviderError."""
+        uri = self.redirect_uri(route)
+        if not self.provider.preset.is_openid:
+            url = self.provider.urls["tokenURL"]
+            answer = self.http.fetch_token(url, "client_secret_post", code, verifier, uri)
+            return OAUTH_PROFILES[str(self.provider.preset.profile)](self, _access_token(answer))
+        metadata = self.discovery.metadata()
+        method = self._auth_method(metadata.auth_methods)
+        answer = self.http.fetch_token(metadata.token_endpoint, method, code, verifier, uri)
+        audience = [self.provider.client_id]
+        claims = check_id_token(answer.get("id_token"), self.discovery, audience, nonce)
+        if "email" not in claims and metadata.userinfo_endpoint:
+            userinfo = self.http.get(metadata.userinfo_endpoint, _access_token(answer))
+            claims = _merge(claims, userinfo)
+        return read_profile(claims["iss"], claims["sub"], claims)
+
+    def check_id_token(self, id_token: str, nonce: str | None) -> Profile:
+        """Return the profile of the user whom an ID token of an app names; raise ProviderError."""
+        claims = check_id_token(id_token, self.discovery, self.provider.audience, nonce)
+        return read_profile(claims["iss"], claims["sub"], claims)
+
+    def _auth_method(self, supported: list[str] | None) -> str:
+        if self.provider.client_secret is None:
+            return "none"
+        is_basic = supported is None or "client_secret_basic" in supported
+        return "client_secret_basic" if is_basic else "client_secret_post"
+
+    def github_profile(self, token: str) -> Profile:
+        """Return the profile of a user of GitHub, with the address that is primary there."""
+        user = _object(self.http.get(self.provider.urls["userProfileURL"], token))
+        if not isinstance(user.get("id"), int):
+            raise ProviderError("the profile has no id")
+        # Without this permission GitHub does not answer.
+        may_read = not {"user", "user:email"}.isdisjoint(self.provider.scope.split())
+        url = self.provider.urls["userEmailURL"]
+        primary = _primary(self.http.get(url, token)) if may_read else {}
+        email = {"email": primary.get("email"), "email_verified": primary.get("verified") is True}
+        claims = {**user, **email, "picture": user.get("avatar_url")}
+        return read_profile(self.provider.issuer, str(user["id"]), claims)
+
+    def facebook_profile(self, token: str) -> Profile:
+        """Return the profile of a user of Facebook, which does not say whose the address is."""
+        url = f"{self.provider.urls['profileURL']}?{urlencode({'fields': FACEBOOK_FIELDS})}"
+        user = _object(self.http.get(url, token))
+        names = {"given_name": user.get("first_name"), "family_name": user.get("last_name")}
+        claims = {**user, **names, "email_verified": False}
+        return read_profile(self.provider.issuer, user.get("id"), claims)
+
+
+OAUTH_PROFILES: Mapping[str, Callable[[Client, str], Profile]] = {
+    "github": Client.github_profile,
+    "facebook": Client.facebook_profile,
+}
+
+
+def _access_token(answer: Mapping[str, Any]) -> str:
+    token = answer.get("access_token")
+    if not isinstance(token, str) or not token.isprintable() or not token.isascii():
+        raise ProviderError("it issued no access token")
+    return token
+
+
+def _merge(claims: dict[str, Any], userinfo: Any) -> dict[str, Any]:
+    """Add the claims of the userinfo endpoint, of the same user (OpenID Connect Core, 5.3.2)."""
+    found = _object(userinfo)
+    if found.get("sub") != claims["sub"]:
+        raise ProviderError("the profile is that of another subject")
+    return {**found, **claims}
+
+
+def _object(document: Any) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise ProviderError("the profile is not an object")
+    return document
+
+
+def _primary(emails: Any) -> dict[str, Any]:
+    """Return the primary one of GitHub's addresses; an empty object if there is none."""
+    listed = emails if isinstance(emails, list) else []
+    found = (each for each in listed if isinstance(each, dict) and each.get("primary") is True)
+    return next(found, {})

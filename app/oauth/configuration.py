@@ -1,0 +1,294 @@
+"""The providers that the settings configure, in the form of LoopBack 3's `providers.json`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from marshmallow import ValidationError
+
+from app.config import ConfigurationError
+from app.connector.problems import ErrorCollector
+from app.connector.settings.environment import substitute_environment
+from app.settings import check_redirect_url
+
+from .models import MAX_ISSUER
+from .presets import MODULES, PRESETS, Preset
+from .schemas import ProviderSchema
+
+# Keys of `providers.json` that need no equivalent here.
+IGNORED = {
+    "authOptions",
+    "authScheme",
+    "authType",
+    "autoLogin",
+    "callbackURL",
+    "emailOptional",
+    "failureFlash",
+    "profileFields",
+    "session",
+    "setAccessToken",
+    "strategy",
+    "successFlash",
+    "successReturnToOrRedirect",
+    "userInfoURL",
+}
+# Hosts whose addresses may begin with http, for development.
+LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
+URLS = ("issuer", "authorizationURL", "tokenURL", "userProfileURL", "userEmailURL", "profileURL")
+# Where LoopBack 3 leads without `successRedirect`.
+LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where a login, or adding an identity, begins and ends."""
+
+    path: str
+    callback_path: str
+    success_redirect: str
+    # None: a failure is answered as an error.
+    failure_redirect: str | None
+    # Whether the failure redirect gets the error's code in its query.
+    names_error: bool
+    # Whether the answer is JSON, without redirect and cookies.
+    json: bool
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A configured provider."""
+
+    # The key of its entry.
+    name: str
+    # What identities are stored with, for people.
+    provider: str
+    label: str
+    preset: Preset
+    # Without a placeholder for a tenant.
+    issuer: str
+    client_id: str
+    client_secret: str | None = field(repr=False)
+    scope: str
+    # None for an entry with `link`.
+    login: Route | None
+    # None for an entry with an entry of its own to add identities.
+    link: Route | None
+    # Whether the answer comes as a form in a POST.
+    posts_answer: bool
+    trust_email: bool
+    realm: str
+    # The client ids of ID tokens that apps may send.
+    audience: frozenset[str]
+    # The settings that are addresses, by passport's names.
+    urls: Mapping[str, str]
+
+
+@dataclass
+class Configuration:
+    """The providers, and what the settings say that has no effect."""
+
+    providers: list[Provider] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def configure(settings: Mapping[str, Any]) -> Configuration:
+    """Return the configured providers; raise ConfigurationError with all problems."""
+    problems = ErrorCollector()
+    configuration = Configuration()
+    entries = substitute_environment(settings["PROVIDERS"], problems)
+    loaded = dict(_load(entries, problems, configuration.warnings))
+    linked = {entry["provider"] or name for name, entry in loaded.items() if entry["link"]}
+    for name, entry in loaded.items():
+        for path, problem in _problems(entry, settings):
+            problems.add(f"{name}.{path}", problem)
+        if not problems.has_error(name):
+            configuration.providers.append(_make(name, entry, linked))
+    _check_paths(configuration.providers, problems)
+    configuration.warnings += _cookie_warnings(configuration.providers, settings)
+    if problems.errors:
+        said = "; ".join(
+            f"{path} {text}" for path, texts in problems.errors.items() for text in texts
+        )
+        raise ConfigurationError(f"PROVIDERS cannot be used: {said}")
+    return configuration
+
+
+def _load(
+    entries: Mapping[str, Any], problems: ErrorCollector, warnings: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the entries of known providers, checked one by one; note problems and warnings."""
+    for name, entry in entries.items():
+        if not isinstance(entry, Mapping):
+            problems.add(name, "must be an object")
+            continue
+        if (kind := _kind(name, entry)) is None:
+            warnings.append(f"{name} is not served: {_unknown_module(entry)}")
+            continue
+        try:
+            loaded = ProviderSchema().load(entry)
+        except ValidationError as error:
+            for key, texts in error.messages_dict.items():
+                problems.add(f"{name}.{key}", _flatten(texts))
+            continue
+        known = ProviderSchema().fields.keys() | IGNORED
+        if unused := sorted(entry.keys() - known):
+            warnings.append(f"{name} has settings that are not used: {', '.join(unused)}")
+        yield name, {**loaded, "preset": PRESETS[kind], **_defaults(kind, loaded)}
+
+
+def _kind(name: str, entry: Mapping[str, Any]) -> str | None:
+    """Return the name of the preset: of the module, else of the entry's own name."""
+    module = entry.get("module")
+    if module is not None:
+        return MODULES.get(str(module))
+    if "issuer" in entry:
+        return "oidc"
+    return next((each for each in (entry.get("provider"), name) if each in PRESETS), None)
+
+
+def _unknown_module(entry: Mapping[str, Any]) -> str:
+    if entry.get("module") == "passport-local":
+        return "passwords are checked by POST /users/login"
+    known = ", ".join(sorted(MODULES))
+    return f"its module is none of {known}, and it has no `issuer`"
+
+
+def _defaults(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that an entry leaves to its preset."""
+    preset = PRESETS[kind]
+    defaults = {"issuer": preset.issuer, "label": preset.label, **preset.defaults}
+    return {key: value for key, value in defaults.items() if entry.get(key) is None}
+
+
+def _flatten(texts: Any) -> str:
+    while isinstance(texts, dict):
+        texts = next(iter(texts.values()))
+    return str(texts[0])
+
+
+def _problems(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an entry, by its key."""
+    if not entry["clientID"]:
+        yield "clientID", "is missing"
+    yield from _address_problems(entry)
+    if entry["scope"] is not None and _scope(entry) is None:
+        yield "scope", "must be a text, or a list of texts"
+    for key in ("successRedirect", "failureRedirect"):
+        if problem := _redirect_problem(entry[key], settings["REDIRECT_URLS"]):
+            yield key, problem
+    if (settings["REALM_REQUIRED"] or settings["REALM_DELIMITER"]) and not entry["realm"]:
+        yield "realm", "is missing: users need one, as REALM_REQUIRED or REALM_DELIMITER says"
+
+
+def _address_problems(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if not entry["issuer"]:
+        yield "issuer", "is missing: the address of the provider, such as https://id.example.com"
+    for key in URLS:
+        if entry[key] and not is_secure(entry[key]):
+            yield key, "must be an https address (http on this machine), without query or fragment"
+
+
+def is_secure(url: str) -> bool:
+    """Tell whether secrets may be sent to a URL: by https, or to this machine."""
+    try:
+        parts = urlsplit(url)
+        is_secure = parts.scheme == "https" or (
+            parts.scheme == "http" and parts.hostname in LOCAL_HOSTS
+        )
+        plain = not (parts.query or parts.fragment or parts.username) and url.isascii()
+        return is_secure and bool(parts.hostname) and plain and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _redirect_problem(value: str | None, listed: list[str]) -> str | None:
+    if value is None or value in listed:
+        return None
+    try:
+        check_redirect_url(value)
+    except ValidationError as error:
+        return str(error.messages[0])
+    return None if value.startswith("/") else "must be a path, or one of REDIRECT_URLS"
+
+
+def _scope(entry: Mapping[str, Any]) -> str | None:
+    """Return the scope as a text, with `openid` where ID tokens are asked for; None if invalid."""
+    given = entry["scope"] or entry["preset"].scope
+    words = given.split() if isinstance(given, str) else given
+    if not isinstance(words, list) or not all(isinstance(each, str) for each in words):
+        return None
+    if entry["preset"].is_openid and "openid" not in words:
+        words = ["openid", *words]
+    return " ".join(words)
+
+
+def _make(name: str, entry: Mapping[str, Any], linked: set[str]) -> Provider:
+    provider = entry["provider"] or name
+    links_itself = entry["link"] or provider not in linked
+    issuer = entry["issuer"].replace("{tenant}", entry["tenant"] or "")
+    return Provider(
+        name=name,
+        provider=provider,
+        label=entry["label"],
+        preset=entry["preset"],
+        issuer=issuer[:MAX_ISSUER],
+        client_id=entry["clientID"],
+        client_secret=entry["clientSecret"],
+        scope=_scope(entry) or "",
+        login=None if entry["link"] else _login_route(name, entry),
+        link=_link_route(provider, entry) if links_itself else None,
+        posts_answer=entry["callbackHTTPMethod"] == "post",
+        trust_email=entry["trustEmail"],
+        realm=entry["realm"],
+        audience=frozenset([entry["clientID"], *entry["audience"]]),
+        urls={key: entry[key] for key in URLS if entry[key]},
+    )
+
+
+def _login_route(name: str, entry: Mapping[str, Any]) -> Route:
+    path = entry["authPath"] or f"/auth/{name}"
+    callback = entry["callbackPath"] or f"{path}/callback"
+    return _route(path, callback, LOGIN_SUCCESS, entry)
+
+
+def _link_route(provider: str, entry: Mapping[str, Any]) -> Route:
+    """Return where an identity is added: for an entry with `link` the paths that it names."""
+    if entry["link"]:
+        path = entry["authPath"] or f"/link/{provider}"
+        callback = entry["callbackPath"] or entry["linkCallbackPath"] or f"{path}/callback"
+        return _route(path, callback, LINK_SUCCESS, entry)
+    path = f"/link/{provider}"
+    callback = entry["linkCallbackPath"] or f"{path}/callback"
+    return _route(path, callback, LINK_SUCCESS, {**entry, "json": False})
+
+
+def _route(path: str, callback: str, success: str, entry: Mapping[str, Any]) -> Route:
+    return Route(
+        path,
+        callback,
+        entry["successRedirect"] or success,
+        entry["failureRedirect"],
+        entry["failureQueryString"],
+        entry["json"],
+    )
+
+
+def _check_paths(providers: list[Provider], problems: ErrorCollector) -> None:
+    """Note paths that two routes have."""
+    taken: dict[str, str] = {}
+    for provider in providers:
+        for route in filter(None, (provider.login, provider.link)):
+            for path in (route.path, route.callback_path):
+                if path in taken:
+                    problems.add(provider.name, f"has the path {path}, as {taken[path]} has")
+                taken[path] = provider.name
+
+
+def _cookie_warnings(providers: list[Provider], settings: Mapping[str, Any]) -> Iterator[str]:
+    for provider in providers:
+        if provider.login and not provider.login.json and settings["TOKEN_MIDDLEWARE"] is None:
+            yield (
+                f"{provider.name}: a login in a browser sets no cookie without TOKEN_MIDDLEWARE;"
+                ' set it, or "json": true'
+            )

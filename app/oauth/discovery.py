@@ -1,0 +1,133 @@
+"""What a provider of OpenID Connect publishes: its metadata and keys, fetched when needed."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from joserfc.errors import JoseError
+from joserfc.jwk import Key, KeySet, import_key
+
+from .configuration import Provider, is_secure
+from .http import Http
+from .problems import ProviderError
+
+# Seconds for which metadata and keys are used.
+CACHE_SECONDS = 3600
+# Seconds between two requests for the keys because of an unknown key id.
+REFRESH_INTERVAL = 60
+# Keys of a provider that are read.
+MAX_KEYS = 50
+DISCOVERY_PATH = "/.well-known/openid-configuration"
+# What Microsoft's metadata have in place of the tenant, where several may log in.
+TENANT = "{tenantid}"
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The metadata of a provider (OpenID Connect Discovery, section 3)."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None
+    # How the client authenticates at the token endpoint; None: by client_secret_basic.
+    auth_methods: list[str] | None
+    # Whether it sends `iss` with its answers (RFC 9207).
+    sends_issuer: bool
+    supports_pkce: bool
+
+
+class Discovery:
+    """The metadata and keys of one provider, cached by this process."""
+
+    def __init__(self, provider: Provider, http: Http) -> None:
+        self._provider = provider
+        self._http = http
+        self._metadata: tuple[float, Metadata] | None = None
+        self._keys: tuple[float, KeySet] | None = None
+
+    def metadata(self) -> Metadata:
+        """Return the metadata; raise ProviderError."""
+        if self._metadata is None or _age(self._metadata[0]) > CACHE_SECONDS:
+            url = self._provider.issuer.rstrip("/") + DISCOVERY_PATH
+            document = _to_metadata(self._provider, self._http.get(url))
+            self._metadata = time.monotonic(), document
+        return self._metadata[1]
+
+    def keys(self, key_id: str | None = None) -> KeySet:
+        """Return the keys, fetched anew if none has this id; raise ProviderError."""
+        if self._keys is None or _age(self._keys[0]) > CACHE_SECONDS:
+            return self._fetch_keys()
+        fetched, keys = self._keys
+        is_known = key_id is None or any(key.kid == key_id for key in keys)
+        return keys if is_known or _age(fetched) < REFRESH_INTERVAL else self._fetch_keys()
+
+    def _fetch_keys(self) -> KeySet:
+        keys = _to_keys(self._http.get(self.metadata().jwks_uri))
+        self._keys = time.monotonic(), keys
+        return keys
+
+
+def _age(moment: float) -> float:
+    return time.monotonic() - moment
+
+
+def _to_metadata(provider: Provider, document: Any) -> Metadata:
+    """Return metadata whose issuer is the one of the settings; raise ProviderError."""
+    if not isinstance(document, dict):
+        raise ProviderError("its metadata are not an object")
+    issuer = document.get("issuer")
+    if issuer != provider.issuer and not _is_any_tenant(provider, issuer):
+        raise ProviderError("the issuer in its metadata is not the one of the settings")
+    methods = document.get("token_endpoint_auth_methods_supported")
+    return Metadata(
+        issuer=str(issuer),
+        authorization_endpoint=_endpoint(document, "authorization_endpoint"),
+        token_endpoint=_endpoint(document, "token_endpoint"),
+        jwks_uri=_endpoint(document, "jwks_uri"),
+        userinfo_endpoint=(
+            _endpoint(document, "userinfo_endpoint") if "userinfo_endpoint" in document else None
+        ),
+        auth_methods=methods if isinstance(methods, list) else None,
+        sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+        supports_pkce="S256" in (document.get("code_challenge_methods_supported") or []),
+    )
+
+
+def _is_any_tenant(provider: Provider, issuer: object) -> bool:
+    """Tell whether the issuer is Microsoft's for several tenants, as its documents describe it."""
+    base, _, rest = provider.issuer.rpartition("/v2.0")[0].rpartition("/")
+    is_shared = rest in ("common", "organizations", "consumers")
+    return is_shared and issuer == f"{base}/{TENANT}/v2.0"
+
+
+def _endpoint(document: Mapping[str, Any], name: str) -> str:
+    url = document.get(name)
+    if not isinstance(url, str) or not is_secure(url.partition("?")[0]):
+        raise ProviderError(f"its metadata have no https address as {name}")
+    return url
+
+
+def _to_keys(document: Any) -> KeySet:
+    """Return the public keys that are for signatures; others, and unknown kinds, are left out."""
+    listed = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(listed, list):
+        raise ProviderError("its keys are not a JSON Web Key Set")
+    keys = [key for each in listed[:MAX_KEYS] if (key := _to_key(each))]
+    if not keys:
+        raise ProviderError("it has no key for signatures")
+    return KeySet(keys)
+
+
+def _to_key(document: Any) -> Key | None:
+    if not isinstance(document, dict) or document.get("use", "sig") != "sig":
+        return None
+    # A symmetric key would let everybody sign who can read it.
+    if document.get("kty") not in ("RSA", "EC", "OKP"):
+        return None
+    try:
+        return import_key(document)
+    except (JoseError, ValueError, TypeError, KeyError):
+        return None

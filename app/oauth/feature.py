@@ -1,0 +1,19 @@
+"""Switching logins by providers on: the libraries that they need are an extra."""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from flask import Flask
+
+from app.config import ConfigurationError
+
+LIBRARIES = ("authlib", "joserfc")
+
+
+def init_app(app: Flask) -> None:
+    """Serve the configured providers; raise ConfigurationError if their libraries are missing."""
+    if not all(map(find_spec, LIBRARIES)):
+        raise ConfigurationError(
+            "PROVIDERS needs the extra oidc: install it with pip install 'ostiary[oidc]'"
+        )
+    import_module("app.oauth.views").init_app(app)

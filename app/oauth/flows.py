@@ -1,0 +1,104 @@
+"""Logins under way: begun by one browser, and ended at most once, by the same one."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from app.extensions import connection, db, now
+from app.ops.purging import purge_if_due
+from app.users.models import token_digest
+
+from .models import LoginFlow
+
+# Seconds for a login, and for the cookie of its browser.
+FLOW_LIFETIME = 600
+# Bytes of randomness; RFC 7636 (7.1) and RFC 6749 (10.10) ask for at least 32 and 16.
+RANDOM_BYTES = 32
+# Expired rows that one statement deletes.
+PURGE_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A login that has begun; the parameters of the provider's address, and what is checked."""
+
+    state: str
+    nonce: str
+    verifier: str
+    # The user to whom an identity is to be added; None for a login.
+    link_user_id: int | None
+
+
+def new_browser_token() -> str:
+    """Return a random value for the cookie of a browser."""
+    return secrets.token_urlsafe(RANDOM_BYTES)
+
+
+def begin(provider: str, browser_token: str, link_user_id: int | None = None) -> Flow:
+    """Store a new flow of the browser with this cookie."""
+    state, nonce, verifier = (secrets.token_urlsafe(RANDOM_BYTES) for _ in range(3))
+    flow = Flow(state, nonce, verifier, link_user_id)
+    _store(
+        state_digest=token_digest(state),
+        browser_digest=token_digest(browser_token),
+        provider=provider,
+        verifier=verifier,
+        nonce=nonce,
+        link_user_id=link_user_id,
+        expires_at=now() + timedelta(seconds=FLOW_LIFETIME),
+    )
+    purge_if_due(LoginFlow.__tablename__, _purge_batch)
+    return flow
+
+
+def consume(provider: str, browser_token: str, state: str, is_link: bool) -> Flow | None:
+    """Delete a flow and return it; None if this browser has begun none, or it is over.
+
+    One statement, so that of concurrent callbacks one gets the flow.
+    """
+    rows = LoginFlow
+    has_user = rows.link_user_id.is_not(None) if is_link else rows.link_user_id.is_(None)
+    own = delete(LoginFlow).where(
+        rows.state_digest == token_digest(state),
+        rows.browser_digest == token_digest(browser_token),
+        rows.provider == provider,
+        rows.expires_at > now(),
+        has_user,
+    )
+    found = db.session.execute(own.returning(rows.nonce, rows.verifier, rows.link_user_id)).first()
+    return None if found is None else Flow(state, found.nonce, found.verifier, found.link_user_id)
+
+
+def use_once(provider: str, id_token: str, expires_at: datetime) -> bool:
+    """Note that an ID token was used, until it expires; return False if it was used before."""
+    try:
+        _store(
+            state_digest=token_digest(id_token),
+            browser_digest="",
+            provider=provider,
+            verifier="",
+            nonce="",
+            expires_at=expires_at,
+        )
+    except IntegrityError:
+        return False
+    return True
+
+
+def _store(**values: object) -> None:
+    with connection() as connected:
+        connected.execute(insert(LoginFlow).values(**values))
+
+
+def _purge_batch() -> bool:
+    """Delete expired rows; tell whether there may be more."""
+    rows = LoginFlow
+    expired = select(rows.state_digest).where(rows.expires_at <= now()).limit(PURGE_BATCH)
+    # Processes that purge at the same time do not wait for each other's rows.
+    chosen = expired.with_for_update(skip_locked=True)
+    statement = delete(LoginFlow).where(rows.state_digest.in_(chosen))
+    with connection() as connected:
+        return connected.execute(statement).rowcount >= PURGE_BATCH

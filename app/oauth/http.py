@@ -1,0 +1,137 @@
+"""Requests to providers: with time-outs, without redirects, and of a bounded size."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
+from typing import Any
+
+import requests
+import urllib3
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.requests_client import OAuth2Session
+
+from app.connector import ConnectorError
+from app.connector.http.connection import Adapter, Limits, current_limits
+from app.connector.http.guard import HostPolicy
+
+from .configuration import Provider, is_secure
+from .problems import ProviderError
+
+# Seconds for one request, and for each read of its answer.
+TOTAL_TIMEOUT = 8.0
+READ_TIMEOUT = 5.0
+# Seconds for a connection.
+CONNECT_TIMEOUT = 3.0
+# Bytes of an answer; the keys and the discovery document of Microsoft take about 20,000.
+MAX_ANSWER = 131_072
+# Any host that has a public address; those of the settings may have a private one.
+PUBLIC_HOSTS = "?*"
+FAILURES = (
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    AuthlibBaseError,
+    ConnectorError,
+    OSError,
+    ValueError,
+    RecursionError,
+)
+
+
+class Http:
+    """The connections to one provider."""
+
+    def __init__(self, provider: Provider, slots: int) -> None:
+        self._provider = provider
+        self._adapter = Adapter(pool_connections=4, pool_maxsize=slots)
+        self._policy = HostPolicy()
+        self._policy.trust(provider.urls.values(), [PUBLIC_HOSTS])
+        # A provider that does not answer must not occupy all threads of the process.
+        self._slots = BoundedSemaphore(slots)
+
+    def get(self, url: str, token: str | None = None) -> Any:
+        """Return the JSON of an address, with an access token; raise ProviderError."""
+        headers = {"Accept": "application/json"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        with self._request(url) as session:
+            response = session.get(url, headers=headers, withhold_token=True, allow_redirects=False)
+            if response.status_code != 200:
+                raise ProviderError(f"{_host(url)} answered {response.status_code}")
+            return response.json()
+
+    def fetch_token(
+        self, url: str, method: str, code: str, verifier: str, redirect_uri: str
+    ) -> dict[str, Any]:
+        """Redeem a code at the token endpoint; `method` is that of client authentication.
+
+        Raises ProviderError.
+        """
+        with self._request(url, method) as session:
+            answer: dict[str, Any] = session.fetch_token(
+                url,
+                grant_type="authorization_code",
+                code=code,
+                code_verifier=verifier,
+                redirect_uri=redirect_uri,
+                allow_redirects=False,
+            )
+            return answer
+
+    @contextmanager
+    def _request(self, url: str, method: str | None = None) -> Iterator[OAuth2Session]:
+        """Yield a session for one request; raise ProviderError for whatever fails."""
+        if not is_secure(url):
+            raise ProviderError("an endpoint is no https address")
+        if not self._slots.acquire(blocking=False):
+            raise ProviderError("too many requests to it are under way")
+        limits = Limits(self._policy, time.monotonic() + TOTAL_TIMEOUT, READ_TIMEOUT, MAX_ANSWER)
+        scope = current_limits.set(limits)
+        try:
+            self._policy.check(url)
+            yield self._session(method)
+        except FAILURES as error:
+            raise ProviderError(f"{_host(url)}: {_reason(error)}") from None
+        finally:
+            current_limits.reset(scope)
+            self._slots.release()
+
+    def _session(self, method: str | None) -> OAuth2Session:
+        session = OAuth2Session(
+            self._provider.client_id,
+            self._provider.client_secret,
+            token_endpoint_auth_method=method,
+            default_timeout=(CONNECT_TIMEOUT, READ_TIMEOUT),
+        )
+        # No proxies and passwords of the environment.
+        session.trust_env = False
+        # A compressed answer could be larger than what is received.
+        session.headers["Accept-Encoding"] = "identity"
+        session.hooks["response"].append(_refuse_compressed)
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, self._adapter)
+        return session
+
+
+def _refuse_compressed(response: requests.Response, **_options: Any) -> None:
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise ValueError("the answer is compressed")
+    if response.is_redirect:
+        raise ValueError("the answer is a redirect")
+
+
+def _host(url: str) -> str:
+    return url.split("/")[2]
+
+
+def _reason(error: Exception) -> str:
+    """Return what failed, without the URL and without what the provider wrote."""
+    code = getattr(error, "error", None)
+    if isinstance(error, AuthlibBaseError) and isinstance(code, str):
+        return f"{type(error).__name__} {error_code(code)}"
+    return type(error).__name__
+
+
+def error_code(text: str) -> str:
+    """Return an error code of OAuth as it can be logged."""
+    return text if len(text) <= 40 and text.isascii() and text.isidentifier() else "unknown error"

@@ -1,0 +1,77 @@
+"""Checking an ID token: its signature and claims (OpenID Connect Core, 3.1.3.7)."""
+
+from collections.abc import Collection
+from hmac import compare_digest
+from typing import Any
+from uuid import UUID
+
+from joserfc import jws, jwt
+from joserfc.errors import JoseError
+
+from .discovery import TENANT, Discovery
+from .problems import ProviderError
+from .schemas import MAX_ID_TOKEN
+
+# Asymmetric algorithms alone: neither `none`, nor one whose key would be the client's secret.
+ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
+)
+# Seconds by which clocks may differ.
+LEEWAY = 60
+# Seconds for which an ID token is accepted after it was issued, whatever it says itself.
+MAX_AGE = 86_400
+
+
+def check_id_token(
+    value: object,
+    discovery: Discovery,
+    audience: Collection[str],
+    nonce: str | None,
+) -> dict[str, Any]:
+    """Return the claims of an ID token for these clients; raise ProviderError.
+
+    `nonce`: None accepts any.
+    """
+    if not isinstance(value, str) or len(value) > MAX_ID_TOKEN:
+        raise ProviderError("the ID token is missing, no text, or too long")
+    try:
+        claims = _verify(value, discovery)
+        _check_claims(claims, discovery.metadata().issuer)
+    except (JoseError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ProviderError(f"the ID token is not valid: {type(error).__name__}") from None
+    _check_audience(claims, audience)
+    if nonce is not None and not compare_digest(str(claims.get("nonce")).encode(), nonce.encode()):
+        raise ProviderError("the ID token has another nonce")
+    return claims
+
+
+def _verify(value: str, discovery: Discovery) -> dict[str, Any]:
+    header = jws.extract_compact(value.encode()).headers()
+    key_id = header.get("kid")
+    keys = discovery.keys(key_id if isinstance(key_id, str) else None)
+    return jwt.decode(value, keys, algorithms=ALGORITHMS).claims
+
+
+def _check_claims(claims: dict[str, Any], issuer: str) -> None:
+    if TENANT in issuer:
+        issuer = issuer.replace(TENANT, str(UUID(claims["tid"])))
+    registry = jwt.JWTClaimsRegistry(
+        leeway=LEEWAY,
+        iss={"essential": True, "value": issuer},
+        sub={"essential": True},
+        aud={"essential": True},
+        exp={"essential": True},
+        iat={"essential": True},
+    )
+    registry.validate(claims)
+    if claims["iat"] < registry.now - MAX_AGE:
+        raise ValueError("the token is too old")
+
+
+def _check_audience(claims: dict[str, Any], audience: Collection[str]) -> None:
+    """Accept tokens for these clients, and for none besides them."""
+    named = claims["aud"]
+    named = [named] if isinstance(named, str) else named
+    if not named or not set(named) <= set(audience):
+        raise ProviderError("the ID token is for another client")

@@ -1,0 +1,183 @@
+"""Which user an identity belongs to, and adding and removing identities."""
+
+from collections.abc import Sequence
+
+from flask import current_app
+from sqlalchemy import delete, func, select, true, update
+from sqlalchemy.exc import IntegrityError
+
+from app.errors import AccountExists, LastCredential, LoginFailed, ModelNotFound, ValidationError
+from app.extensions import after_commit, db, now, transaction
+from app.ops.audit import Action, record
+from app.signals import email_verified, emit, identity_linked, identity_unlinked
+from app.users.accounts import (
+    claim_account,
+    find_user,
+    get_user,
+    prepare_user_without_password,
+    store_users,
+)
+from app.users.models import User
+from app.users.tokens import lock
+
+from .models import Identity
+from .profiles import Profile
+
+# Identities of one user.
+MAX_IDENTITIES = 50
+# How often a login is tried again that met a concurrent one of the same identity or email.
+ATTEMPTS = 3
+
+
+def find_or_join(
+    provider: str, profile: Profile, realm: str = "", trust_email: bool = False
+) -> Identity:
+    """Return the identity of a profile; a new one is added to its user, who may be new, too.
+
+    Raises AccountExists for the email of a user to whom it must not be added, LoginFailed if no
+    user may be registered, and what `prepare_user_without_password` does.
+    """
+    for _ in range(ATTEMPTS):
+        if (identity := _find_and_touch(provider, profile)) is not None:
+            return identity
+        try:
+            return _join(provider, profile, realm, trust_email)
+        except IntegrityError:
+            # A concurrent request was first: now there is the identity, or the user.
+            continue
+    raise LoginFailed()
+
+
+def link(provider: str, profile: Profile, user_id: int) -> Identity:
+    """Add an identity to a user; raise AccountExists if another user has it."""
+    identity = _find_and_touch(provider, profile)
+    if identity is None:
+        try:
+            with transaction():
+                lock(User.id == user_id)
+                identity = _add(provider, profile, user_id)
+        except IntegrityError:
+            identity = _find_and_touch(provider, profile)
+    if identity is None or identity.user_id != user_id:
+        raise AccountExists()
+    return identity
+
+
+def list_identities(user_id: int) -> Sequence[Identity]:
+    """Return a user's identities in the order in which they were added."""
+    own = select(Identity).where(Identity.user_id == user_id).order_by(Identity.id)
+    return db.session.scalars(own.limit(MAX_IDENTITIES)).all()
+
+
+def unlink(user_id: int, identity_id: int | None, name: object) -> None:
+    """Remove an identity from a user; `name` is its id as it was asked for.
+
+    Raises ModelNotFound, or LastCredential for the last way to log in.
+    """
+    own = Identity.user_id == user_id, Identity.id == identity_id
+    with transaction():
+        lock(User.id == user_id)
+        user = get_user(user_id)
+        identity = db.session.scalar(select(Identity).where(*own))
+        if identity is None:
+            raise ModelNotFound("identity", name)
+        if user.password_hash is None and not _has_other(identity):
+            raise LastCredential()
+        db.session.delete(identity)
+        db.session.flush()
+        named = {"provider": identity.provider, "identity": identity.id}
+        record(Action.IDENTITY_UNLINKED, user_id, None, **named)
+        info = {"identity": identity, "user": user}
+        after_commit(lambda: emit(identity_unlinked, info=info))
+
+
+def _find_and_touch(provider: str, profile: Profile) -> Identity | None:
+    """Return the identity of a profile, which has this profile from now on."""
+    known = Identity.issuer == profile.issuer, Identity.subject == profile.subject
+    new = {"profile": dict(profile.claims), "provider": provider, "last_used": now()}
+    changed = update(Identity).where(*known).values(new).returning(Identity)
+    return db.session.scalar(changed, execution_options={"populate_existing": True})
+
+
+def _join(provider: str, profile: Profile, realm: str, trust_email: bool) -> Identity:
+    """Add a new identity to the user who has its email, or to a new user."""
+    if profile.email is None:
+        raise LoginFailed()
+    user = find_user(profile.email, realm)
+    if user is None:
+        return _register(provider, profile, realm)
+    if user.disabled_at is not None:
+        raise LoginFailed()
+    if not profile.email_verified or (user.email_verified and not trust_email):
+        raise AccountExists()
+    with transaction():
+        lock(User.id == user.id)
+        if not user.email_verified:
+            _claim(provider, user)
+        elif not _is_verified(user):
+            raise LoginFailed()
+        return _add(provider, profile, user.id)
+
+
+def _register(provider: str, profile: Profile, realm: str) -> Identity:
+    if not current_app.config["REGISTRATION_OPEN"]:
+        raise LoginFailed()
+    user = prepare_user_without_password(profile.email or "", realm, profile.email_verified)
+    with transaction():
+        try:
+            store_users([user])
+        except ValidationError:
+            # A concurrent request registered the email.
+            raise AccountExists() from None
+        return _add(provider, profile, user.id)
+
+
+def _claim(provider: str, user: User) -> None:
+    """Take an account whose address was never verified from whoever registered it."""
+    if not claim_account(user, provider=provider):
+        raise LoginFailed()
+    db.session.execute(delete(Identity).where(Identity.user_id == user.id))
+    info = {"email": user.email, "user": user}
+    after_commit(lambda: emit(email_verified, info=info))
+
+
+def _is_verified(user: User) -> bool:
+    """Tell whether a user who was read still has this address, verified, and is not disabled."""
+    same = User.id == user.id, User.email == user.email
+    usable = *same, User.email_verified == true(), User.disabled_at.is_(None)
+    return db.session.scalar(select(User.id).where(*usable)) is not None
+
+
+def _add(provider: str, profile: Profile, user_id: int) -> Identity:
+    """Add a new identity in the open transaction; raise IntegrityError if there is one already."""
+    if _count(user_id) >= MAX_IDENTITIES:
+        raise LoginFailed()
+    identity = Identity(
+        user_id=user_id,
+        provider=provider,
+        issuer=profile.issuer,
+        subject=profile.subject,
+        profile=dict(profile.claims),
+    )
+    db.session.add(identity)
+    db.session.flush()
+    record(Action.IDENTITY_LINKED, user_id, user_id, provider=provider, identity=identity.id)
+    info = {"identity": identity, "user": get_user(user_id)}
+    after_commit(lambda: emit(identity_linked, info=info))
+    return identity
+
+
+def _count(user_id: int) -> int:
+    own = select(func.count()).select_from(Identity).where(Identity.user_id == user_id)
+    return db.session.scalar(own) or 0
+
+
+def _has_other(identity: Identity) -> bool:
+    """Tell whether the user has another identity, of a provider that is still configured."""
+    configured = {each.provider.provider for each in current_app.extensions["providers"].values()}
+    other = select(Identity.id).where(
+        Identity.user_id == identity.user_id,
+        Identity.id != identity.id,
+        Identity.provider.in_(configured),
+    )
+    return db.session.scalar(other.limit(1)) is not None

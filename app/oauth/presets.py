@@ -1,0 +1,87 @@
+"""What is known of providers: their endpoints, and the passport modules that mean them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A kind of provider."""
+
+    label: str
+    # Of OpenID Connect: where the discovery document is, unless the settings say so. Of OAuth 2.0:
+    # what identities are stored with.
+    issuer: str | None
+    scope: str
+    # Settings with their values where they are not given. A provider of OAuth 2.0 has its endpoints
+    # here, by passport's names; one of OpenID Connect has a discovery document.
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    # The function of `userinfo` that reads a profile; None for OpenID Connect.
+    profile: str | None = None
+
+    @property
+    def is_openid(self) -> bool:
+        """Whether it issues ID tokens."""
+        return self.profile is None
+
+
+PRESETS = {
+    "oidc": Preset("OpenID Connect", None, "openid email profile"),
+    "google": Preset("Google", "https://accounts.google.com", "openid email profile"),
+    "microsoft": Preset(
+        "Microsoft",
+        "https://login.microsoftonline.com/{tenant}/v2.0",
+        "openid email profile",
+        {"tenant": "common"},
+    ),
+    # Apple answers by GET only where neither email nor name is asked for.
+    "apple": Preset(
+        "Apple", "https://appleid.apple.com", "openid email", {"callbackHTTPMethod": "post"}
+    ),
+    "gitlab": Preset("GitLab", "https://gitlab.com", "openid email profile"),
+    "github": Preset(
+        "GitHub",
+        "https://github.com",
+        "user:email",
+        {
+            "authorizationURL": "https://github.com/login/oauth/authorize",
+            "tokenURL": "https://github.com/login/oauth/access_token",
+            "userProfileURL": "https://api.github.com/user",
+            "userEmailURL": "https://api.github.com/user/emails",
+        },
+        "github",
+    ),
+    "facebook": Preset(
+        "Facebook",
+        "https://www.facebook.com",
+        "email",
+        {
+            "authorizationURL": "https://www.facebook.com/v21.0/dialog/oauth",
+            "tokenURL": "https://graph.facebook.com/v21.0/oauth/access_token",
+            "profileURL": "https://graph.facebook.com/v21.0/me",
+        },
+        "facebook",
+    ),
+}
+
+# The modules of `providers.json` that are known.
+MODULES = {
+    "passport-google-oauth": "google",
+    "passport-google-oauth2": "google",
+    "passport-google-oauth20": "google",
+    "passport-google-openidconnect": "google",
+    "passport-google-oidc": "google",
+    "passport-github": "github",
+    "passport-github2": "github",
+    "passport-facebook": "facebook",
+    "passport-microsoft": "microsoft",
+    "passport-azure-ad-oauth2": "microsoft",
+    "passport-apple": "apple",
+    "passport-gitlab": "gitlab",
+    "passport-gitlab2": "gitlab",
+    "passport-openidconnect": "oidc",
+    "passport-openid-connect": "oidc",
+    "passport-auth0": "oidc",
+    "passport-okta-oauth": "oidc",
+    "passport-keycloak-oauth2-oidc": "oidc",
+}

@@ -1,0 +1,199 @@
+"""The pages of browsers and apps that log in by a provider, at the paths of the settings."""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from urllib.parse import urlencode
+
+from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException, Unauthorized
+
+from app.access.identity import COOKIE, QUERY, current_identity
+from app.errors import AccountExists, AuthorizationRequired
+from app.rest.bodies import read_body
+from app.users.cookies import require_same_site, set_cookie, set_login_cookies
+from app.users.schemas import AccessTokenSchema
+
+from . import login
+from .client import Client
+from .configuration import Route, configure
+from .flows import FLOW_LIFETIME, new_browser_token
+from .schemas import IdTokenSchema
+
+# The cookie of the browser in which a login begins. With the prefix no other host can set it.
+FLOW_COOKIE, SECURE_PREFIX = "login_flow", "__Host-"
+# Characters of a value that this cookie may have.
+MAX_BROWSER_TOKEN = 64
+# What a provider's answer consists of.
+ANSWER = ("code", "state", "iss", "error")
+
+View = Callable[[Client, Route], ResponseReturnValue]
+
+
+def init_app(app: Flask) -> None:
+    """Serve the providers of the settings; raise ConfigurationError for settings that cannot be."""
+    configuration = configure(app.config)
+    for warning in configuration.warnings:
+        app.logger.warning("PROVIDERS: %s", warning)
+    slots = max(1, app.config["THREADS"] // 2)
+    clients = {each.name: Client(each, slots) for each in configuration.providers}
+    app.extensions["providers"] = clients
+    app.jinja_env.globals["login_links"] = [
+        (each.label, each.login.path) for each in configuration.providers if each.login
+    ]
+    bp = Blueprint("oauth", __name__)
+    for client in clients.values():
+        _add_routes(bp, client)
+    app.register_blueprint(bp)
+
+
+def _add_routes(bp: Blueprint, client: Client) -> None:
+    provider = client.provider
+    if provider.login:
+        _add(bp, client, provider.login, "login", begin_login, finish_login)
+        if provider.preset.is_openid:
+            path, name = f"{provider.login.path}/token", f"{provider.name}-token"
+            bp.add_url_rule(path, name, partial(login_with_token, client), methods=["POST"])
+    if provider.link:
+        _add(bp, client, provider.link, "link", begin_link, finish_link)
+
+
+def _add(bp: Blueprint, client: Client, route: Route, kind: str, begin: View, finish: View) -> None:
+    name = f"{client.provider.name}-{kind}"
+    callback = partial(finish, client, route)
+    bp.add_url_rule(route.path, f"{name}-begin", partial(begin, client, route), methods=["GET"])
+    bp.add_url_rule(route.callback_path, f"{name}-finish", callback, methods=["GET"])
+    if client.provider.posts_answer:
+        posted = partial(repeat_as_get, route)
+        bp.add_url_rule(route.callback_path, f"{name}-posted", posted, methods=["POST"])
+
+
+def _with_redirect(view: View) -> View:
+    """Wrap a view: where the settings say so, a failure is a redirect."""
+
+    @wraps(view)
+    def respond(client: Client, route: Route) -> ResponseReturnValue:
+        try:
+            return view(client, route)
+        except (Unauthorized, AccountExists) as error:
+            if route.json or route.failure_redirect is None:
+                raise
+            return _redirect(_failure_url(route, route.failure_redirect, error))
+
+    return respond
+
+
+@_with_redirect
+def begin_login(client: Client, route: Route) -> ResponseReturnValue:
+    """Lead to the provider."""
+    browser_token = _browser_token() or new_browser_token()
+    return _to_provider(login.begin(client, route, browser_token), browser_token)
+
+
+@_with_redirect
+def finish_login(client: Client, route: Route) -> ResponseReturnValue:
+    """Open a session for the user whom the provider's answer names."""
+    token = login.finish(client, _answer(), _browser_token())
+    if route.json:
+        return jsonify({"access_token": token.id, "userId": token.user_id})
+    response = _redirect(route.success_redirect)
+    set_login_cookies(response, token.id, token.user_id, token.ttl)
+    return response
+
+
+@_with_redirect
+def begin_link(client: Client, route: Route) -> ResponseReturnValue:
+    """Lead a user who is logged in to the provider.
+
+    Only from a page of this site: another one could lead the user to add its own identity.
+    """
+    session = _linking_user_id(from_this_site=True)
+    browser_token = _browser_token() or new_browser_token()
+    return _to_provider(login.begin(client, route, browser_token, session), browser_token)
+
+
+@_with_redirect
+def finish_link(client: Client, route: Route) -> ResponseReturnValue:
+    """Add the identity that the provider's answer names to the user who is logged in."""
+    user_id = _linking_user_id(from_this_site=False)
+    identity = login.finish_link(client, _answer(), _browser_token(), user_id)
+    if route.json:
+        return jsonify({"identityId": identity.id, "userId": identity.user_id})
+    return _redirect(route.success_redirect)
+
+
+def repeat_as_get(route: Route) -> ResponseReturnValue:
+    """Repeat an answer that another site's form brings: only then the browser sends its cookie."""
+    answer = {name: request.form[name] for name in ANSWER if name in request.form}
+    return _redirect(f"{route.callback_path}?{urlencode(answer)}", 303)
+
+
+def login_with_token(client: Client) -> ResponseReturnValue:
+    """Log in with an ID token that an app got from the provider."""
+    body = IdTokenSchema().load(read_body())
+    token = login.login_with_id_token(client, body["id_token"], body["nonce"])
+    response = jsonify(AccessTokenSchema().dump(token))
+    set_cookie(response, token.id, token.ttl, token.remember_me)
+    return response
+
+
+def _linking_user_id(from_this_site: bool) -> int:
+    """Return the id of the user who is logged in, but not by a token in the address.
+
+    Such an address could be somebody else's, who would get the identity of whoever opens it.
+    """
+    identity = current_identity()
+    session = identity.require_session()
+    location = identity.transport.location if identity.transport else None
+    if location == QUERY:
+        raise AuthorizationRequired()
+    if from_this_site and location == COOKIE:
+        require_same_site()
+    return session.user_id
+
+
+def _redirect(url: str, status: int = 302) -> Response:
+    return Response(status=status, headers={"Location": url})
+
+
+def _answer() -> dict[str, str]:
+    """Return the parameters of a provider's answer; a repeated one is left out (RFC 6749, 3.1)."""
+    values = {name: request.args.getlist(name) for name in ANSWER}
+    return {name: found[0] for name, found in values.items() if len(found) == 1}
+
+
+def _failure_url(route: Route, url: str, error: HTTPException) -> str:
+    if not route.names_error:
+        return url
+    query = urlencode({"error": getattr(error, "error_code", "LOGIN_FAILED")})
+    return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def _to_provider(url: str, browser_token: str) -> Response:
+    response = _redirect(url)
+    response.set_cookie(
+        _cookie_name(),
+        browser_token,
+        max_age=FLOW_LIFETIME,
+        httponly=True,
+        samesite="Lax",
+        secure=_is_secure(),
+    )
+    return response
+
+
+def _browser_token() -> str:
+    """Return the value of the browser's cookie; "" if there is none.
+
+    One browser may have several logins under way.
+    """
+    value = request.cookies.get(_cookie_name(), "")
+    return value if len(value) <= MAX_BROWSER_TOKEN else ""
+
+
+def _cookie_name() -> str:
+    return f"{SECURE_PREFIX if _is_secure() else ''}{FLOW_COOKIE}"
+
+
+def _is_secure() -> bool:
+    return bool(current_app.config["PUBLIC_URL"].startswith("https:"))
