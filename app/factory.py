@@ -15,7 +15,7 @@ from app.access.policy import check_acls
 from app.commands import Commands
 from app.config import ConfigurationError
 from app.extensions import app_metadata, db, missing_from_database
-from app.oauth import identity_views  # noqa: F401 declares endpoints of users, and tables
+from app.oauth import identity_views
 from app.ops import headers, health, json, logs
 from app.rest import constraints
 from app.rest.collection import check_relations, register_resource
@@ -76,6 +76,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     outbox.init_app(app)
     mail.init_app(app)
     users_events.init_app(app)
+    identity_views.init_app(app)
 
     root = app.config["REST_API_ROOT"]
     register_resource(app, todos)
@@ -83,11 +84,11 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
         # Before users, which a model in JSON may change.
         import_module("app.definitions.setup").init_app(app, users)
     views.init_app(app)
+    pages.init_app(app)
     _add_optional_features(app)
     check_acls(app)
     check_relations(app)
     _check_own_tables(app)
-    pages.init_app(app)
     openapi.init_app(app)
 
     app.wsgi_app = CaseInsensitiveCollections(app.wsgi_app, root)  # type: ignore[method-assign]

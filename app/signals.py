@@ -9,6 +9,11 @@ from flask import current_app
 # info = {"accessToken": the temporary token, with its `id`, "email": str, "user": the user}.
 reset_password_request = signal("resetPasswordRequest")
 
+# Sent when a user set a password with a reset token, in the transaction that stores it. The sender
+# is the app; the payload is info = {"user": the user, "verified": whether the reset has verified
+# the address}.
+password_reset = signal("passwordReset")
+
 # Sent when a user is asked to confirm the address of the account, after commit: at registration, on
 # request, and after a new address. The sender is the app; the payload is info = {"accessToken": the
 # temporary token, with its `id`, "email": str, "user": the user}.

@@ -92,7 +92,9 @@ DEFAULTS = {
         "reset_confirmation": {"limit": 20, "seconds": 60},
         "verification_user": {"limit": 5, "seconds": 3600},
         "verification_address": {"limit": 20, "seconds": 60},
+        "provider_login": {"limit": 20, "seconds": 60},
     },
+    "PROVIDERS": {},
 }
 
 

@@ -12,12 +12,18 @@ NEEDED_LATER = (
     "alembic",
     "apispec",
     "app.connector",
+    "app.oauth.cli",
+    "app.oauth.login",
+    "app.oauth.views",
+    "authlib",
+    "cryptography",
     "app.datasources.endpoints",
     "app.migrate",
     "app.openapi.document",
     "app.outbox.cli",
     "app.users.cli",
     "app.users.transfer",
+    "joserfc",
     "jsonpath_ng",
     "psycopg",
     "requests",
@@ -67,7 +73,14 @@ def test_a_command_imports_only_its_own(tmp_path):
 
 def test_a_start_imports_what_is_configured(start):
     source = {"connector": "rest", "operations": []}
+    provider = {"clientID": "ostiary"}
 
-    modules, _, _ = start(APP_DATA_SOURCES=json.dumps({"geo": source}))
+    modules, _, _ = start(
+        APP_DATA_SOURCES=json.dumps({"geo": source}),
+        APP_PROVIDERS=json.dumps({"google": provider}),
+    )
 
     assert {"app.connector", "app.datasources.endpoints", "app.explorer", "requests"} <= {*modules}
+    assert {"app.oauth.views", "authlib", "joserfc"} <= {*modules}
+    # Authlib's client for Flask keeps its state in Flask's session.
+    assert "authlib.integrations.flask_client" not in modules

@@ -25,17 +25,20 @@ class Client:
         self.http = Http(provider, slots)
         self.discovery = Discovery(provider, self.http)
 
-    def prepare(self) -> None:
-        """Fetch what a login needs, unless that was done lately; raise ProviderError."""
+    def authorization_endpoint(self) -> str:
+        """Return the address at the provider where logins begin; raise ProviderError."""
         if self.provider.preset.is_openid:
-            self.discovery.metadata()
+            return self.discovery.metadata().authorization_endpoint
+        return self.provider.urls["authorizationURL"]
 
     def redirect_uri(self, route: Route) -> str:
         """Return the address to which the provider redirects, below PUBLIC_URL."""
         return f"{current_app.config['PUBLIC_URL']}{route.callback_path}"
 
-    def authorization_url(self, route: Route, state: str, nonce: str, verifier: str) -> str:
-        """Return the address at the provider where a login begins; raise ProviderError."""
+    def authorization_url(
+        self, endpoint: str, route: Route, state: str, nonce: str, verifier: str
+    ) -> str:
+        """Return the address at the provider where this login begins."""
         provider = self.provider
         values = {
             "response_type": "code",
@@ -47,13 +50,9 @@ class Client:
             "code_challenge_method": "S256",
         }
         if provider.preset.is_openid:
-            url = self.discovery.metadata().authorization_endpoint
-            # The answer by another site's form would come without the cookie.
             mode = "form_post" if provider.posts_answer else "query"
             values |= {"nonce": nonce, "response_mode": mode}
-        else:
-            url = provider.urls["authorizationURL"]
-        parts = urlsplit(url)
+        parts = urlsplit(endpoint)
         query = urlencode([*parse_qsl(parts.query), *values.items()])
         return urlunsplit(parts._replace(query=query))
 

@@ -1,5 +1,6 @@
 """The providers that the settings configure, in the form of LoopBack 3's `providers.json`."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,6 @@ from app.connector.problems import ErrorCollector
 from app.connector.settings.environment import substitute_environment
 from app.settings import check_redirect_url
 
-from .models import MAX_ISSUER
 from .presets import MODULES, PRESETS, Preset
 from .schemas import ProviderSchema
 
@@ -35,6 +35,7 @@ IGNORED = {
 }
 # Hosts whose addresses may begin with http, for development.
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
+NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 URLS = ("issuer", "authorizationURL", "tokenURL", "userProfileURL", "userEmailURL", "profileURL")
 # Where LoopBack 3 leads without `successRedirect`.
 LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
@@ -119,8 +120,8 @@ def _load(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the entries of known providers, checked one by one; note problems and warnings."""
     for name, entry in entries.items():
-        if not isinstance(entry, Mapping):
-            problems.add(name, "must be an object")
+        if not isinstance(entry, Mapping) or not NAME.fullmatch(name):
+            problems.add(name, "must be an object, and its name letters, digits, _ and -")
             continue
         if (kind := _kind(name, entry)) is None:
             warnings.append(f"{name} is not served: {_unknown_module(entry)}")
@@ -232,7 +233,7 @@ def _make(name: str, entry: Mapping[str, Any], linked: set[str]) -> Provider:
         provider=provider,
         label=entry["label"],
         preset=entry["preset"],
-        issuer=issuer[:MAX_ISSUER],
+        issuer=issuer,
         client_id=entry["clientID"],
         client_secret=entry["clientSecret"],
         scope=_scope(entry) or "",

@@ -72,11 +72,11 @@ def consume(provider: str, browser_token: str, state: str, is_link: bool) -> Flo
     return None if found is None else Flow(state, found.nonce, found.verifier, found.link_user_id)
 
 
-def use_once(provider: str, id_token: str, expires_at: datetime) -> bool:
-    """Note that an ID token was used, until it expires; return False if it was used before."""
+def use_once(provider: str, token: str, expires_at: datetime) -> bool:
+    """Note that a token was used, until it expires; return False if it was used before."""
     try:
         _store(
-            state_digest=token_digest(id_token),
+            state_digest=token_digest(token),
             browser_digest="",
             provider=provider,
             verifier="",

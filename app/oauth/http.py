@@ -23,6 +23,8 @@ TOTAL_TIMEOUT = 8.0
 READ_TIMEOUT = 5.0
 # Seconds for a connection.
 CONNECT_TIMEOUT = 3.0
+# Seconds that a request waits for one of the others of the same provider.
+SLOT_TIMEOUT = 1.0
 # Bytes of an answer; the keys and the discovery document of Microsoft take about 20,000.
 MAX_ANSWER = 131_072
 # Any host that has a public address; those of the settings may have a private one.
@@ -33,7 +35,12 @@ FAILURES = (
     AuthlibBaseError,
     ConnectorError,
     OSError,
+    # What the libraries raise for answers that they do not expect.
     ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
     RecursionError,
 )
 
@@ -83,7 +90,7 @@ class Http:
         """Yield a session for one request; raise ProviderError for whatever fails."""
         if not is_secure(url):
             raise ProviderError("an endpoint is no https address")
-        if not self._slots.acquire(blocking=False):
+        if not self._slots.acquire(timeout=SLOT_TIMEOUT):
             raise ProviderError("too many requests to it are under way")
         limits = Limits(self._policy, time.monotonic() + TOTAL_TIMEOUT, READ_TIMEOUT, MAX_ANSWER)
         scope = current_limits.set(limits)
@@ -107,17 +114,18 @@ class Http:
         session.trust_env = False
         # A compressed answer could be larger than what is received.
         session.headers["Accept-Encoding"] = "identity"
-        session.hooks["response"].append(_refuse_compressed)
+        session.hooks["response"].append(_check_answer)
         for scheme in ("http://", "https://"):
             session.mount(scheme, self._adapter)
         return session
 
 
-def _refuse_compressed(response: requests.Response, **_options: Any) -> None:
+def _check_answer(response: requests.Response, **_options: Any) -> None:
+    """Raise ProviderError for an answer that is not read as it is."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise ValueError("the answer is compressed")
+        raise ProviderError("its answer is compressed")
     if response.is_redirect:
-        raise ValueError("the answer is a redirect")
+        raise ProviderError("its answer is a redirect")
 
 
 def _host(url: str) -> str:

@@ -1,7 +1,6 @@
 """Checking an ID token: its signature and claims (OpenID Connect Core, 3.1.3.7)."""
 
 from collections.abc import Collection
-from hmac import compare_digest
 from typing import Any
 from uuid import UUID
 
@@ -41,7 +40,7 @@ def check_id_token(
     except (JoseError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise ProviderError(f"the ID token is not valid: {type(error).__name__}") from None
     _check_audience(claims, audience)
-    if nonce is not None and not compare_digest(str(claims.get("nonce")).encode(), nonce.encode()):
+    if nonce is not None and claims.get("nonce") != nonce:
         raise ProviderError("the ID token has another nonce")
     return claims
 

@@ -3,14 +3,30 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flask import Flask
+
 from app import errors
 from app.access.rules import READ, WRITE
 from app.rest.ids import parse_row_id
+from app.signals import password_reset
+from app.users.models import User
 from app.users.resource import users
 
 from . import linking
 from .models import Identity
 from .schemas import IdentitySchema
+
+
+def init_app(app: Flask) -> None:
+    """Remove identities that a completed reset proves to be somebody else's."""
+    password_reset.connect(follow_password_reset, sender=app)
+
+
+def follow_password_reset(_app: Flask, info: Mapping[str, Any]) -> None:
+    """Remove the identities of a user whose address was not verified before the reset."""
+    if info["verified"]:
+        user: User = info["user"]
+        linking.remove_unproven(user)
 
 
 def _is_served(settings: Mapping[str, Any]) -> bool:

@@ -45,6 +45,11 @@ def find_or_join(
         except IntegrityError:
             # A concurrent request was first: now there is the identity, or the user.
             continue
+        except AccountExists:
+            # A concurrent login of the same identity may have registered the user.
+            if (identity := _find_and_touch(provider, profile)) is None:
+                raise
+            return identity
     raise LoginFailed()
 
 
@@ -89,6 +94,16 @@ def unlink(user_id: int, identity_id: int | None, name: object) -> None:
         record(Action.IDENTITY_UNLINKED, user_id, None, **named)
         info = {"identity": identity, "user": user}
         after_commit(lambda: emit(identity_unlinked, info=info))
+
+
+def remove_unproven(user: User) -> None:
+    """Remove the identities of a user who has just proven the address, in the open transaction.
+
+    Whoever registered the user with one of them never did, and may be somebody else.
+    """
+    own = delete(Identity).where(Identity.user_id == user.id)
+    for row in db.session.execute(own.returning(Identity.provider, Identity.id)).all():
+        record(Action.IDENTITY_UNLINKED, user.id, user.id, provider=row.provider, identity=row.id)
 
 
 def _find_and_touch(provider: str, profile: Profile) -> Identity | None:

@@ -39,9 +39,9 @@ def begin(client: Client, route: Route, browser_token: str, link_user_id: int | 
     count(PROVIDER_LOGIN, current_network())
     with _failures(client):
         # Before the flow is stored: a provider that is down costs no row.
-        client.prepare()
+        endpoint = client.authorization_endpoint()
     flow = flows.begin(client.provider.name, browser_token, link_user_id)
-    return client.authorization_url(route, flow.state, flow.nonce, flow.verifier)
+    return client.authorization_url(endpoint, route, flow.state, flow.nonce, flow.verifier)
 
 
 def finish(client: Client, answer: Mapping[str, str], browser_token: str) -> IssuedToken:
@@ -79,7 +79,9 @@ def login_with_id_token(client: Client, id_token: str, nonce: str | None) -> Iss
         profile = client.check_id_token(id_token, nonce)
         # No longer than this is any token accepted.
         expires_at = now() + timedelta(seconds=MAX_AGE + 2 * LEEWAY)
-        if not flows.use_once(client.provider.name, id_token, expires_at):
+        # Without the signature, of which there may be several for the same token.
+        signed = id_token.rpartition(".")[0]
+        if not flows.use_once(client.provider.name, signed, expires_at):
             raise ProviderError("the ID token was used before")
         return _open_session(client, profile)
 

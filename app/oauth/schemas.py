@@ -8,6 +8,8 @@ from marshmallow import EXCLUDE, INCLUDE, fields, validate
 from app.rest.fields import Schema, Timestamp
 from app.rest.json_fields import Object
 
+from .models import MAX_ISSUER
+
 # A path as a route: without Flask's placeholders.
 PATH = validate.Regexp(r"(/[\w.~:@-]+)+$", error="must be a path such as /auth/google")
 # Characters of an ID token that is read.
@@ -45,7 +47,7 @@ class ProviderSchema(marshmallow.Schema):
     json = fields.Boolean(load_default=False)
     link = fields.Boolean(load_default=False)
     # Those of passport modules.
-    issuer = _text()
+    issuer = fields.String(load_default=None, validate=validate.Length(1, MAX_ISSUER))
     tenant = fields.String(load_default=None, validate=validate.Regexp(r"[\w.-]{1,255}$"))
     authorizationURL = _text()  # noqa: N815
     tokenURL = _text()  # noqa: N815

@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, Unauthorized
 
 from app.access.identity import COOKIE, QUERY, current_identity
+from app.config import ConfigurationError
 from app.errors import AccountExists, AuthorizationRequired
 from app.rest.bodies import read_body
 from app.users.cookies import require_same_site, set_cookie, set_login_cookies
@@ -42,9 +43,18 @@ def init_app(app: Flask) -> None:
         (each.label, each.login.path) for each in configuration.providers if each.login
     ]
     bp = Blueprint("oauth", __name__)
+    taken = {rule.rule for rule in app.url_map.iter_rules()}
     for client in clients.values():
         _add_routes(bp, client)
     app.register_blueprint(bp)
+    _check_paths(app, taken)
+
+
+def _check_paths(app: Flask, taken: set[str]) -> None:
+    """Raise ConfigurationError for a path of a provider that the service has already."""
+    for rule in app.url_map.iter_rules():
+        if rule.endpoint.startswith("oauth.") and rule.rule in taken:
+            raise ConfigurationError(f"PROVIDERS cannot be used: the path {rule.rule} is taken")
 
 
 def _add_routes(bp: Blueprint, client: Client) -> None:

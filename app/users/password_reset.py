@@ -9,7 +9,7 @@ from app.extensions import db, transaction
 from app.ops.audit import Action, record
 from app.ops.origin import current_network
 from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
-from app.signals import email_verified, emit, reset_password_request
+from app.signals import email_verified, emit, password_reset, reset_password_request
 
 from .accounts import find_enabled_user, mark_verified, store_password
 from .attempts import forget_failures
@@ -80,6 +80,7 @@ def reset_password(digest: str, new_password: str) -> None:
         record(Action.PASSWORD_RESET, user.id, user.id)
         # The token was mailed to the address, which is therefore that of the user.
         verified = mark_verified(user.id)
+        emit(password_reset, info={"user": user, "verified": bool(verified)})
     forget_failures(user)
     if verified:
         emit(email_verified, info={"email": user.email, "user": user})

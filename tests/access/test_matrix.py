@@ -9,6 +9,7 @@ from sqlalchemy import delete
 from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
 from app.extensions import db, now
+from app.oauth.models import Identity
 from app.todos.models import Todo
 from app.users.accounts import disable_user
 from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User
@@ -98,6 +99,8 @@ EXPECTED = {
     "users.__destroyById__accessTokens": [(OWN_RECORD, None)],
     "users.__delete__accessTokens": [(OWN_RECORD, None)],
     "users.__get__audit": [(OWN_RECORD, None)],
+    "users.__get__identities": [(OWN_RECORD, None)],
+    "users.__destroyById__identities": [(OWN_RECORD, None)],
     "users.__get__todos": [(OWN_RECORD, None)],
     "users.__create__todos": [(OWN_RECORD, NEW_TODO)],
     "users.__count__todos": [(OWN_RECORD, None)],
@@ -130,6 +133,7 @@ def app(shared_app, database_url):
         EMAIL_CHANGE="confirmed",
         TOKEN_SLIDING=True,
         TOKEN_MAX_TTL=MAX_TTL,
+        PROVIDERS={"github": {"clientID": "ostiary"}},
     )
 
 
@@ -221,6 +225,8 @@ def small_world():
     yield RoleMapping(user_id=CLERK, role_id=1)
     yield RoleMapping(user_id=ADMIN, role_id=2)
     yield Todo(id=TODO, title="Hers", owner_id=OWNER)
+    names = {"provider": "github", "issuer": "https://github.com", "subject": "1"}
+    yield Identity(id=TODO, user_id=OWNER, profile={}, **names)
     yield from map(token_of, CALLERS[1:])
 
 
