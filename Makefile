@@ -58,7 +58,7 @@ bench-threads: install ## measure numbers of processes and threads (QUICK=1: a m
 bench-calls: install ## count function calls, statements and round trips of a request
 	$(BIN)/python -m benchmarks.calls
 
-docs: install ## write the tables in docs/ that follow from the code
+docs: .venv/.installed-dev ## write the tables in docs/ that follow from the code
 	$(BIN)/python -m docs.generate
 
 clean: ## remove .venv and every cache; instance/ stays

@@ -84,6 +84,38 @@ LIMITS = {
         "PURGE_BATCH": "Expired tokens that one statement deletes",
         "MAX_SESSIONS": "Sessions that a user is shown, the newest",
     },
+    "oauth.flows": {
+        "FLOW_LIFETIME": "Seconds for a login by a provider",
+        "PURGE_BATCH": "Logins by a provider that are over, and that one statement deletes",
+    },
+    "oauth.http": {
+        "TOTAL_TIMEOUT": "Seconds for one request to a provider",
+        "READ_TIMEOUT": "Seconds for each read of its answer",
+        "CONNECT_TIMEOUT": "Seconds for a connection to it",
+        "SLOT_TIMEOUT": "Seconds that a request to it waits while half of `THREADS` are under way",
+        "MAX_ANSWER": "Bytes of its answer, with the header fields",
+    },
+    "oauth.discovery": {
+        "CACHE_SECONDS": "Seconds for which a provider's metadata and keys are used",
+        "RETRY_INTERVAL": "Seconds in which metadata that could not be fetched are not asked for",
+        "REFRESH_INTERVAL": "Seconds between two requests for keys because of an unknown key id",
+        "MAX_KEYS": "Keys of a provider that are read",
+    },
+    "oauth.id_tokens": {
+        "LEEWAY": "Seconds by which the clocks of a provider and the service may differ",
+        "MAX_AGE": "Seconds for which an ID token is accepted after it was issued",
+    },
+    "oauth.schemas": {
+        "MAX_ID_TOKEN": "Characters of an ID token",
+        "MAX_NONCE": "Characters of the nonce that an app sends",
+    },
+    "oauth.login": {"MAX_CODE": "Characters of the code that a provider sends"},
+    "oauth.models": {
+        "MAX_ISSUER": "Characters of an issuer",
+        "MAX_SUBJECT": "Characters of a subject (OpenID Connect Core, section 2)",
+    },
+    "oauth.profiles": {"MAX_TEXT": "Characters of a text of a profile that are kept"},
+    "oauth.linking": {"MAX_IDENTITIES": "Identities of a user"},
     "users.sliding": {"TOUCH_TIMEOUT": "Seconds that a request waits to prolong its token"},
     "ops.origin": {
         "MAX_USER_AGENT": "Characters of a `User-Agent` that a session keeps",

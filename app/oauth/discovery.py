@@ -14,6 +14,8 @@ from .problems import ProviderError
 
 # Seconds for which metadata and keys are used.
 CACHE_SECONDS = 3600
+# Seconds after a failed request for the metadata in which there is no other.
+RETRY_INTERVAL = 10
 # Seconds between two requests for the keys because of an unknown key id.
 REFRESH_INTERVAL = 60
 # Keys of a provider that are read.
@@ -46,14 +48,13 @@ class Discovery:
         self._provider = provider
         self._http = http
         self._metadata: tuple[float, Metadata] | None = None
+        self._failed: tuple[float, str] | None = None
         self._keys: tuple[float, KeySet] | None = None
 
     def metadata(self) -> Metadata:
         """Return the metadata; raise ProviderError."""
         if self._metadata is None or _age(self._metadata[0]) > CACHE_SECONDS:
-            url = self._provider.issuer.rstrip("/") + DISCOVERY_PATH
-            document = _to_metadata(self._provider, self._http.get(url))
-            self._metadata = time.monotonic(), document
+            self._metadata = time.monotonic(), self._fetch_metadata()
         return self._metadata[1]
 
     def keys(self, key_id: str | None = None) -> KeySet:
@@ -63,6 +64,16 @@ class Discovery:
         fetched, keys = self._keys
         is_known = key_id is None or any(key.kid == key_id for key in keys)
         return keys if is_known or _age(fetched) < REFRESH_INTERVAL else self._fetch_keys()
+
+    def _fetch_metadata(self) -> Metadata:
+        if self._failed is not None and _age(self._failed[0]) < RETRY_INTERVAL:
+            raise ProviderError(self._failed[1])
+        url = self._provider.issuer.rstrip("/") + DISCOVERY_PATH
+        try:
+            return _to_metadata(self._provider, self._http.get(url))
+        except ProviderError as error:
+            self._failed = time.monotonic(), str(error)
+            raise
 
     def _fetch_keys(self) -> KeySet:
         keys = _to_keys(self._http.get(self.metadata().jwks_uri))

@@ -16,6 +16,11 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
 )
+# What the library raises for a token that it does not expect.
+MALFORMED = (
+    *(JoseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    RecursionError,
+)
 # Seconds by which clocks may differ.
 LEEWAY = 60
 # Seconds for which an ID token is accepted after it was issued, whatever it says itself.
@@ -37,7 +42,7 @@ def check_id_token(
     try:
         claims = _verify(value, discovery)
         _check_claims(claims, discovery.metadata().issuer)
-    except (JoseError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except MALFORMED as error:
         raise ProviderError(f"the ID token is not valid: {type(error).__name__}") from None
     _check_audience(claims, audience)
     if nonce is not None and claims.get("nonce") != nonce:

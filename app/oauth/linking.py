@@ -6,7 +6,14 @@ from flask import current_app
 from sqlalchemy import delete, func, select, true, update
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import AccountExists, LastCredential, LoginFailed, ModelNotFound, ValidationError
+from app.errors import (
+    AccountExists,
+    InvalidToken,
+    LastCredential,
+    LoginFailed,
+    ModelNotFound,
+    ValidationError,
+)
 from app.extensions import after_commit, db, now, transaction
 from app.ops.audit import Action, record
 from app.signals import email_verified, emit, identity_linked, identity_unlinked
@@ -17,7 +24,7 @@ from app.users.accounts import (
     prepare_user_without_password,
     store_users,
 )
-from app.users.models import User
+from app.users.models import AccessToken, User
 from app.users.tokens import lock
 
 from .models import Identity
@@ -53,13 +60,17 @@ def find_or_join(
     raise LoginFailed()
 
 
-def link(provider: str, profile: Profile, user_id: int) -> Identity:
-    """Add an identity to a user; raise AccountExists if another user has it."""
+def link(provider: str, profile: Profile, user_id: int, session: str) -> Identity:
+    """Add an identity to a user, by the session with this digest.
+
+    Raises AccountExists if another user has it, InvalidToken if the session has ended meanwhile.
+    """
     identity = _find_and_touch(provider, profile)
     if identity is None:
         try:
             with transaction():
                 lock(User.id == user_id)
+                _require_session(user_id, session)
                 identity = _add(provider, profile, user_id)
         except IntegrityError:
             identity = _find_and_touch(provider, profile)
@@ -161,6 +172,12 @@ def _is_verified(user: User) -> bool:
     same = User.id == user.id, User.email == user.email
     usable = *same, User.email_verified == true(), User.disabled_at.is_(None)
     return db.session.scalar(select(User.id).where(*usable)) is not None
+
+
+def _require_session(user_id: int, digest: str) -> None:
+    own = AccessToken.digest == digest, AccessToken.user_id == user_id, AccessToken.is_live()
+    if db.session.scalar(select(AccessToken.digest).where(*own)) is None:
+        raise InvalidToken()
 
 
 def _add(provider: str, profile: Profile, user_id: int) -> Identity:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from flask import current_app
 from sqlalchemy import exists
 
+from app.access.identity import LiveToken
 from app.errors import AccountExists, EmailNotVerified, LoginFailed
 from app.extensions import now
 from app.ops.audit import Action, record_attempt
@@ -56,18 +57,18 @@ def finish(client: Client, answer: Mapping[str, str], browser_token: str) -> Iss
 
 
 def finish_link(
-    client: Client, answer: Mapping[str, str], browser_token: str, user_id: int
+    client: Client, answer: Mapping[str, str], browser_token: str, session: LiveToken
 ) -> Identity:
-    """End adding an identity to the user, with the provider's answer.
+    """End adding an identity to the user of a session, with the provider's answer.
 
-    Raises LoginFailed, also if another user has begun it, AccountExists or TooManyRequests.
+    Raises LoginFailed, also if another user has begun it, TooManyRequests, and what `link` does.
     """
     route = client.provider.link
     with attempt(LOGIN_ADDRESS, current_network()), _failures(client):
         flow, profile = _profile(client, route, answer, browser_token, is_link=True)
-        if flow.link_user_id != user_id:
+        if flow.link_user_id != session.user_id:
             raise ProviderError("another user is logged in than when it began")
-        return link(client.provider.provider, profile, user_id)
+        return link(client.provider.provider, profile, session.user_id, session.digest)
 
 
 def login_with_id_token(client: Client, id_token: str, nonce: str | None) -> IssuedToken:

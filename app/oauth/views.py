@@ -8,7 +8,7 @@ from flask import Blueprint, Flask, Response, current_app, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, Unauthorized
 
-from app.access.identity import COOKIE, QUERY, current_identity
+from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
 from app.config import ConfigurationError
 from app.errors import AccountExists, AuthorizationRequired
 from app.rest.bodies import read_body
@@ -117,16 +117,16 @@ def begin_link(client: Client, route: Route) -> ResponseReturnValue:
 
     Only from a page of this site: another one could lead the user to add its own identity.
     """
-    session = _linking_user_id(from_this_site=True)
+    session = _require_session(from_this_site=True)
     browser_token = _browser_token() or new_browser_token()
-    return _to_provider(login.begin(client, route, browser_token, session), browser_token)
+    return _to_provider(login.begin(client, route, browser_token, session.user_id), browser_token)
 
 
 @_with_redirect
 def finish_link(client: Client, route: Route) -> ResponseReturnValue:
     """Add the identity that the provider's answer names to the user who is logged in."""
-    user_id = _linking_user_id(from_this_site=False)
-    identity = login.finish_link(client, _answer(), _browser_token(), user_id)
+    session = _require_session(from_this_site=False)
+    identity = login.finish_link(client, _answer(), _browser_token(), session)
     if route.json:
         return jsonify({"identityId": identity.id, "userId": identity.user_id})
     return _redirect(route.success_redirect)
@@ -147,8 +147,8 @@ def login_with_token(client: Client) -> ResponseReturnValue:
     return response
 
 
-def _linking_user_id(from_this_site: bool) -> int:
-    """Return the id of the user who is logged in, but not by a token in the address.
+def _require_session(from_this_site: bool) -> LiveToken:
+    """Return the session of the user who is logged in, but not by a token in the address.
 
     Such an address could be somebody else's, who would get the identity of whoever opens it.
     """
@@ -159,7 +159,7 @@ def _linking_user_id(from_this_site: bool) -> int:
         raise AuthorizationRequired()
     if from_this_site and location == COOKIE:
         require_same_site()
-    return session.user_id
+    return session
 
 
 def _redirect(url: str, status: int = 302) -> Response:

@@ -7,6 +7,7 @@ import pytest
 
 from app.config import ConfigurationError
 from tests.answers import refusal
+from tests.documents import blocks
 from tests.installation import Installation
 from tests.oauth.provider import Answer
 
@@ -104,6 +105,17 @@ def test_a_file_of_loopback_is_served_as_it_is(tmp_path):
     assert "local is not served: passwords are checked by POST /users/login" in started.stderr
     assert "twitter-login is not served: its module is none of passport-apple" in started.stderr
     assert "one of Google" not in started.stderr
+
+
+def test_the_documented_file_can_be_used(make_app, monkeypatch):
+    [file] = blocks("docs/identity.md", "json", "Setting up")
+    for name in ("GOOGLE_SECRET", "GITHUB_SECRET", "COMPANY_SECRET"):
+        monkeypatch.setenv(name, "secret")
+
+    app = make_app(PROVIDERS=json.loads(file), TOKEN_MIDDLEWARE={})
+
+    names = [each.provider.label for each in app.extensions["providers"].values()]
+    assert names == ["Google", "GitHub", "Company login"]
 
 
 def test_the_paths_and_the_client_are_those_of_the_settings(shared_app):
