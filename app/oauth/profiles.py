@@ -39,7 +39,9 @@ def read_profile(issuer: str, subject: object, claims: Mapping[str, Any]) -> Pro
     if not (isinstance(subject, str) and subject.isprintable() and 0 < len(subject) <= MAX_SUBJECT):
         raise ProviderError("the subject is not a text, or too long")
     email = _email(claims.get("email"))
-    is_verified = email is not None and claims.get("email_verified") in (True, "true")
+    verified = claims.get("email_verified")
+    # Not by equality alone, by which 1 is true.
+    is_verified = email is not None and (verified is True or verified == "true")
     kept = {name: _text(claims[name]) for name in KEPT_CLAIMS if isinstance(claims.get(name), str)}
     return Profile(issuer, subject, email, is_verified, kept)
 
