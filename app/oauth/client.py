@@ -112,8 +112,8 @@ class Client:
 
     def facebook_profile(self, token: str) -> Profile:
         """Return the profile of a user of Facebook, which does not say whose the address is."""
-        url = f"{self.provider.urls['profileURL']}?{urlencode({'fields': FACEBOOK_FIELDS})}"
-        user = _object(self.http.get(url, token))
+        url = self.provider.urls["profileURL"]
+        user = _object(self.http.get(url, token, {"fields": FACEBOOK_FIELDS}))
         names = {"given_name": user.get("first_name"), "family_name": user.get("last_name")}
         claims = {**user, **names, "email_verified": False}
         return read_profile(self.provider.issuer, user.get("id"), claims)

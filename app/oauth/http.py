@@ -1,7 +1,7 @@
 """Requests to providers: with time-outs, without redirects, and of a bounded size."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import BoundedSemaphore
 from typing import Any
@@ -56,13 +56,17 @@ class Http:
         # A provider that does not answer must not occupy all threads of the process.
         self._slots = BoundedSemaphore(slots)
 
-    def get(self, url: str, token: str | None = None) -> Any:
+    def get(
+        self, url: str, token: str | None = None, query: Mapping[str, str] | None = None
+    ) -> Any:
         """Return the JSON of an address, with an access token; raise ProviderError."""
         headers = {"Accept": "application/json"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         with self._request(url) as session:
-            response = session.get(url, headers=headers, withhold_token=True, allow_redirects=False)
+            response = session.get(
+                url, params=query, headers=headers, withhold_token=True, allow_redirects=False
+            )
             if response.status_code != 200:
                 raise ProviderError(f"{_host(url)} answered {response.status_code}")
             return response.json()
