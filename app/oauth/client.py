@@ -81,6 +81,9 @@ class Client:
         answer = self.http.fetch_token(metadata.token_endpoint, method, code, verifier, uri)
         audience = [self.provider.client_id]
         claims = check_id_token(answer.get("id_token"), self.discovery, audience, nonce)
+        # An app may get tokens that were issued to another one of the same service.
+        if claims.get("azp") not in (None, self.provider.client_id):
+            raise ProviderError("the ID token was issued to another client")
         if "email" not in claims and metadata.userinfo_endpoint:
             userinfo = self.http.get(metadata.userinfo_endpoint, _access_token(answer))
             claims = _merge(claims, userinfo)
