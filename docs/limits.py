@@ -97,7 +97,7 @@ LIMITS = {
     },
     "oauth.discovery": {
         "CACHE_SECONDS": "Seconds for which a provider's metadata and keys are used",
-        "RETRY_INTERVAL": "Seconds in which metadata that could not be fetched are not asked for",
+        "RETRY_INTERVAL": "Seconds in which what could not be fetched is not asked for again",
         "REFRESH_INTERVAL": "Seconds between two requests for keys because of an unknown key id",
         "MAX_KEYS": "Keys of a provider that are read",
     },

@@ -1,9 +1,9 @@
 """What a provider of OpenID Connect publishes: its metadata and keys, fetched when needed."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from joserfc.errors import JoseError
 from joserfc.jwk import Key, KeySet, import_key
@@ -12,9 +12,11 @@ from .configuration import Provider, is_secure
 from .http import Http
 from .problems import ProviderError
 
+Document = TypeVar("Document")
+
 # Seconds for which metadata and keys are used.
 CACHE_SECONDS = 3600
-# Seconds after a failed request for the metadata in which there is no other.
+# Seconds after a failed request for one of them in which there is no other.
 RETRY_INTERVAL = 10
 # Seconds between two requests for the keys because of an unknown key id.
 REFRESH_INTERVAL = 60
@@ -41,44 +43,47 @@ class Metadata:
     supports_pkce: bool
 
 
-class Discovery:
-    """The metadata and keys of one provider, cached by this process."""
+class Cached(Generic[Document]):
+    """A document that a provider publishes, fetched when it is needed; a failure is cached, too."""
 
-    def __init__(self, provider: Provider, http: Http) -> None:
-        self._provider = provider
-        self._http = http
-        self._metadata: tuple[float, Metadata] | None = None
+    def __init__(self, fetch: Callable[[], Document]) -> None:
+        self._fetch = fetch
+        self._fetched: tuple[float, Document] | None = None
         self._failed: tuple[float, str] | None = None
-        self._keys: tuple[float, KeySet] | None = None
 
-    def metadata(self) -> Metadata:
-        """Return the metadata; raise ProviderError."""
-        if self._metadata is None or _age(self._metadata[0]) > CACHE_SECONDS:
-            self._metadata = time.monotonic(), self._fetch_metadata()
-        return self._metadata[1]
+    def get(self, max_age: float = CACHE_SECONDS) -> Document:
+        """Return the document of at most so many seconds ago; raise ProviderError."""
+        if self._fetched is None or _age(self._fetched[0]) > max_age:
+            self._fetched = time.monotonic(), self._fetch_again()
+        return self._fetched[1]
 
-    def keys(self, key_id: str | None = None) -> KeySet:
-        """Return the keys, fetched anew if none has this id; raise ProviderError."""
-        if self._keys is None or _age(self._keys[0]) > CACHE_SECONDS:
-            return self._fetch_keys()
-        fetched, keys = self._keys
-        is_known = key_id is None or any(key.kid == key_id for key in keys)
-        return keys if is_known or _age(fetched) < REFRESH_INTERVAL else self._fetch_keys()
-
-    def _fetch_metadata(self) -> Metadata:
+    def _fetch_again(self) -> Document:
         if self._failed is not None and _age(self._failed[0]) < RETRY_INTERVAL:
             raise ProviderError(self._failed[1])
-        url = self._provider.issuer.rstrip("/") + DISCOVERY_PATH
         try:
-            return _to_metadata(self._provider, self._http.get(url))
+            return self._fetch()
         except ProviderError as error:
             self._failed = time.monotonic(), str(error)
             raise
 
-    def _fetch_keys(self) -> KeySet:
-        keys = _to_keys(self._http.get(self.metadata().jwks_uri))
-        self._keys = time.monotonic(), keys
-        return keys
+
+class Discovery:
+    """The metadata and keys of one provider, cached by this process."""
+
+    def __init__(self, provider: Provider, http: Http) -> None:
+        url = provider.issuer.rstrip("/") + DISCOVERY_PATH
+        self._metadata = Cached(lambda: _to_metadata(provider, http.get(url)))
+        self._keys = Cached(lambda: _to_keys(http.get(self.metadata().jwks_uri)))
+
+    def metadata(self) -> Metadata:
+        """Return the metadata; raise ProviderError."""
+        return self._metadata.get()
+
+    def keys(self, key_id: str | None = None) -> KeySet:
+        """Return the keys, fetched anew if none has this id; raise ProviderError."""
+        keys = self._keys.get()
+        is_known = key_id is None or any(key.kid == key_id for key in keys)
+        return keys if is_known else self._keys.get(REFRESH_INTERVAL)
 
 
 def _age(moment: float) -> float:
