@@ -8,6 +8,7 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from app.extensions import connection, db, now
+from app.ids import Id
 from app.ops.purging import purge_if_due
 from app.users.models import token_digest
 
@@ -29,7 +30,7 @@ class Flow:
     nonce: str
     verifier: str
     # The user to whom an identity is to be added; None for a login.
-    link_user_id: int | None
+    link_user_id: Id | None
 
 
 def new_browser_token() -> str:
@@ -37,7 +38,7 @@ def new_browser_token() -> str:
     return secrets.token_urlsafe(RANDOM_BYTES)
 
 
-def begin(provider: str, browser_token: str, link_user_id: int | None = None) -> Flow:
+def begin(provider: str, browser_token: str, link_user_id: Id | None = None) -> Flow:
     """Store a new flow of the browser with this cookie."""
     state, nonce, verifier = (secrets.token_urlsafe(RANDOM_BYTES) for _ in range(3))
     flow = Flow(state, nonce, verifier, link_user_id)

@@ -5,9 +5,8 @@ from typing import Any
 
 from flask import Flask
 
-from app import errors
+from app import errors, ids
 from app.access.rules import READ, WRITE
-from app.rest.ids import parse_row_id
 from app.signals import password_reset
 from app.users.models import User
 from app.users.resource import users
@@ -54,4 +53,4 @@ def identities(user: Any) -> Sequence[Identity]:
 )
 def unlink(user: Any, fk: str) -> None:
     """Remove one of a user's identities, but not the last way to log in."""
-    linking.unlink(user.id, parse_row_id(fk), fk)
+    linking.unlink(user.id, ids.INTEGER.parse(fk), fk)

@@ -15,6 +15,7 @@ from app.errors import (
     ValidationError,
 )
 from app.extensions import after_commit, db, now, transaction
+from app.ids import Id
 from app.ops.audit import Action, record
 from app.signals import email_verified, emit, identity_linked, identity_unlinked
 from app.users.accounts import (
@@ -60,7 +61,7 @@ def find_or_join(
     raise LoginFailed()
 
 
-def link(provider: str, profile: Profile, user_id: int, session: str) -> Identity:
+def link(provider: str, profile: Profile, user_id: Id, session: str) -> Identity:
     """Add an identity to a user, by the session with this digest.
 
     Raises AccountExists if another user has it, InvalidToken if the session has ended meanwhile.
@@ -79,13 +80,13 @@ def link(provider: str, profile: Profile, user_id: int, session: str) -> Identit
     return identity
 
 
-def list_identities(user_id: int) -> Sequence[Identity]:
+def list_identities(user_id: Id) -> Sequence[Identity]:
     """Return a user's identities in the order in which they were added."""
     own = select(Identity).where(Identity.user_id == user_id).order_by(Identity.id)
     return db.session.scalars(own.limit(MAX_IDENTITIES)).all()
 
 
-def unlink(user_id: int, identity_id: int | None, name: object) -> None:
+def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
     """Remove an identity from a user; `name` is its id as it was asked for.
 
     Raises ModelNotFound, or LastCredential for the last way to log in.
@@ -174,13 +175,13 @@ def _is_verified(user: User) -> bool:
     return db.session.scalar(select(User.id).where(*usable)) is not None
 
 
-def _require_session(user_id: int, digest: str) -> None:
+def _require_session(user_id: Id, digest: str) -> None:
     own = AccessToken.digest == digest, AccessToken.user_id == user_id, AccessToken.is_live()
     if db.session.scalar(select(AccessToken.digest).where(*own)) is None:
         raise InvalidToken()
 
 
-def _add(provider: str, profile: Profile, user_id: int) -> Identity:
+def _add(provider: str, profile: Profile, user_id: Id) -> Identity:
     """Add a new identity in the open transaction; raise IntegrityError if there is one already."""
     if _count(user_id) >= MAX_IDENTITIES:
         raise LoginFailed()
@@ -199,7 +200,7 @@ def _add(provider: str, profile: Profile, user_id: int) -> Identity:
     return identity
 
 
-def _count(user_id: int) -> int:
+def _count(user_id: Id) -> int:
     own = select(func.count()).select_from(Identity).where(Identity.user_id == user_id)
     return db.session.scalar(own) or 0
 

@@ -10,6 +10,7 @@ from sqlalchemy import exists
 from app.access.identity import LiveToken
 from app.errors import AccountExists, EmailNotVerified, LoginFailed
 from app.extensions import now
+from app.ids import Id
 from app.ops.audit import Action, record_attempt
 from app.ops.origin import current_network
 from app.ops.throttles import LOGIN_ADDRESS, PROVIDER_LOGIN, attempt, count
@@ -32,7 +33,7 @@ from .profiles import Profile
 MAX_CODE = 4096
 
 
-def begin(client: Client, route: Route, browser_token: str, link_user_id: int | None = None) -> str:
+def begin(client: Client, route: Route, browser_token: str, link_user_id: Id | None = None) -> str:
     """Begin a login, or for a user adding an identity; return the address at the provider.
 
     Raises TooManyRequests, or LoginFailed if the provider cannot be reached.

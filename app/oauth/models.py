@@ -7,7 +7,8 @@ from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.columns import Json
-from app.extensions import Model, RowId, UtcDateTime, now
+from app.extensions import IntegerId, Model, UtcDateTime, now
+from app.ids import Id
 
 # Characters of an issuer that are accepted. OpenID Connect bounds a subject only (Core, section 2).
 MAX_ISSUER = 255
@@ -23,8 +24,8 @@ class Identity(Model):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(RowId, primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
+    user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     # The name of the provider when the identity was last used.
     provider: Mapped[str] = mapped_column(String(64))
     issuer: Mapped[str] = mapped_column(String(MAX_ISSUER))
@@ -49,7 +50,7 @@ class LoginFlow(Model):
     verifier: Mapped[str] = mapped_column(String(128))
     nonce: Mapped[str] = mapped_column(String(64))
     # The user to whom an identity is to be added; None for a login.
-    link_user_id: Mapped[int | None] = mapped_column(
+    link_user_id: Mapped[Id | None] = mapped_column(
         ForeignKey("users.id", ondelete="CASCADE"), index=True
     )
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)

@@ -3,12 +3,15 @@
 import sqlalchemy as sa
 from alembic import op
 
+from app.extensions import app_id_form, id_storage
+
 revision = "0009"
 down_revision = "0008"
 branch_labels = None
 depends_on = None
 
 row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+user_id = id_storage(app_id_form().name)
 time = sa.DateTime(timezone=True)
 # Matches no password.
 NO_PASSWORD = "!"  # noqa: S105 no password
@@ -20,7 +23,7 @@ def upgrade() -> None:
     op.create_table(
         "identities",
         sa.Column("id", row_id, nullable=False),
-        sa.Column("user_id", row_id, nullable=False),
+        sa.Column("user_id", user_id, nullable=False),
         sa.Column("provider", sa.String(64), nullable=False),
         sa.Column("issuer", sa.String(255), nullable=False),
         sa.Column("subject", sa.String(255), nullable=False),
@@ -44,7 +47,7 @@ def upgrade() -> None:
         sa.Column("provider", sa.String(64), nullable=False),
         sa.Column("verifier", sa.String(128), nullable=False),
         sa.Column("nonce", sa.String(64), nullable=False),
-        sa.Column("link_user_id", row_id),
+        sa.Column("link_user_id", user_id),
         sa.Column("expires_at", time, nullable=False),
         sa.PrimaryKeyConstraint("state_digest", name="pk_login_flows"),
         sa.ForeignKeyConstraint(
