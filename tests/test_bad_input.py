@@ -8,7 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.users.models import User
+from app.extensions import db
+from app.todos.models import Todo
+from app.users.models import RESET_SCOPE, User
+from app.users.tokens import issue
 from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD
 from tests.rows import count, expire
@@ -117,12 +120,13 @@ BAD_IDS += ["%F0%9F%90%98", "٣", "1%20", "%201", "1;x", "'", "%25", "1%00", str
 
 
 @pytest.fixture
-def send(api, reset_events):
+def send(app, api, token, secrets):
     """Send a body to a route with the token that the route needs, as a user with a to-do."""
-    token = api.newcomer()
-    api("POST", "/todos", {"title": "x"}, token=token)
-    api("POST", "/users/reset", {"email": "ada@example.com"})
-    reset = reset_events[-1]["accessToken"].id
+    with app.app_context():
+        reset, _ = issue(1, 600, RESET_SCOPE, email="ada@example.com")
+        db.session.add(Todo(title="x", owner_id=1))
+        db.session.commit()
+    secrets.append(reset)
 
     def send(method, path, body=None, content_type=JSON, **options):
         sent = {"/users/reset-password": reset, "/users/logout": None}.get(path, token)
