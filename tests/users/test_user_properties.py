@@ -358,7 +358,7 @@ def test_commands_create_list_export_and_import_the_properties(app, api, runner,
     assert "line 2: `badgeNumber` already exists" in taken.output
     assert imported.output == f"Imported 1 users from {tmp_path / 'users.csv'}.\n"
     token = api.login()["id"]
-    assert own(api("GET", "/users/2", token=token).json) == VALUES
+    assert own(api("GET", "/users/1", token=token).json) == VALUES
 
 
 def test_problems_of_properties_in_a_file_are_listed(runner, tmp_path):
