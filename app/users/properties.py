@@ -33,7 +33,10 @@ def extend(app: Flask, users: Resource, definition: UsersDefinition) -> Resource
     Raises ConfigurationError for properties that cannot be used.
     """
     relations = {**users.relations, **definition.relations}
-    properties = read_properties(app, relations)
+    properties = [
+        replace(each, hidden=each.hidden or each.name in definition.hidden)
+        for each in read_properties(app, relations)
+    ]
     model = make_model(app, properties) if properties else User
     app.extensions["user_properties"] = properties
     make = partial(make_schema, properties=properties, hidden=definition.hidden)
@@ -105,7 +108,10 @@ def _column(declared: Property) -> Column[Any]:
 def make_schema(
     base: type[Schema], properties: Iterable[Property], hidden: Collection[str] = ()
 ) -> type[Schema]:
-    """Return a schema of users with these properties, of which the hidden ones are never shown."""
+    """Return a schema of users with these properties; those of ours that are hidden are not shown.
+
+    Raises ConfigurationError for a hidden id.
+    """
     if "id" in hidden:
         raise ConfigurationError("the id of users cannot be hidden")
     known = base().fields
@@ -113,9 +119,6 @@ def make_schema(
     written = [name for name in hidden if name in known and name not in unseen]
     excluded = (*getattr(base.Meta, "exclude", ()), *unseen)
     options = {"register": False, "exclude": excluded, "load_only": tuple(written)}
-    made = {
-        each.name: replace(each, hidden=each.hidden or each.name in hidden).field()
-        for each in properties
-    }
+    made = {each.name: each.field() for each in properties}
     meta = type("Meta", (base.Meta,), options)
     return type(base.__name__, (base,), {**made, "Meta": meta, "__doc__": base.__doc__})
