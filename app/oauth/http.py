@@ -92,7 +92,7 @@ class Http:
     @contextmanager
     def _request(self, url: str, method: str | None = None) -> Iterator[OAuth2Session]:
         """Yield a session for one request; raise ProviderError for whatever fails."""
-        if not is_secure(url):
+        if not is_secure(url.partition("?")[0]):
             raise ProviderError("an endpoint is no https address")
         if not self._slots.acquire(timeout=SLOT_TIMEOUT):
             raise ProviderError("too many requests to it are under way")

@@ -206,8 +206,9 @@ def _count(user_id: Id) -> int:
 
 
 def _has_other(identity: Identity) -> bool:
-    """Tell whether the user has another identity, of a provider that is still configured."""
-    configured = {each.provider.provider for each in current_app.extensions["providers"].values()}
+    """Tell whether the user has another identity, by whose provider one can still log in."""
+    clients = current_app.extensions["providers"].values()
+    configured = {each.provider.provider for each in clients if each.provider.login}
     other = select(Identity.id).where(
         Identity.user_id == identity.user_id,
         Identity.id != identity.id,

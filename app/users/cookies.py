@@ -34,8 +34,7 @@ def set_login_cookies(response: Response, token: str, user_id: object, ttl: floa
     """
     if name := _cookie_name():
         _set(response, name, token, ttl, remember_me=True)
-        flags = _cookie_flags() | {"httponly": False}
-        response.set_cookie(USER_ID_COOKIE, str(user_id), max_age=int(ttl), **flags)
+        _set_user_id(response, user_id, ttl)
 
 
 def renew_cookie(
@@ -47,6 +46,8 @@ def renew_cookie(
     """
     if "Set-Cookie" not in response.headers:
         _set(response, name, token, ttl, remember_me)
+        if user_id := request.cookies.get(USER_ID_COOKIE):
+            _set_user_id(response, user_id, ttl)
     return response
 
 
@@ -55,7 +56,7 @@ def clear_cookie(response: Response) -> None:
     if name := _cookie_name():
         response.delete_cookie(name, **_cookie_flags())
         if USER_ID_COOKIE in request.cookies:
-            response.delete_cookie(USER_ID_COOKIE, **_cookie_flags() | {"httponly": False})
+            response.delete_cookie(USER_ID_COOKIE, **_user_id_flags())
 
 
 def refuse_cross_site() -> None:
@@ -74,6 +75,14 @@ def require_same_site() -> None:
 def _set(response: Response, name: str, token: str, ttl: float, remember_me: bool) -> None:
     max_age = int(ttl) if remember_me else None
     response.set_cookie(name, token, max_age=max_age, **_cookie_flags())
+
+
+def _set_user_id(response: Response, user_id: object, ttl: float) -> None:
+    response.set_cookie(USER_ID_COOKIE, str(user_id), max_age=int(ttl), **_user_id_flags())
+
+
+def _user_id_flags() -> dict[str, Any]:
+    return _cookie_flags() | {"httponly": False}
 
 
 def _is_same_site() -> bool | None:

@@ -95,6 +95,22 @@ def test_a_second_login_is_that_of_the_same_user_whatever_the_email_is_now(
     assert api("GET", "/users/1", token=second.token).json["email"] == EMAIL
 
 
+def test_a_session_is_prolonged_and_ended_as_any_other(configured, make_browser):
+    app = configured({"TOKEN_SLIDING": True, "TOKEN_TOUCH_INTERVAL": 0})
+    browser, response = log_in(app, make_browser)
+    headers = {"Sec-Fetch-Site": "same-origin"}
+
+    used = browser.client.get("/api/users/1", headers=headers)
+    ended = browser.client.post("/api/users/logout", headers=headers)
+
+    for cookies in (response.headers, used.headers):
+        names = [each.partition("=")[0] for each in cookies.getlist("Set-Cookie")]
+        assert names == ["access_token", "userId"]
+    assert ended.status_code == 204
+    assert browser.token is browser.client.get_cookie("userId") is None
+    assert browser.client.get("/api/users/1").status_code == 401
+
+
 def test_a_user_without_a_password_has_none_that_is_right(app, browser, api):
     browser.log_in()
     token = browser.token
