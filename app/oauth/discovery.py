@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 from joserfc.errors import JoseError
 from joserfc.jwk import Key, KeySet, import_key
 
+from app.errors import quote
+
 from .configuration import Provider, is_secure
 from .http import Http
 from .problems import ProviderError
@@ -96,7 +98,8 @@ def _to_metadata(provider: Provider, document: Any) -> Metadata:
         raise ProviderError("its metadata are not an object")
     issuer = document.get("issuer")
     if issuer != provider.issuer and not _is_any_tenant(provider, issuer):
-        raise ProviderError("the issuer in its metadata is not the one of the settings")
+        shown = ascii(quote(issuer))
+        raise ProviderError(f"the issuer in its metadata is not the one of the settings: {shown}")
     methods = document.get("token_endpoint_auth_methods_supported")
     return Metadata(
         issuer=str(issuer),

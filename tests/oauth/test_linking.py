@@ -450,3 +450,21 @@ def test_deleting_a_user_deletes_the_identities(app, browser, api):
 
     assert api("DELETE", "/users/1", token=browser.token).status_code == 200
     assert identities(app) == []
+
+
+def test_logins_that_begin_or_fail_are_counted_by_client(configured, make_browser, stopped_clock):
+    rates = {name: {"limit": 2, "seconds": 60} for name in ("provider_login", "login_address")}
+    app = configured({"THROTTLE_ENABLED": True, "THROTTLES": rates})
+
+    _, succeeded = log_in(app, make_browser)
+    client = app.test_client()
+    begun = [client.get("/auth/test") for _ in range(2)]
+    failed = [client.get("/auth/test/callback?state=unknown") for _ in range(3)]
+    token = client.post("/auth/test/token", json={"id_token": "unknown"})
+
+    assert succeeded.status_code == 302
+    assert [each.status_code for each in begun] == [302, 429]
+    # The login that succeeded is not counted.
+    assert [each.status_code for each in failed] == [401, 401, 429]
+    assert refusal(token) == (429, "TOO_MANY_REQUESTS")
+    assert begun[-1].headers["Retry-After"] == "60"
