@@ -29,6 +29,7 @@ from app.users.models import AccessToken, User
 from app.users.tokens import lock
 
 from .models import Identity
+from .problems import ProviderError
 from .profiles import Profile
 
 # Identities of one user.
@@ -149,7 +150,10 @@ def _join(provider: str, profile: Profile, realm: str, trust_email: bool) -> Ide
 def _register(provider: str, profile: Profile, realm: str) -> Identity:
     if not current_app.config["REGISTRATION_OPEN"]:
         raise LoginFailed()
-    user = prepare_user_without_password(profile.email or "", realm, profile.email_verified)
+    try:
+        user = prepare_user_without_password(profile.email or "", realm, profile.email_verified)
+    except ValidationError as error:
+        raise ProviderError(f"the user cannot be registered: {error.sentences}") from None
     with transaction():
         try:
             store_users([user])
