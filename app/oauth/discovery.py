@@ -101,6 +101,7 @@ def _to_metadata(provider: Provider, document: Any) -> Metadata:
         shown = ascii(quote(issuer))
         raise ProviderError(f"the issuer in its metadata is not the one of the settings: {shown}")
     methods = document.get("token_endpoint_auth_methods_supported")
+    challenges = document.get("code_challenge_methods_supported")
     return Metadata(
         issuer=str(issuer),
         authorization_endpoint=_endpoint(document, "authorization_endpoint"),
@@ -111,7 +112,7 @@ def _to_metadata(provider: Provider, document: Any) -> Metadata:
         ),
         auth_methods=methods if isinstance(methods, list) else None,
         sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
-        supports_pkce="S256" in (document.get("code_challenge_methods_supported") or []),
+        supports_pkce=isinstance(challenges, list) and "S256" in challenges,
     )
 
 
