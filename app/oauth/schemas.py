@@ -11,7 +11,7 @@ from app.rest.json_fields import Object
 from .models import MAX_ISSUER
 
 # A path as a route: without Flask's placeholders.
-PATH = validate.Regexp(r"(/[\w.~:@-]+)+$", error="must be a path such as /auth/google")
+PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?$", error="must be a path such as /auth/google")
 # Characters of an ID token that is read.
 MAX_ID_TOKEN = 16_384
 MAX_NONCE = 255
