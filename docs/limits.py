@@ -100,6 +100,7 @@ LIMITS = {
         "RETRY_INTERVAL": "Seconds in which what could not be fetched is not asked for again",
         "REFRESH_INTERVAL": "Seconds between two requests for keys because of an unknown key id",
         "MAX_KEYS": "Keys of a provider that are read",
+        "MIN_RSA_BITS": "Bits that an RSA key of a provider has at least",
     },
     "oauth.id_tokens": {
         "LEEWAY": "Seconds by which the clocks of a provider and the service may differ",

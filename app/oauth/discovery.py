@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from joserfc.errors import JoseError
-from joserfc.jwk import Key, KeySet, import_key
+from joserfc.jwk import Key, KeySet, RSAKey, import_key
 
 from app.errors import quote
 
@@ -24,6 +24,8 @@ RETRY_INTERVAL = 10
 REFRESH_INTERVAL = 60
 # Keys of a provider that are read.
 MAX_KEYS = 50
+# Bits of an RSA key (RFC 7518, section 3.3).
+MIN_RSA_BITS = 2048
 DISCOVERY_PATH = "/.well-known/openid-configuration"
 # What Microsoft's metadata have in place of the tenant, where several may log in.
 TENANT = "{tenantid}"
@@ -148,6 +150,8 @@ def _to_key(document: Any) -> Key | None:
     if document.get("kty") not in ("RSA", "EC", "OKP"):
         return None
     try:
-        return import_key(document)
+        key = import_key(document)
     except (JoseError, ValueError, TypeError, KeyError):
         return None
+    is_weak = isinstance(key, RSAKey) and key.public_key.key_size < MIN_RSA_BITS
+    return None if is_weak else key
