@@ -11,7 +11,7 @@ from app.rest.json_fields import Object
 from .models import MAX_ISSUER
 
 # A path as a route: without Flask's placeholders.
-PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?$", error="must be a path such as /auth/google")
+PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?\Z", error="must be a path such as /auth/google")
 # Characters of an ID token that is read.
 MAX_ID_TOKEN = 16_384
 MAX_NONCE = 255
@@ -30,7 +30,7 @@ class ProviderSchema(marshmallow.Schema):
         unknown = INCLUDE
 
     # LoopBack 3's names.
-    provider = fields.String(load_default=None, validate=validate.Regexp(r"[\w-]{1,64}$"))
+    provider = fields.String(load_default=None, validate=validate.Regexp(r"[\w-]{1,64}\Z"))
     module = _text()
     clientID = _text()  # noqa: N815
     clientSecret = _text()  # noqa: N815
@@ -48,7 +48,7 @@ class ProviderSchema(marshmallow.Schema):
     link = fields.Boolean(load_default=False)
     # Those of passport modules.
     issuer = fields.String(load_default=None, validate=validate.Length(1, MAX_ISSUER))
-    tenant = fields.String(load_default=None, validate=validate.Regexp(r"[\w.-]{1,255}$"))
+    tenant = fields.String(load_default=None, validate=validate.Regexp(r"[\w.-]{1,255}\Z"))
     authorizationURL = _text()  # noqa: N815
     tokenURL = _text()  # noqa: N815
     userProfileURL = _text()  # noqa: N815
