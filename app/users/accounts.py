@@ -307,10 +307,11 @@ def claim_account(user: User, **details: object) -> bool:
     meanwhile, or has been verified, disabled or deleted. Call it in a transaction.
     """
     lock(User.id == user.id)
-    same = User.id == user.id, User.email == user.email
-    unverified = *same, User.email_verified == false(), User.disabled_at.is_(None)
+    model = user_model()
+    same = model.id == user.id, model.email == user.email
+    unverified = *same, model.email_verified == false(), model.disabled_at.is_(None)
     new = {"email_verified": True, "password_hash": None}
-    claimed = affected_rows(update(User).where(*unverified).values(new))
+    claimed = affected_rows(update(model).where(*unverified).values(new))
     if claimed:
         delete_tokens([user.id])
         record(Action.ACCOUNT_CLAIMED, user.id, user.id, **details)
