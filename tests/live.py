@@ -51,7 +51,10 @@ class Server:
 def serve(
     folder: Path, database_url: str, root: Path = ROOT, **environment: str
 ) -> Iterator[Server]:
-    """Run gunicorn on a migrated database, with its files in `folder` and the code of `root`."""
+    """Run gunicorn on a migrated database, with its files in `folder` and the code of `root`.
+
+    It has two workers, unless WEB_CONCURRENCY says otherwise.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -64,6 +67,7 @@ def serve(
         "APP_MAIL_FOLDER": str(folder / "instance" / "mail"),
         "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
         "APP_THROTTLE_ENABLED": "false",
+        "WEB_CONCURRENCY": "2",
         **environment,
     }
     log = folder / "gunicorn.log"
@@ -74,7 +78,7 @@ def serve(
         )
     server = Server(url, process, log)
     try:
-        _wait_until_it_answers(server)
+        _wait_until_it_answers(server, int(environment["WEB_CONCURRENCY"]))
         yield server
     finally:
         server.stop()
@@ -101,10 +105,10 @@ def serve_app(app: Flask, port: int = 0) -> Iterator[str]:
         server.server_close()
 
 
-def _wait_until_it_answers(server: Server) -> None:
+def _wait_until_it_answers(server: Server, workers: int) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and server.process.poll() is None:
-        if len(server.workers()) == 2 and _answers(server.url):
+        if len(server.workers()) == workers and _answers(server.url):
             return
         time.sleep(0.05)
     raise AssertionError(f"gunicorn did not start:\n{server.log.read_text()}")

@@ -10,6 +10,7 @@ from werkzeug.test import TestResponse
 
 from app.oauth.discovery import Discovery
 from tests.conftest import Api
+from tests.oauth.oidc_provider import oidc_provider
 from tests.oauth.provider import CLIENT_SECRET, Provider, serve_provider
 
 
@@ -22,9 +23,16 @@ def running_provider():
 @pytest.fixture
 def provider(running_provider, secrets) -> Provider:
     """A provider that answers as usual; its entry in the settings is `test`."""
-    running_provider.reset()
     secrets.append(CLIENT_SECRET)
+    running_provider.reset(secrets)
     return running_provider
+
+
+@pytest.fixture(scope="session")
+def node_provider():
+    """A real provider."""
+    with oidc_provider() as provider:
+        yield provider
 
 
 @pytest.fixture

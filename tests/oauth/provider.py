@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import requests
-from joserfc import jwt
+from joserfc import jws
 from joserfc.jwk import ECKey
 
 CLIENT_ID = "ostiary"
@@ -47,25 +48,30 @@ class Provider:
     def __init__(self, url: str) -> None:
         self.url = url
         self.key = ECKey.generate_key("P-256", {"kid": "first", "use": "sig", "alg": "ES256"})
-        self.reset()
+        self.reset([])
 
-    def reset(self) -> None:
-        """Answer as usual again."""
+    def reset(self, secrets: list[str]) -> None:
+        """Answer as usual again; add to `secrets` what only the two servers may know."""
+        self.secrets = secrets
         # Its user's claims: in ID tokens, and at the userinfo endpoint.
         self.user: dict[str, Any] = dict(USER)
-        # Changes to the discovery document, the claims of the ID token, and the parameters of the
-        # redirect to the client; None removes one.
+        # Changes to the discovery document, the claims of the ID token, the answer with the tokens,
+        # and the parameters of the redirect to the client; None removes one.
         self.metadata: dict[str, Any] = {}
         self.claims: dict[str, Any] = {}
+        self.tokens: dict[str, Any] = {}
         self.callback: dict[str, str | None] = {}
         # The keys it publishes and how it signs claims.
         self.keys = [self.key.as_dict(private=False)]
         self.sign: Callable[[dict[str, Any]], str] = self.sign_with(self.key)
-        # Answers by path.
+        # Answers by path, and what is called before a path is answered.
         self.answers: dict[str, Answer] = {}
-        # The paths that were asked for.
+        self.before: dict[str, Callable[[], object]] = {}
+        # The paths that were asked for, and what the token endpoint was sent.
         self.requests: list[str] = []
+        self.forms: list[dict[str, str]] = []
         self._codes: dict[str, dict[str, str]] = {}
+        self._tokens: set[str] = set()
 
     def settings(self, **entry: Any) -> dict[str, Any]:
         """Return an entry of PROVIDERS for this provider."""
@@ -80,18 +86,24 @@ class Provider:
 
     def sign_with(self, key: Any, **header: Any) -> Callable[[dict[str, Any]], str]:
         """Return a function that signs claims with a key, by default by ES256."""
-        full = {"alg": "ES256", "kid": key.kid, **header}
-        return lambda claims: jwt.encode(full, claims, key, algorithms=[full["alg"]])
+        full = _without_none({"alg": "ES256", "kid": key.kid, **header})
+        anything = jws.JWSRegistry(strict_check_header=False)
+        # As ASCII, so that claims may be what UTF-8 cannot encode.
+        return lambda claims: jws.serialize_compact(
+            full, json.dumps(claims), key, registry=anything
+        )
 
     def id_token(self, **claims: Any) -> str:
         """Return an ID token for the user, with these claims; None leaves one out."""
         moment = int(time.time())
         known = {"iss": self.url, "aud": CLIENT_ID, "iat": moment, "exp": moment + 300}
-        return self.sign(_without_none({**known, **self.user, **claims, **self.claims}))
+        full = {**known, **self.user, **claims, **self.claims}
+        return self._secret(self.sign(_without_none(full)))
 
     def respond(self, path: str, query: dict[str, str], form: dict[str, str], auth: str) -> Answer:
         """Return the answer to a request."""
         self.requests.append(path)
+        self.before.get(path, lambda: None)()
         if path in self.answers:
             return self.answers[path]
         match path:
@@ -104,7 +116,7 @@ class Provider:
             case "/token":
                 return self._token(form, auth)
             case "/userinfo":
-                return Answer(body=self.user) if auth == "Bearer access" else Answer(401)
+                return Answer(body=self.user) if auth in self._tokens else Answer(401)
         return Answer(404)
 
     def _metadata(self) -> dict[str, Any]:
@@ -125,14 +137,16 @@ class Provider:
         assert query["client_id"] == CLIENT_ID
         assert query["response_type"] == "code"
         assert query["code_challenge_method"] == "S256"
-        code = f"code-{len(self._codes)}"
+        code = self._secret(token_urlsafe(32))
         self._codes[code] = query
         values = {"code": code, "state": query["state"], "iss": self.url, **self.callback}
         location = f"{query['redirect_uri']}?{urlencode(_without_none(values))}"
         return Answer(302, headers={"Location": location})
 
     def _token(self, form: dict[str, str], auth: str) -> Answer:
+        self.forms.append(form)
         begun = self._codes.pop(form.get("code", ""), None)
+        self._secret(form.get("code_verifier", "no verifier"))
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         if not _is_client(form, auth):
@@ -141,8 +155,15 @@ class Provider:
             return Answer(400, {"error": "invalid_grant"})
         if form.get("redirect_uri") != begun["redirect_uri"]:
             return Answer(400, {"error": "invalid_grant"})
-        body = {"access_token": "access", "token_type": "Bearer", "expires_in": 300}
-        return Answer(body={**body, "id_token": self.id_token(nonce=begun.get("nonce"))})
+        access = self._secret(token_urlsafe(32))
+        self._tokens.add(f"Bearer {access}")
+        body = {"access_token": access, "token_type": "Bearer", "expires_in": 300}
+        body["id_token"] = self.id_token(nonce=begun.get("nonce"))
+        return Answer(body=_without_none({**body, **self.tokens}))
+
+    def _secret(self, secret: str) -> str:
+        self.secrets.append(secret)
+        return secret
 
 
 @contextmanager
@@ -183,6 +204,8 @@ def serve_provider() -> Iterator[Provider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    # Clients that go away are no error.
+    server.handle_error = lambda *_: None
     provider = Provider(f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
