@@ -22,8 +22,8 @@ from app.users.accounts import (
     claim_account,
     find_user,
     get_user,
+    insert_users,
     prepare_user_without_password,
-    store_users,
 )
 from app.users.models import AccessToken, User
 from app.users.tokens import lock
@@ -156,7 +156,7 @@ def _register(provider: str, profile: Profile, realm: str) -> Identity:
         raise ProviderError(f"the user cannot be registered: {error.sentences}") from None
     with transaction():
         try:
-            store_users([user])
+            insert_users([user])
         except ValidationError:
             # A concurrent request registered the email.
             raise AccountExists() from None

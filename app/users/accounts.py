@@ -73,18 +73,27 @@ def prepare_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
 def prepare_user_without_password(email: str, realm: str, email_verified: bool) -> User:
     """Return a new user who logs in by an identity provider.
 
-    Raises ValidationError for an invalid email, TooManyRequests as `prepare_users` does.
+    Raises ValidationError for an invalid email, or a property that is required and has no default,
+    and TooManyRequests as `prepare_users` does.
     """
     names = identifying_columns(email, None, realm)
     count(REGISTRATION, current_network())
-    return User(**names, password_hash=None, email_verified=email_verified)
+    columns = {**names, **with_defaults({}), "email_verified": email_verified}
+    return user_model()(**columns, password_hash=None)
 
 
 def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]:
     """Store new users, each with the roles; raise ValidationError for a name that is taken."""
     try:
         with transaction():
-            store_users(users, roles)
+            for user in users:
+                _check_unique(user.realm, vars(user))
+                db.session.add(user)
+                db.session.flush()
+                record(Action.REGISTERED, user.id)
+                for role in roles:
+                    grant(user.id, role)
+            after_commit(partial(announce, issue_verifications(users)))
     except IntegrityError:
         if in_transaction():
             raise
@@ -93,21 +102,6 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
             _check_unique(user.realm, vars(user))
         raise
     return list(users)
-
-
-def store_users(users: Sequence[User], roles: Iterable[str] = ()) -> None:
-    """Store new users in the open transaction, as `insert_users` does.
-
-    Raises IntegrityError for a name that a concurrent request took.
-    """
-    for user in users:
-        _check_unique(user.realm, vars(user))
-        db.session.add(user)
-        db.session.flush()
-        record(Action.REGISTERED, user.id)
-        for role in roles:
-            grant(user.id, role)
-    after_commit(partial(announce, issue_verifications(users)))
 
 
 def check_new_user(
