@@ -38,7 +38,7 @@ class CollectionViews:
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
         body = read_items()
-        rows = self.resource.create(body, self.resource.owned_by(grant.user_id))
+        rows = self.resource.create(body, grant.user_id)
         if isinstance(body, list):
             return respond_rows(self.resource, rows)
         return respond_row(self.resource, rows[0])
@@ -180,7 +180,7 @@ class CollectionViews:
     def _create(self, body: dict[str, Any]) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""
         grant = authorize(self.resource.name, "create")
-        rows = self.resource.create(body, self.resource.owned_by(grant.user_id))
+        rows = self.resource.create(body, grant.user_id)
         return respond_row(self.resource, rows[0])
 
     def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:

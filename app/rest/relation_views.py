@@ -79,8 +79,8 @@ class Related:
 
     def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
         """Prepare a row of the target from the body, with these values."""
-        own = self.target.owned_by(authorize(self.relation.target, "create").user_id)
-        return self.target.prepare(read_body(), {**own, **fixed})
+        grant = authorize(self.relation.target, "create")
+        return self.target.prepare(read_body(), grant.user_id, dict(fixed))
 
     def update(self, number: Id, scope: Conditions) -> ResponseReturnValue:
         """Change some properties of a row of the target."""
@@ -266,7 +266,7 @@ class ThroughViews(Related):
         """Store a link; as a row of its model, if that is served, which becomes the caller's."""
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
         if model := self._link_resource:
-            model.create({}, {**model.owned_by(grant.user_id), **keys})
+            model.create({}, grant.user_id, keys)
             return
         keys |= self.relation.new_link_id()
         values = {self.relation.link(name): value for name, value in keys.items()}

@@ -22,6 +22,7 @@ from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .hooks import Hook, LoadEvent, SavedValues
 from .ids import Id
+from .owners import check_owner, owner_to_fix
 from .references import check_changed_references, check_references
 from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
@@ -265,22 +266,33 @@ class Resource:
             return self.or_404(row_id, self.rows.get_own(row_id, grant.user_id))
         return self.or_404(row_id, self.rows.get(row_id, grant.scope(self.rows.owner)))
 
-    def create(self, body: Values | list[Any], fixed: Values) -> Sequence[Any]:
-        """Create one row, or every row of a list, in one transaction.
+    def create(
+        self, body: Values | list[Any], user_id: int | None, fixed: Values | None = None
+    ) -> Sequence[Any]:
+        """Create one row, or every row of a list, in one transaction; `user_id` is the caller's.
 
         `fixed` are values by attribute that the client does not choose. Raises ValidationError,
         which names the item of a list.
         """
-        return self.insert(self.prepare(body, fixed))
+        return self.insert(self.prepare(body, user_id, fixed))
 
-    def prepare(self, body: Values | list[Any], fixed: Values) -> Sequence[Any]:
+    def prepare(
+        self, body: Values | list[Any], user_id: int | None, fixed: Values | None = None
+    ) -> Sequence[Any]:
         """Return what `insert` takes, from the arguments of `create`; not in a transaction."""
         many = isinstance(body, list)
         if many and len(body) > self.max_create:
             raise MalformedBody(f"The array must not have more than {self.max_create} items.")
-        given = [self._with_fixed(each, fixed) for each in (body if many else [body])]
+        fixed = fixed or {}
+        own = self.owned_by(user_id)
+        usual = {**own, **fixed}
+        given = [self._with_fixed(each, usual) for each in (body if many else [body])]
         loaded = self.create_schema_instance.load(given if many else given[0], many=many)
         new = loaded if many else [loaded]
+        if self.written_owner:
+            fixed = {**owner_to_fix(self.name, own, fixed, new), **fixed}
+        else:
+            fixed = usual
         check_references(self.references, new, many, fixed)
         items = [{**each, **fixed} for each in new]
         return self.prepare_with(items) if self.prepare_with else items
@@ -313,6 +325,16 @@ class Resource:
         return self.properties.keys() - {field_.data_key or name for name, field_ in loaded}
 
     @cached_property
+    def written_owner(self) -> tuple[str, str] | None:
+        """The property of the owner and its attribute, if clients may write it."""
+        if self.owner is None or self.is_owner_model:
+            return None
+        fields = self.schema_instance.load_fields.items()
+        names = {field_.attribute or name: field_.data_key or name for name, field_ in fields}
+        key = self.owner.key
+        return (names[key], key) if key in names else None
+
+    @cached_property
     def references(self) -> list[tuple[str, Relation]]:
         """The properties that hold the id of another row and that clients may write."""
         writable = {
@@ -342,7 +364,7 @@ class Resource:
         rest = {
             name: value
             for name, value in body.items()
-            if name not in anyway or value != anyway[name]
+            if name not in anyway or value not in (None, anyway[name])
         }
         return {name: by_name[name] for name in by_name.keys() - self.read_only} | rest
 
@@ -362,6 +384,8 @@ class Resource:
 
         Raises ValidationError.
         """
+        if self.written_owner:
+            check_owner(self.name, *self.written_owner, values)
         check_references(self.references, [values], many=False)
         if self.update_with or self.before_save.receivers or self.after_save.receivers:
             return len(self.update(conditions, values))
@@ -373,11 +397,17 @@ class Resource:
         Raises ValidationError, or what `or_denied` does.
         """
         values = self.schema_instance.load(body, partial=partial)
-        check_changed_references(
-            self.references,
-            values,
-            lambda: self.or_denied(row_id, self.rows.get(row_id, scope)),
-        )
+
+        def find_row() -> Any:
+            return self.or_denied(row_id, self.rows.get(row_id, scope))
+
+        if self.written_owner:
+            name, key = self.written_owner
+            if name not in body:
+                # Replacing a row without naming its owner keeps it.
+                values.pop(key, None)
+            check_owner(self.name, name, key, values, find_row)
+        check_changed_references(self.references, values, find_row)
         if not values:
             return self.or_denied(row_id, self.rows.get(row_id, scope))
         rows = self.update([self.rows.key == row_id, *scope], values)

@@ -45,21 +45,18 @@ def make_models(make_app, write_models):
         folder = write_models(models, config, code)
         with running_a_command():
             app = make_app(MODELS_FOLDER=folder, **settings)
+        metadata = all_metadata(app)
+        own = [metadata.tables[name] for name in app_metadata(app).tables if name != "users"]
         with app.app_context():
-            # One after the other, so that each may refer to those of every app.
-            own = [all_metadata(app).tables[name] for name in app_metadata(app).tables]
-            all_metadata(app).create_all(db.engine, tables=own)
-        made.append((app, own))
+            metadata.create_all(db.engine, tables=own)
+        made.append((app, metadata, own))
         return app
 
     yield make
-    for app, own in made:
+    for app, metadata, own in made:
         with app.app_context():
             db.session.remove()
-            for metadata in {table.metadata for table in own}:
-                metadata.drop_all(
-                    db.engine, tables=[each for each in own if each.metadata is metadata]
-                )
+            metadata.drop_all(db.engine, tables=own)
 
 
 @pytest.fixture

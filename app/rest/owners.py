@@ -1,0 +1,44 @@
+"""Owners in the bodies of requests, for models whose clients may write them.
+
+A caller owns what it creates. To name somebody else takes the permission to change the rows of
+others.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.access.identity import current_identity
+from app.access.policy import find_grant
+from app.errors import ValidationError
+
+from .references import UNKNOWN_REFERENCE
+from .repository import Values
+
+
+def may_name_others(model: str) -> bool:
+    """Tell whether the caller may change rows of others."""
+    return find_grant(model, "patchAttributes").decision.others
+
+
+def check_owner(
+    model: str, name: str, key: str, values: Values, find_row: Callable[[], Any] | None = None
+) -> None:
+    """Raise ValidationError for a change that gives a row to somebody else, without permission.
+
+    `name` is the property of the owner, `key` the attribute; `find_row` finds the row, whose owner
+    it may be already.
+    """
+    if key not in values or values[key] == current_identity().user_id or may_name_others(model):
+        return
+    if find_row is None or getattr(find_row(), key) != values[key]:
+        raise ValidationError({name: [UNKNOWN_REFERENCE]})
+
+
+def owner_to_fix(model: str, own: Values, fixed: Values, items: Sequence[Values]) -> Values:
+    """Return the owner that new rows must have, if the caller may not name another.
+
+    `own` is the caller as the owner; `fixed` are the values that follow from the path.
+    """
+    named = own.keys() - fixed.keys()
+    others = any(each.get(key, own[key]) != own[key] for key in named for each in items)
+    return {} if others and may_name_others(model) else own

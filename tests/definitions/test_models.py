@@ -1,0 +1,188 @@
+"""Models in JSON as clients know them: properties, relations, rules and owners."""
+
+import pytest
+
+from tests.answers import field_codes, refusal
+from tests.definitions.library import LIBRARY, NOTE, rule
+
+
+@pytest.fixture
+def library(serve):
+    """The library, with a user who is logged in."""
+    api = serve(LIBRARY)
+    return api, api.newcomer()
+
+
+BOOK = {
+    "title": "Emma",
+    "pages": 474,
+    "rating": 4.5,
+    "isLent": True,
+    "boughtAt": "2026-01-02T03:04:05.678Z",
+    "printedOn": "1815-12-23",
+    "price": "12.50",
+    "code": "018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b",
+    "mongoRef": "0123456789abcdef01234567",
+    "kind": "poems",
+    "extra": {"signed": True},
+    "tags": ["classic"],
+    "copies": [{"n": 1}],
+    "place": {"lat": 51, "lng": -1.5},
+    "isbn": "978",
+    "shelfMark": "AB-12",
+    "authorId": None,
+}
+
+
+def test_a_property_of_every_type_is_stored_and_filtered(library):
+    api, token = library
+
+    created = api("POST", "/books", BOOK, token=token)
+    where = '{"where":{"printedOn":{"lt":"1900-01-01"},"price":"12.5","extra.signed":true}}'
+
+    assert (created.status_code, created.json) == (200, {"id": 1, **BOOK})
+    assert api("GET", f"/Books?filter={where}", token=token).json == [created.json]
+
+
+def test_what_is_not_sent_has_its_default(library):
+    api, token = library
+
+    found = api("POST", "/books", {"title": "Emma"}, token=token).json
+
+    assert (found["pages"], found["isLent"], found["kind"]) == (1, False, "novel")
+    assert found["boughtAt"].endswith("Z")
+    assert len(found["code"]) == 36
+    assert found["tags"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("title", ""),
+        ("title", "x" * 101),
+        ("pages", 0),
+        ("pages", 5001),
+        ("pages", "many"),
+        ("printedOn", "yesterday"),
+        ("price", "1.005"),
+        ("kind", "comic"),
+        ("mongoRef", "0123"),
+        ("shelfMark", "ab-1"),
+        ("shelfMark", "A-1"),
+        ("authorId", 99),
+        ("colour", "red"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_422_and_names_its_property(library, name, value):
+    api, token = library
+
+    response = api("POST", "/books", {"title": "Emma", name: value}, token=token)
+
+    assert response.status_code == 422
+    assert list(field_codes(response)) == [name]
+
+
+def test_two_rows_do_not_share_what_is_unique(library):
+    api, token = library
+    api("POST", "/books", {"title": "Emma", "isbn": "978"}, token=token)
+
+    response = api("POST", "/books", {"title": "Emma", "isbn": "978"}, token=token)
+
+    assert field_codes(response) == {"isbn": ["uniqueness"]}
+
+
+def test_relations_of_every_kind_lead_to_their_rows(library):
+    api, token = library
+
+    def post(path, body):
+        response = api("POST", path, body, token=token)
+        assert response.status_code == 200, response.json
+        return response.json
+
+    jane, tom = post("/people", {"name": "Jane"}), post("/people", {"name": "Tom"})
+    book = post(f"/people/{jane['id']}/books", {"title": "Emma"})
+    card = post("/people/1/card", {"number": "7"})
+    shelf = post("/books/1/shelves", {"name": "A"})
+    loan = post("/loans", {"bookId": 1, "readerId": 2})
+    include = '{"include":["author","shelves","readers"]}'
+
+    assert book["authorId"] == jane["id"]
+    assert (card["personId"], loan["until"]) == (1, None)
+    assert api("GET", f"/books/1?filter={include}", token=token).json == {
+        **book,
+        "author": jane,
+        "shelves": [shelf],
+        "readers": [tom],
+    }
+    assert api("GET", "/shelves/1/books", token=token).json == [book]
+    assert api("GET", "/books/1/author", token=token).json == jane
+    assert api("DELETE", "/books/1/readers/rel/2", token=token).status_code == 204
+    assert api("GET", "/loans", token=token).json == []
+
+
+def test_a_row_belongs_to_its_creator_and_is_private_to_its_owner(serve):
+    api = serve({"note": NOTE})
+    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+
+    note = api("POST", "/notes", {"text": "mine"}, token=ada)
+
+    assert note.json == {"id": 1, "text": "mine", "userId": 1}
+    assert api("GET", "/notes/1", token=bob).status_code == 404
+    assert api("GET", "/notes", token=bob).json == []
+    assert api("GET", "/notes/1/author", token=ada).json["email"] == "ada@example.com"
+    assert refusal(api("POST", "/notes", {"text": "a"})) == (401, "AUTHORIZATION_REQUIRED")
+
+
+@pytest.mark.parametrize("body", [{"userId": 2}, {"userId": 99}])
+def test_only_a_rule_beyond_owner_lets_a_caller_name_somebody_else(serve, body):
+    api = serve({"note": NOTE})
+    ada, _bob = api.newcomer(), api.newcomer("bob@example.com")
+    api("POST", "/notes", {"text": "mine"}, token=ada)
+
+    for verb, path in [("POST", "/notes"), ("PATCH", "/notes/1"), ("PUT", "/notes/1")]:
+        response = api(verb, path, body, token=ada)
+
+        assert field_codes(response) == {"userId": ["invalid"]}
+    response = api("POST", "/notes/update?where={}", body, token=ada)
+    assert field_codes(response) == {"userId": ["invalid"]}
+
+
+def test_an_admin_names_the_owner(serve):
+    api = serve({"note": NOTE})
+    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    api.client.application.test_cli_runner().invoke(
+        args=["roles", "grant", "ada@example.com", "admin"]
+    )
+
+    note = api("POST", "/notes", {"text": "his", "userId": 2}, token=ada)
+
+    assert note.json["userId"] == 2
+    assert api("GET", "/notes", token=bob).json == [note.json]
+    assert api("PATCH", "/notes/1", {"userId": 1}, token=ada).json["userId"] == 1
+    assert api("GET", "/notes", token=bob).json == []
+    assert field_codes(api("POST", "/notes", {"userId": 99}, token=ada)) == {"userId": ["invalid"]}
+
+
+def test_rules_name_methods_as_loopback_does(serve):
+    acls = [
+        rule("$everyone", "DENY"),
+        rule("$everyone", property=["create", "find", "updateAttributes"]),
+        rule("$everyone", property="destroyById", accessType="WRITE"),
+    ]
+    api = serve({"note": {"name": "Note", "properties": {"text": "string"}, "acls": acls}})
+
+    api("POST", "/notes", {"text": "a"})
+
+    assert api("PATCH", "/notes/1", {"text": "b"}).json == {"id": 1, "text": "b"}
+    assert api("GET", "/notes/1").status_code == 401
+    assert api("DELETE", "/notes/1").json == {"count": 1}
+
+
+def test_replacing_a_row_keeps_its_owner(serve):
+    api = serve({"note": NOTE})
+    ada = api.newcomer()
+    api("POST", "/notes", {"text": "mine", "userId": None}, token=ada)
+
+    assert api("PUT", "/notes/1", {"text": "b"}, token=ada).json["userId"] == 1
+    assert api("PUT", "/notes/1", {"text": "c", "userId": 1}, token=ada).json["userId"] == 1
+    assert api("POST", "/users/1/notes", {}, token=ada).status_code == 404
