@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, inspect
+from sqlalchemy import Column, inspect
 
-from app.rest.fields import Integer
 from app.rest.property_types import PropertyType
 from app.rest.resource import Resource
 
 from .definition import Definition
+from .keys import key_type
 
 USERS = "users"
 
@@ -22,21 +21,13 @@ class Target:
 
     # The name of its resource.
     resource: str
+    # The column of its ids, or what a foreign key calls it, and the type of properties with ids.
+    id_column: Column[Any] | str
+    id_type: PropertyType
     # What it is: a model in JSON, or the columns of a model in Python by attribute; users may be
     # both.
     definition: Definition | None = None
     columns: Mapping[str, Column[Any]] | None = None
-
-    @property
-    def id_column(self) -> Column[Any] | str:
-        """The column of its ids, or what a foreign key calls it."""
-        if self.definition is not None and self.columns is None:
-            return f"{self.definition.table}.id"
-        return (self.columns or {})["id"]
-
-    def id_type(self) -> PropertyType:
-        """Return the type of properties that hold its ids."""
-        return PropertyType("id", BigInteger(), partial(Integer))
 
 
 class Catalog:
@@ -53,17 +44,19 @@ class Catalog:
         self._by_name: dict[str, Target] = {}
         for resource in resources:
             columns = inspect(resource.model).columns
-            is_users = resource.name == USERS
-            target = Target(resource.name, users if is_users else None, columns)
+            definition = users if resource.name == USERS else None
+            key = columns["id"]
+            target = Target(resource.name, key, key_type(key.type), definition, columns)
             names = (resource.name, resource.singular, resource.model.__name__)
             self._by_name |= dict.fromkeys(map(str.lower, names), target)
         self._by_resource = {each.resource: each for each in self._by_name.values()}
         if users is not None:
             self._by_name[users.name.lower()] = self._by_resource[USERS]
-        for definition in definitions.values():
-            target = Target(definition.plural, definition)
-            self._by_name[definition.name.lower()] = target
-            self._by_resource[definition.plural] = target
+        for each in definitions.values():
+            key_column = f"{each.table}.id"
+            target = Target(each.plural, key_column, key_type(each.id.type), each)
+            self._by_name[each.name.lower()] = target
+            self._by_resource[each.plural] = target
 
     def find(self, name: Any) -> Target | None:
         """Return the model of a name in any case, if there is one."""

@@ -10,6 +10,7 @@ from app.rest.properties import MAPPINGS, Property, column_name, read_property
 
 from .bases import Merged
 from .files import Source
+from .keys import IdProperty, take_id
 from .plurals import pluralize
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)
@@ -65,6 +66,7 @@ class Definition:
     plural: str
     # The path below the base path.
     path: str
+    id: IdProperty
     table: str
     properties: dict[str, Property]
     # With their places: relations and rules as the file has them.
@@ -87,11 +89,6 @@ class Definition:
         """The name of the file, which problems begin with."""
         return self.source.file
 
-    @property
-    def id(self) -> Property | None:
-        """The property that is the id, if it is declared."""
-        return next((each for each in self.properties.values() if each.is_id), None)
-
     def column_of(self, name: str) -> str:
         """Return the name of the column of a property."""
         return self.properties[name].column_name
@@ -106,13 +103,16 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
     if not NAME.fullmatch(name):
         problems.add(f"{file}: name", "must be a letter, and letters, digits, _ and - after it")
     hidden = _names(settings, "hidden", merged, problems)
+    properties = _properties(merged, hidden, problems)
+    id_property = take_id(file, merged, properties, problems)
     definition = Definition(
         source=source,
         name=name,
         plural=_plural(settings, name, problems, file),
         path="",
+        id=id_property,
         table=_table(settings, name),
-        properties=_properties(merged, hidden, problems),
+        properties=properties,
         relations=merged.relations,
         acls=merged.acls,
         protected=_names(settings, "protected", merged, problems),

@@ -150,12 +150,15 @@ class Relations:
         if definition is None:
             return self._key_in_python(holder, name, path)
         declared = definition.properties.get(name)
-        if declared and (declared.is_id or declared.type.name not in KEY_TYPES):
-            reason = "is the id" if declared.is_id else f"is of the type {declared.type.name}"
-            return self._unusable(path, f"{name} of {definition.name} {reason}")
+        if name == definition.id.name:
+            return self._unusable(path, f"{name} of {definition.name} is the id")
+        if declared and declared.type.name not in KEY_TYPES:
+            return self._unusable(
+                path, f"{name} of {definition.name} is of the type {declared.type.name}"
+            )
         if definition.foreign_keys.get(name, refers_to.resource) != refers_to.resource:
             return self._unusable(path, f"{name} of {definition.name} refers to another model")
-        key_type = refers_to.id_type()
+        key_type = refers_to.id_type
         found = declared or Property(name, column_name(name), key_type)
         definition.properties[name] = replace(found, type=key_type, validators=[], index=True)
         definition.foreign_keys[name] = refers_to.resource
@@ -235,7 +238,7 @@ class Relations:
         own, users = self._catalog.target_of(definition), self._catalog[USERS]
         for name in OWNER_PROPERTIES:
             declared = definition.properties.get(name)
-            if declared and declared.type.name in KEY_TYPES and not declared.is_id:
+            if declared and declared.type.name in KEY_TYPES:
                 return self._key(own, name, users, definition.file)
         return None
 

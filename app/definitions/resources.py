@@ -42,6 +42,7 @@ def make_resource(
         singular=definition.name,
         model=model,
         schema=make_schema(definition),
+        id_on_create=definition.id.on_create,
         rules=rules,
         owner=getattr(model, owner) if owner else None,
         relations=relations,

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from marshmallow import fields
-
-from app.rest.fields import Field, Schema, Timestamp
+from app.rest.fields import Schema, Timestamp
+from app.rest.ids import Id
 from app.rest.properties import column_name
 
 from .definition import Definition
@@ -14,11 +13,12 @@ def make_schema(definition: Definition) -> type[Schema]:
     """Return the schema of a model."""
     # By their columns, whose names are none of a schema's own attributes.
     made: dict[str, Any] = {
-        each.column_name: each.field(data_key=each.name)
-        for each in definition.properties.values()
-        if not each.is_id
+        each.column_name: each.field(data_key=each.name) for each in definition.properties.values()
     }
-    given: dict[str, Any] = {"id": _id_field(definition), **made}
+    given: dict[str, Any] = {
+        "id": Id(definition.id.type, data_key=definition.id.name, dump_only=True),
+        **made,
+    }
     if definition.times:
         for name in (definition.times.created, definition.times.updated):
             given[column_name(name)] = Timestamp(data_key=name, dump_only=True)
@@ -30,7 +30,3 @@ class Unregistered(Schema.Meta):
     """Options of schemas that marshmallow must not remember by name."""
 
     register = False
-
-
-def _id_field(definition: Definition) -> Field:
-    return fields.Integer(dump_only=True)

@@ -8,7 +8,7 @@ from sqlalchemy import Column, ForeignKey, Table
 from sqlalchemy.orm import registry
 
 from app.columns import Json
-from app.extensions import RowId, UtcDateTime, app_metadata, now
+from app.extensions import UtcDateTime, app_metadata, now
 from app.rest.properties import Property, column_name
 
 from .catalog import Catalog
@@ -34,12 +34,8 @@ class Tables:
 
     def make_model(self, definition: Definition, owner: str | None) -> type[Any]:
         """Return a class that is mapped to the table of a model."""
-        columns = [
-            self._column(definition, each, owner)
-            for each in definition.properties.values()
-            if not each.is_id
-        ]
-        columns = [_id_column(definition), *columns]
+        columns = [self._column(definition, each, owner) for each in definition.properties.values()]
+        columns = [Column("id", definition.id.type, primary_key=True), *columns]
         if definition.times:
             columns += _time_columns(definition.times)
         if definition.is_open:
@@ -51,7 +47,7 @@ class Tables:
         keys = [
             Column(
                 name,
-                target.id_type().column_type,
+                target.id_type.column_type,
                 ForeignKey(target.id_column, ondelete="CASCADE"),
                 primary_key=True,
                 autoincrement=False,
@@ -92,10 +88,6 @@ class Tables:
                 seen.add(name)
                 open_ += self._edges.get(name, ())
         return False
-
-
-def _id_column(definition: Definition) -> Column[Any]:
-    return Column("id", RowId, primary_key=True)
 
 
 def _time_columns(times: Times) -> list[Column[Any]]:

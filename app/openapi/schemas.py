@@ -100,7 +100,7 @@ class Schemas:
             f"New{name}": request_schema(new),
             f"{name}Replacement": request_schema(schema),
             f"{name}Partial": request_schema(schema, partial=True),
-            f"{name}Upsert": _upsert(new),
+            f"{name}Upsert": _upsert(new, resource.id_name),
             f"{name}Filter": filter_schema(resource),
             f"{name}Where": where_schema(resource),
         }
@@ -210,13 +210,13 @@ def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
     return own_json_schema
 
 
-def _upsert(new: Json) -> Json:
+def _upsert(new: Json, key: str) -> Json:
     body = request_schema(new, partial=True)
-    number = _omit(new["properties"]["id"], "readOnly")
+    number = _omit(new["properties"][key], "readOnly")
     return {
         **body,
-        "description": "Updates the row with this `id`; without `id`, creates one.",
-        "properties": {"id": number, **body["properties"]},
+        "description": f"Updates the row with this `{key}`; without `{key}`, creates one.",
+        "properties": {key: number, **body["properties"]},
     }
 
 

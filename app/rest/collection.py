@@ -184,14 +184,14 @@ class CollectionViews:
         return respond_row(self.resource, rows[0])
 
     def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:
-        body = read_body()
-        if body.get("id") is None:
-            return self._create({name: value for name, value in body.items() if name != "id"})
-        number = self.resource.id_form.parse(str(body["id"]))
+        body, key = read_body(), self.resource.id_name
+        if body.get(key) is None:
+            return self._create({name: value for name, value in body.items() if name != key})
+        number = self.resource.id_form.parse(str(body[key]))
         if self.resource.id_on_create and not self._exists(number):
             return self._create(body)
-        number = self.resource.or_404(body["id"], number)
-        return self._update_one(number, self._scope(grant), {**body, "id": number}, partial)
+        number = self.resource.or_404(body[key], number)
+        return self._update_one(number, self._scope(grant), {**body, key: number}, partial)
 
     def _exists(self, number: Id | None) -> bool:
         return number is not None and bool(self.rows.existing([number], []))

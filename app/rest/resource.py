@@ -176,7 +176,7 @@ class Resource:
         """An instance of the schema of bodies that create a row."""
         schema = self.create_schema or self.schema
         if self.id_on_create:
-            name, id_field = schema.__name__, Id(self.rows.key.type)
+            name, id_field = schema.__name__, Id(self.rows.key.type, data_key=self.id_name)
             schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
         return schema()
 
@@ -227,6 +227,11 @@ class Resource:
         return Filter.parse(raw, self.properties)
 
     @cached_property
+    def id_name(self) -> str:
+        """The property that has the id."""
+        return next(name for name, column in self.properties.items() if column is self.rows.key)
+
+    @cached_property
     def id_form(self) -> ids.IdForm:
         """The form of the ids; each app has resources of its own."""
         form: ids.IdForm = self.rows.key.type.form
@@ -267,7 +272,7 @@ class Resource:
         return self.or_404(row_id, self.rows.get(row_id, grant.scope(self.rows.owner)))
 
     def create(
-        self, body: Values | list[Any], user_id: int | None, fixed: Values | None = None
+        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
     ) -> Sequence[Any]:
         """Create one row, or every row of a list, in one transaction; `user_id` is the caller's.
 
@@ -277,7 +282,7 @@ class Resource:
         return self.insert(self.prepare(body, user_id, fixed))
 
     def prepare(
-        self, body: Values | list[Any], user_id: int | None, fixed: Values | None = None
+        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
     ) -> Sequence[Any]:
         """Return what `insert` takes, from the arguments of `create`; not in a transaction."""
         many = isinstance(body, list)
@@ -360,7 +365,7 @@ class Resource:
             for name, column in self.properties.items()
             if column.key in fixed
         }
-        anyway = {"id": None, **by_name}
+        anyway = {self.id_name: None, **by_name}
         rest = {
             name: value
             for name, value in body.items()

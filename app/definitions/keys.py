@@ -1,0 +1,80 @@
+"""The ids of models in JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from app.extensions import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
+from app.ids import MAX_TEXT_ID
+from app.rest.ids import Id
+from app.rest.problems import Problems
+from app.rest.properties import Property
+from app.rest.property_types import PropertyType
+
+from .bases import Merged
+
+# What a property that is not declared is called.
+ID = "id"
+
+
+@dataclass(frozen=True)
+class IdProperty:
+    """The id of a model: its name in JSON, its column's type, and whether clients choose it."""
+
+    name: str = ID
+    type: IdColumn | type[IdColumn] = RowId
+    on_create: bool = False
+
+
+def key_type(column_type: IdColumn | type[IdColumn]) -> PropertyType:
+    """Return the type of properties that hold ids of this type."""
+    made = column_type() if isinstance(column_type, type) else column_type
+    return PropertyType(ID, made, partial(Id, made))
+
+
+def take_id(
+    file: str, merged: Merged, properties: dict[str, Property], problems: Problems
+) -> IdProperty:
+    """Take the id out of the properties of a model; without one, rows have an `id` of their own."""
+    declared = [each for each in properties.values() if each.is_id or each.name == ID]
+    if len([each for each in declared if each.name != ID]) > 1:
+        _warn_of_several(file, declared, problems)
+        for each in declared:
+            properties[each.name] = replace(each, is_id=False, required=True)
+        declared = [each for each in declared if each.name == ID]
+    if not declared:
+        return IdProperty()
+    # The one called `id` rather than another.
+    chosen = max(declared, key=lambda each: each.name == ID)
+    for each in declared:
+        properties[each.name] = replace(each, is_id=False)
+    del properties[chosen.name]
+    path, given = merged.properties[chosen.name]
+    return _read(chosen, given if isinstance(given, Mapping) else {}, problems, path)
+
+
+def _warn_of_several(file: str, declared: list[Property], problems: Problems) -> None:
+    names = ", ".join(each.name for each in declared)
+    problems.warn(
+        f"{file}: properties", f"{names} are not the id together: rows have an `id` of their own"
+    )
+
+
+def _read(
+    property_: Property, declared: Mapping[str, Any], problems: Problems, path: str
+) -> IdProperty:
+    kind = property_.type.name
+    generated = declared.get("generated")
+    if kind in ("number", "integer"):
+        return IdProperty(property_.name, IntegerId, on_create=generated is False)
+    if kind == "string":
+        chosen = not generated and not declared.get("defaultFn")
+        length = min(getattr(property_.type.column_type, "length", MAX_TEXT_ID), MAX_TEXT_ID)
+        return IdProperty(property_.name, TextId(length), on_create=chosen)
+    types: dict[str, type[IdColumn]] = {"uuid": UuidId, "objectid": ObjectId}
+    if kind in types:
+        return IdProperty(property_.name, types[kind], on_create=generated is False)
+    if declared.get("type") is not None:
+        problems.add(f"{path}.type", f"an id cannot be of the type {kind}")
+    return IdProperty(property_.name)
