@@ -24,7 +24,6 @@ from app.server import errors as server_errors
 from app.todos.resource import todos
 from app.users import events as users_events
 from app.users import pages, passwords, transports, views
-from app.users.resource import users
 
 # The modules of commands, each imported when it is called.
 COMMANDS = {
@@ -82,7 +81,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     register_resource(app, todos)
     if app.config["MODELS_FOLDER"]:
         # Before users, which a model in JSON may change.
-        import_module("app.definitions.setup").init_app(app, users)
+        import_module("app.definitions.setup").init_app(app)
     views.init_app(app)
     pages.init_app(app)
     _add_optional_features(app)

@@ -16,6 +16,7 @@ SHIPPED = (
     *("AccessToken", "ACL", "Application", "Change", "Checkpoint", "Role", "RoleMapping", "Scope"),
     *("UserCredential", "UserIdentity"),
 )
+SHADOWED = (USER, *SHIPPED)
 BUILT_IN = (*PERSISTED, USER, *NOT_STORED, *SHIPPED)
 
 
@@ -46,6 +47,9 @@ def _chain(
     source: Source, sources: Mapping[str, Source], problems: Problems
 ) -> tuple[list[Source], str]:
     """Return a model and its bases, and the built-in model that the last one extends."""
+    if source.name in SHADOWED and source.declared.get("base", PERSISTED[0]) in PERSISTED:
+        # A copy of LoopBack 3's own file.
+        return [source], source.name
     chain = [source]
     while (base := _base_of(chain[-1])) in sources and sources[base] not in chain:
         chain.append(sources[base])
@@ -95,7 +99,7 @@ def _add(merged: Merged, source: Source, problems: Problems) -> None:
 # Settings that a model has from its base, and those of them that add to the base's.
 INHERITED = (
     *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner"),
-    *("defaultPermission", "mongodb", "mysql", "postgresql"),
+    "defaultPermission",
 )
 COLLECTED = ("hidden", "protected", "mixins", "methods")
 

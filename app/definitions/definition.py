@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import Any
 
 from app.rest.problems import Problems, suggest
@@ -43,7 +44,7 @@ WITHOUT_EFFECT = (
 )
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
-    *("mixins", "methods", "owner", "defaultPermission", *MAPPINGS, *WITHOUT_EFFECT),
+    *("mixins", "methods", "owner", "defaultPermission", *MAPPINGS),
 )
 # The names of the mixin of loopback-ds-timestamp-mixin.
 TIME_STAMP = ("timestamp", "timestamps")
@@ -83,11 +84,21 @@ class Definition:
     owner: str = ""
     allows_by_default: bool = False
     is_public: bool = True
+    # The data source that `model-config.json` names.
+    data_source: str = ""
+    # The properties as the file has them.
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def file(self) -> str:
         """The name of the file, which problems begin with."""
         return self.source.file
+
+    def new_column(self, name: str) -> str:
+        """Return a name for the column of a further property, which no other has."""
+        wanted, taken = column_name(name), {each.column_name for each in self.properties.values()}
+        names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
+        return next(each for each in names if each not in taken)
 
     def column_of(self, name: str) -> str:
         """Return the name of the column of a property."""
@@ -98,13 +109,16 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
     """Read a model that has rows."""
     source, settings = merged.source, merged.settings
     file = source.file
-    problems.check_keys(file, settings, KEYS)
+    problems.check_keys(file, settings, KEYS, WITHOUT_EFFECT)
     name = source.name
     if not NAME.fullmatch(name):
         problems.add(f"{file}: name", "must be a letter, and letters, digits, _ and - after it")
     hidden = _names(settings, "hidden", merged, problems)
     properties = _properties(merged, hidden, problems)
     id_property = take_id(file, merged, properties, problems)
+    times = _times(settings, problems, file)
+    for each in (times.created, times.updated) if times else ():
+        properties.pop(each, None)
     definition = Definition(
         source=source,
         name=name,
@@ -113,12 +127,13 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         id=id_property,
         table=_table(settings, name),
         properties=properties,
+        declared={name: each for name, (_, each) in merged.properties.items()},
         relations=merged.relations,
         acls=merged.acls,
         protected=_names(settings, "protected", merged, problems),
         scope=_scope(settings, problems, file),
         is_open=settings.get("strict") is False,
-        times=_times(settings, problems, file),
+        times=times,
         owner=str(settings.get("owner") or ""),
         allows_by_default=_default_permission(settings, problems, file),
     )
@@ -180,6 +195,8 @@ def _names(
     names = settings.get(key) or []
     if isinstance(names, str):
         names = [names]
+    if isinstance(names, Mapping):
+        names = [each for each, is_meant in names.items() if is_meant]
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         problems.add(path, "must be a list of properties")
         return frozenset()

@@ -70,11 +70,12 @@ def _read(
         return IdProperty(property_.name, IntegerId, on_create=generated is False)
     if kind == "string":
         chosen = not generated and not declared.get("defaultFn")
-        length = min(getattr(property_.type.column_type, "length", MAX_TEXT_ID), MAX_TEXT_ID)
+        declared_length = getattr(property_.type.column_type, "length", None)
+        length = min(declared_length or MAX_TEXT_ID, MAX_TEXT_ID)
         return IdProperty(property_.name, TextId(length), on_create=chosen)
     types: dict[str, type[IdColumn]] = {"uuid": UuidId, "objectid": ObjectId}
     if kind in types:
         return IdProperty(property_.name, types[kind], on_create=generated is False)
     if declared.get("type") is not None:
-        problems.add(f"{path}.type", f"an id cannot be of the type {kind}")
+        problems.warn(f"{path}.type", f"is ignored: an id cannot be of the type {kind}")
     return IdProperty(property_.name)

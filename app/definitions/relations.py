@@ -122,9 +122,8 @@ class Relations:
         property_ = read_property(name, {"type": type_}, self._problems, path)
         if property_ is None:
             return
-        if property_.column_name in {each.column_name for each in definition.properties.values()}:
-            property_ = replace(property_, column_name=f"{property_.column_name}_data")
-        definition.properties[name] = property_
+        column = definition.new_column(name)
+        definition.properties[name] = replace(property_, column_name=column)
 
     def _link(
         self, definition: Definition, name: str, declared: Any, target: Target, path: str
@@ -159,7 +158,7 @@ class Relations:
         if definition.foreign_keys.get(name, refers_to.resource) != refers_to.resource:
             return self._unusable(path, f"{name} of {definition.name} refers to another model")
         key_type = refers_to.id_type
-        found = declared or Property(name, column_name(name), key_type)
+        found = declared or Property(name, definition.new_column(name), key_type)
         definition.properties[name] = replace(found, type=key_type, validators=[], index=True)
         definition.foreign_keys[name] = refers_to.resource
         return found.column_name

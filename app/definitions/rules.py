@@ -47,6 +47,9 @@ def _read(path: str, declared: Any, id_form: IdForm, problems: Problems) -> Rule
         return None
     problems.check_keys(path, declared, (*KEYS, "model"))
     given = {key: declared[key] for key in KEYS if declared.get(key)}
+    if "permission" not in given:
+        problems.warn(path, "is without effect: it has no permission")
+        return None
     named = given.get("property", "*")
     names = [named] if isinstance(named, str) else named
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):

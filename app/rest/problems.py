@@ -24,11 +24,16 @@ class Problems:
         """Add a warning: the models are used, but something in them is not."""
         self.warnings.append(f"{path}: {message}")
 
-    def check_keys(self, path: str, given: Iterable[str], known: Iterable[str]) -> None:
-        """Report the keys that are not known: misspelt ones as problems, others as warnings."""
-        known = list(known)
+    def check_keys(
+        self, path: str, given: Iterable[str], known: Iterable[str], ignored: Iterable[str] = ()
+    ) -> None:
+        """Report the keys that are not known: misspelt ones as problems, others as warnings.
+
+        Those that are `ignored` have no effect, and are no problem if they are misspelt.
+        """
+        known, ignored = list(known), list(ignored)
         for key in given:
-            if key in known:
+            if key in known or key in ignored:
                 continue
             if meant := suggest(key, known):
                 self.add(f"{path}.{key}", f"there is no such key{meant}")

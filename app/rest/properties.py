@@ -31,10 +31,12 @@ NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 # The keys by which LoopBack 3's connectors name columns.
 MAPPINGS = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2", "mongodb")
 # What other programs read, or says nothing that matters here.
-NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "defaultFn", "title")
+NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "title")
+# Types that are stored as JSON.
+JSON_TYPES = ("object", "array", "geopoint")
 KEYS = (
     *("type", "required", "default", "length", "precision", "scale", "index", "unique", "enum"),
-    *("validates", "hidden", "id", *MAPPINGS, *NOTES),
+    *("validates", "hidden", "id", "defaultFn", *MAPPINGS),
 )
 
 
@@ -86,7 +88,7 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
     """
     if not isinstance(declared, Mapping):
         declared = {"type": declared}
-    problems.check_keys(path, declared, KEYS)
+    problems.check_keys(path, declared, KEYS, NOTES)
     if not NAME.fullmatch(name) or name in RESERVED:
         problems.add(
             path,
@@ -108,12 +110,24 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
         required=required,
         hidden=_flag(declared, "hidden", problems, path),
         is_id=bool(declared.get("id")),
-        index=is_indexed(declared),
-        unique=is_unique(declared),
+        index=_can_be_indexed(type_, declared, problems, path),
+        unique=is_unique(declared) and type_.name not in JSON_TYPES,
         description=str(declared.get("description", "")),
         default=_default(declared, type_, problems, path),
         validators=validators,
     )
+
+
+def _can_be_indexed(
+    type_: PropertyType, declared: Mapping[str, Any], problems: Problems, path: str
+) -> bool:
+    """Tell whether a property gets an index: PostgreSQL has none for JSON."""
+    if not is_indexed(declared) or declared.get("id"):
+        return False
+    if type_.name in JSON_TYPES:
+        problems.warn(path, f"has no index: its type is {type_.name}")
+        return False
+    return True
 
 
 def is_unique(declared: Mapping[str, Any]) -> bool:
@@ -156,11 +170,22 @@ def _default(
     if value is None:
         return None
     try:
-        loaded = type_.make_field().deserialize(value)
+        loaded = type_.make_field().deserialize(_as_declared(value, type_.name))
     except ValidationError as error:
         problems.add(f"{path}.default", error.messages[0])
         return None
     return partial(deepcopy, loaded)
+
+
+def _as_declared(value: Any, kind: str) -> Any:
+    """Return a default as its type; LoopBack 3 makes numbers of text, and text of numbers."""
+    if kind in ("number", "integer") and isinstance(value, str) and value.strip():
+        try:
+            return int(value) if kind == "integer" else float(value)
+        except ValueError:
+            return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if kind == "string" and is_number else value
 
 
 def _default_function(

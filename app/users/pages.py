@@ -19,7 +19,7 @@ from .confirmation import confirm_email, find_confirmation
 from .models import token_digest
 from .password_reset import check_reset_token, reset_password
 
-bp = Blueprint("pages", __name__)
+bp = Blueprint("user_pages", __name__)
 confirmation_bp = Blueprint("confirmation", __name__)
 
 
