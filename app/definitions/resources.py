@@ -41,7 +41,7 @@ def make_resource(
         name=definition.plural,
         singular=definition.name,
         model=model,
-        schema=make_schema(definition),
+        schema=make_schema(definition, relations),
         id_on_create=definition.id.on_create,
         rules=rules,
         owner=getattr(model, owner) if owner else None,
@@ -49,6 +49,8 @@ def make_resource(
         foreign_keys=to_check,
         path=definition.path,
         is_public=definition.is_public,
+        protected=definition.protected,
+        default_filter=definition.scope,
     )
     return resource
 

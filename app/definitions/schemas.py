@@ -1,16 +1,18 @@
 """The marshmallow schemas of models in JSON."""
 
+from collections.abc import Collection
 from typing import Any
 
 from app.rest.fields import Schema, Timestamp
 from app.rest.ids import Id
+from app.rest.others import OpenSchema
 from app.rest.properties import column_name
 
 from .definition import Definition
 
 
-def make_schema(definition: Definition) -> type[Schema]:
-    """Return the schema of a model."""
+def make_schema(definition: Definition, relations: Collection[str]) -> type[Schema]:
+    """Return the schema of a model with these relations."""
     # By their columns, whose names are none of a schema's own attributes.
     made: dict[str, Any] = {
         each.column_name: each.field(data_key=each.name) for each in definition.properties.values()
@@ -22,8 +24,11 @@ def make_schema(definition: Definition) -> type[Schema]:
     if definition.times:
         for name in (definition.times.created, definition.times.updated):
             given[column_name(name)] = Timestamp(data_key=name, dump_only=True)
-    named = {"__doc__": f"A row of {definition.plural}.", "Meta": Unregistered}
-    return type(f"{definition.name}Schema", (Schema,), {**given, **named})
+    bases: tuple[type[Schema], ...] = (Schema,)
+    named: dict[str, Any] = {"__doc__": f"A row of {definition.plural}.", "Meta": Unregistered}
+    if definition.is_open:
+        bases, named["reserved"] = (OpenSchema,), relations
+    return type(f"{definition.name}Schema", bases, {**given, **named})
 
 
 class Unregistered(Schema.Meta):

@@ -7,8 +7,10 @@ from typing import Any
 
 from flask import Flask
 
+from app.errors import InvalidFilter
 from app.extensions import db
 from app.rest.collection import register_resource
+from app.rest.includes import parse_includes
 from app.rest.problems import Problems
 from app.rest.resource import Resource
 from app.users.resource import users
@@ -158,5 +160,18 @@ def _serve(
         )
         extend(definition.source, resource)
         register_resource(app, resource)
+    with app.app_context():
+        for definition in models.definitions.values():
+            _check_scope(app, definition, models.problems)
     if models.users is not None:
         configure_users(app, models.users, relations[models.users.name], models.problems)
+
+
+def _check_scope(app: Flask, definition: Definition, problems: Problems) -> None:
+    """Report a default filter that the model cannot have."""
+    resource: Resource = app.extensions["resources"][definition.plural]
+    try:
+        where = {"where": definition.scope.get("where")}
+        parse_includes(resource, resource.parse(where))
+    except InvalidFilter as error:
+        problems.add(f"{definition.file}: scope", str(error.description))

@@ -9,14 +9,12 @@ from sqlalchemy.orm import registry
 
 from app.columns import Json
 from app.extensions import UtcDateTime, app_metadata, now
+from app.rest.others import ATTRIBUTE
 from app.rest.properties import Property, column_name
 
 from .catalog import Catalog
 from .definition import Definition, Times
 from .relations import LinkTable
-
-# The column of the properties that a model with `strict: false` does not declare.
-OTHER = "other_"
 
 Edges = Mapping[str, set[str]]
 
@@ -39,7 +37,7 @@ class Tables:
         if definition.times:
             columns += _time_columns(definition.times)
         if definition.is_open:
-            columns.append(Column(OTHER, Json(dict)))
+            columns.append(Column(ATTRIBUTE, Json(dict)))
         return self._map(definition.name, definition.table, columns)
 
     def make_link_model(self, links: LinkTable) -> type[Any]:

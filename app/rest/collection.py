@@ -128,7 +128,8 @@ class CollectionViews:
     def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show one row."""
         row = self.resource.read(grant, self.resource.authorize_id(grant, id))
-        filter_ = self.resource.parse(read_parameter("filter")) if request.query_string else None
+        is_filtered = request.query_string or self.resource.default_filter
+        filter_ = self.resource.parse(read_parameter("filter")) if is_filtered else None
         return respond_row(self.resource, row, filter_)
 
     @declare("exists", READ, "GET /<id>/exists", answer="Exists", finds_row=True)

@@ -67,7 +67,7 @@ def _include(
     # Following the same key back would return n rows for each of n rows.
     if len(set(keys)) < len(keys):
         raise InvalidFilter(f"{path} leads back to what it is included into.")
-    inner = target.parse(scope)
+    inner = target.parse_included(scope)
     return Include(path, name, relation, target, inner, _parse(target, inner, path, keys))
 
 

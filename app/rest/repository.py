@@ -40,9 +40,17 @@ class Repository:
     """Reads and writes the rows of a model, as named tuples of the columns that clients see."""
 
     def __init__(
-        self, model: type[Any], properties: Mapping[str, Column[Any]], owner: Column[Any] | None
+        self,
+        model: type[Any],
+        properties: Mapping[str, Column[Any]],
+        owner: Column[Any] | None,
+        restriction: Sequence[ColumnElement[bool]] = (),
     ) -> None:
-        """Return rows with the columns of `properties`; `owner` is the column of owner ids."""
+        """Return rows with the columns of `properties`; `owner` is the column of owner ids.
+
+        Rows that do not fulfil the restriction are as if they did not exist.
+        """
+        self.restriction = restriction
         self.model = model
         self._properties = properties
         self.columns = list(properties.values())
@@ -52,13 +60,13 @@ class Repository:
         self._text_columns = [place for place, each in enumerate(self.columns) if is_text(each)]
         self._json_columns = [place for place, each in enumerate(self.columns) if is_json(each)]
         self._by_id = self.key.asc()
-        self._all_rows: Select[Any] = select(*self.columns)
+        self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
         # One statement for each combination of columns that have values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
-        query = self._all_rows if filter_.fields is None else select(*self.columns_for(filter_))
+        query = self._all_rows if filter_.fields is None else self._selected(filter_)
         query = query.where(*conditions, *filter_.conditions)
         page = query.order_by(*self.order(filter_)).limit(LIMIT)
         with connection() as database:
@@ -66,6 +74,9 @@ class Repository:
                 page.offset(filter_.skip) if filter_.skip else page, {"limit_": filter_.limit + 1}
             )
             return read_page(result, filter_, self._text_columns, self._json_columns)
+
+    def _selected(self, filter_: Filter) -> Select[Any]:
+        return select(*self.columns_for(filter_)).where(*self.restriction)
 
     def order(self, filter_: Filter) -> list[ColumnElement[Any]]:
         """Return what a filter orders by, and then the id, so that pages do not overlap."""
@@ -90,7 +101,7 @@ class Repository:
 
     def existing(self, row_ids: Iterable[Any], conditions: Conditions) -> set[Any]:
         """Return which of these ids rows within the conditions have."""
-        statement = select(self.key).where(self.key.in_(row_ids), *conditions)
+        statement = select(self.key).where(self.key.in_(row_ids), *conditions, *self.restriction)
         with connection() as database:
             return set(database.scalars(statement))
 
@@ -111,7 +122,9 @@ class Repository:
 
     def count(self, conditions: Conditions) -> int:
         """Return how many rows fulfil the conditions."""
-        statement = select(func.count()).select_from(self.key.table).where(*conditions)
+        statement = (
+            select(func.count()).select_from(self.key.table).where(*conditions, *self.restriction)
+        )
         with connection() as database:
             return database.scalar(statement) or 0
 
@@ -134,20 +147,20 @@ class Repository:
     def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
         """Change every row that fulfils the conditions; return them as they now are."""
         changes = {self._table_columns[name]: value for name, value in values.items()}
-        statement = update(self.key.table).where(*conditions).values(changes)
+        statement = update(self.key.table).where(*conditions, *self.restriction).values(changes)
         with connection() as database:
             return database.execute(statement.returning(*self.columns)).all()
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
         """Change every row that fulfils the conditions; return how many those were."""
         changes = {self._table_columns[name]: value for name, value in values.items()}
-        statement = update(self.key.table).where(*conditions).values(changes)
+        statement = update(self.key.table).where(*conditions, *self.restriction).values(changes)
         with connection() as database:
             return database.execute(statement).rowcount
 
     def delete(self, conditions: Conditions) -> int:
         """Delete the rows that fulfil the conditions; return how many those were."""
-        statement = delete(self.key.table).where(*conditions).returning(self.key)
+        statement = delete(self.key.table).where(*conditions, *self.restriction).returning(self.key)
         with connection() as database:
             return len(database.scalars(statement).all())
 

@@ -1,6 +1,6 @@
 """A resource: a model with its schemas, rules and relations, from which endpoints are made."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, cast
@@ -14,7 +14,8 @@ from app import ids
 from app.access.identity import current_identity
 from app.access.policy import DynamicRole, Grant, authorize, denial, find_grant
 from app.access.rules import Rule
-from app.errors import MalformedBody, ModelNotFound
+from app.errors import MalformedBody, ModelNotFound, ValidationError
+from app.extensions import transaction
 
 from . import hooks
 from .endpoint import Endpoint, Route, View
@@ -22,11 +23,13 @@ from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .hooks import Hook, LoadEvent, SavedValues
 from .ids import Id
+from .others import ATTRIBUTE, merge_others
 from .owners import check_owner, owner_to_fix
 from .references import check_changed_references, check_references
 from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
-from .targets import Column
+from .targets import OTHERS, Column
+from .where import translate
 
 # Changes the rows that fulfil conditions; returns them as they now are.
 Store = Callable[[Conditions, Values], Sequence[Any]]
@@ -70,6 +73,10 @@ class Resource:
     path: str | None = None
     # belongsTo relations without endpoints: their foreign keys are checked as those of `relations`.
     foreign_keys: Sequence[Relation] = ()
+    # Properties that included rows do not have.
+    protected: frozenset[str] = frozenset()
+    # A filter whose `where` all rows fulfil, and whose other parts hold unless a request has them.
+    default_filter: Mapping[str, Any] = field(default_factory=dict)
     # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
     is_public: bool = True
     # Whether clients may choose the id of a row that they create.
@@ -155,7 +162,9 @@ class Resource:
     def rows(self) -> Repository:
         """The rows of the model in the database."""
         owner = None if self.owner is None else self._table_columns[self.owner.key]
-        return Repository(self.model, self.properties, owner)
+        where = self.default_filter.get("where")
+        restriction = [translate(where, self.properties)] if where else []
+        return Repository(self.model, self.properties, owner, restriction)
 
     @cached_property
     def is_owner_model(self) -> bool:
@@ -212,6 +221,8 @@ class Resource:
         dumped = dict(zip(self.properties, row, strict=False))
         for name, field_ in self._serialized_fields:
             dumped[name] = field_._serialize(dumped.get(name), name, row)
+        if OTHERS in dumped:
+            dumped = {**(dumped.pop(OTHERS) or {}), **dumped}
         return self.leave(row, dumped) if self.loaded.receivers else dumped
 
     def leave(self, row: Any, dumped: Values) -> Values:
@@ -224,7 +235,25 @@ class Resource:
 
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for this resource; raise InvalidFilter."""
+        if self.default_filter:
+            raw = self._with_defaults(raw)
         return Filter.parse(raw, self.properties)
+
+    def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
+        """Read a filter for rows that are included into others; raise InvalidFilter."""
+        usual = self._with_defaults(raw, without=("where", "include"))
+        if not self.protected:
+            return Filter.parse(usual, self.properties)
+        shown = {name: self.properties[name] for name in self.properties.keys() - self.protected}
+        filter_ = Filter.parse(usual, shown)
+        return filter_ if filter_.fields else replace(filter_, fields=set(shown))
+
+    def _with_defaults(
+        self, raw: Mapping[str, Any] | None, without: Collection[str] = ("where",)
+    ) -> Mapping[str, Any]:
+        """Return a filter with the parts of the default one that it does not have."""
+        usual = {name: value for name, value in self.default_filter.items() if name not in without}
+        return {**usual, **(raw or {})}
 
     @cached_property
     def id_name(self) -> str:
@@ -389,6 +418,8 @@ class Resource:
 
         Raises ValidationError.
         """
+        if others := values.get(ATTRIBUTE):
+            raise ValidationError({name: ["can be changed by its id only"] for name in others})
         if self.written_owner:
             check_owner(self.name, *self.written_owner, values)
         check_references(self.references, [values], many=False)
@@ -414,7 +445,15 @@ class Resource:
             check_owner(self.name, name, key, values, find_row)
         check_changed_references(self.references, values, find_row)
         if not values:
-            return self.or_denied(row_id, self.rows.get(row_id, scope))
+            return find_row()
+        if partial and values.get(ATTRIBUTE):
+            with transaction():
+                self.rows.lock(row_id)
+                merge_others(values, find_row)
+                return self._store(row_id, scope, values)
+        return self._store(row_id, scope, values)
+
+    def _store(self, row_id: ids.Id, scope: Conditions, values: Values) -> Any:
         rows = self.update([self.rows.key == row_id, *scope], values)
         return self.or_denied(row_id, rows[0] if rows else None)
 

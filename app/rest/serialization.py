@@ -139,7 +139,7 @@ def _to_many(include: Include, ids: list[Id], budget: Budget) -> dict[Id, list[O
     numbered = (
         select(target.rows.key.label("id_"), parent.label("parent_"), rank)
         .select_from(_with_links(relation, target))
-        .where(parent.in_(ids), *scope, *filter_.conditions)
+        .where(parent.in_(ids), *scope, *filter_.conditions, *target.rows.restriction)
         .subquery()
     )
     page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
@@ -183,7 +183,7 @@ def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[Id, Object]
     chosen = target.rows.key.in_([each for each in ids if each is not None])
     statement = (
         select(*target.rows.columns_for(filter_))
-        .where(chosen, *scope, *filter_.conditions)
+        .where(chosen, *scope, *filter_.conditions, *target.rows.restriction)
         .limit(budget.objects + 1)
     )
     with connection() as database:

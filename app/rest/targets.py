@@ -12,6 +12,8 @@ from app.extensions import IdColumn, db
 
 from .json_paths import JsonPath, is_json
 
+# The property of models with `strict: false` that holds what they do not declare.
+OTHERS = "$others"
 Column = sqlalchemy.Column[Any]
 Properties = Mapping[str, Column]
 
@@ -66,6 +68,8 @@ def find_property(name: str, properties: Properties) -> Column:
 
 def find_place(name: str, properties: Properties) -> tuple[Column, JsonPath | None]:
     """Return the column that a name such as `address.city` is about, and the path in it."""
+    if name not in properties and OTHERS in properties:
+        return properties[OTHERS], JsonPath.parse(properties[OTHERS], f"{OTHERS}.{name}")
     if name in properties or "." not in name:
         return find_property(name, properties), None
     column = find_property(name.partition(".")[0], properties)

@@ -1,0 +1,46 @@
+"""Properties that a model does not declare, kept together in one JSON column: `strict: false`."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import marshmallow
+from marshmallow import pre_load
+
+from app.errors import ValidationError
+
+from .fields import Schema
+from .json_fields import MAX_LENGTH, Object, check_json
+from .repository import Values
+from .targets import OTHERS
+
+# The attribute of OTHERS, the property that holds them; clients see neither.
+ATTRIBUTE = "others_"
+
+
+class OpenSchema(Schema):
+    """A schema that keeps the properties which it does not know."""
+
+    # Names that no such property may have: those of relations.
+    reserved: Collection[str] = ()
+    others_ = Object(data_key=OTHERS, load_default=dict)
+
+    @pre_load
+    def collect(self, data: Any, **_options: Any) -> Any:
+        """Move the properties that are not known into one."""
+        if not isinstance(data, dict):
+            return data
+        known = {field.data_key or name for name, field in self.fields.items()} - {OTHERS}
+        kept = {name: value for name, value in data.items() if name in {*known, *self.reserved}}
+        others = {name: value for name, value in data.items() if name not in kept}
+        return {**kept, OTHERS: others} if others else kept
+
+
+def merge_others(values: Values, find_row: Callable[[], Any]) -> None:
+    """Add the properties of a change to those that the row has; raise ValidationError."""
+    changed = values[ATTRIBUTE]
+    values[ATTRIBUTE] = {**(getattr(find_row(), ATTRIBUTE) or {}), **changed}
+    try:
+        check_json(Object(), values[ATTRIBUTE])
+    except marshmallow.ValidationError:
+        text = f"is too long (maximum is {MAX_LENGTH} characters of JSON with the others)"
+        raise ValidationError({min(changed): [text]}) from None
