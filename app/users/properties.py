@@ -23,8 +23,6 @@ from .schemas import RegistrationSchema, UserSchema
 
 # The names of what users have already, in JSON and in files.
 TAKEN = {"id"} | {each.data_key or name for name, each in RowSchema().fields.items()}
-# Types that PostgreSQL stores as JSON.
-UNINDEXED = ("object", "array", "geopoint")
 
 
 def extend(app: Flask, users: Resource, definition: UsersDefinition) -> Resource:
@@ -61,8 +59,6 @@ def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Propert
         if name in TAKEN or name in relations:
             problems.add(name, "users have a property or a relation of this name")
         elif each := read_property(name, declared, problems, name):
-            if (each.index or each.unique) and each.type.name in UNINDEXED:
-                problems.add(name, f"{each.type.name} has no index, and cannot be unique")
             properties.append(each)
     _check_columns(properties, problems)
     problems.raise_any("USER_PROPERTIES")
