@@ -12,7 +12,7 @@ SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 UNSAFE_ENDPOINTS = {"users.logout"}
 # The pages that mails link to (`pages.py`). Their forms act by the token that they contain and not
 # by the cookie, and are sent with `Origin: null`, because the pages send no referrer.
-PAGES = {"pages", "confirmation"}
+PAGES = {"user_pages", "confirmation"}
 # The cookie of a login by an identity provider that has the user's id.
 USER_ID_COOKIE = "userId"
 
