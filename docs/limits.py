@@ -72,6 +72,7 @@ LIMITS = {
         "MAX_PROBLEMS": "Problems of a CSV file that are listed",
     },
     "access.roles": {"MAX_ROLE_LENGTH": "Characters of a role's name"},
+    "ids": {"MAX_TEXT_ID": "Characters of an id that is text, unless its column says otherwise"},
     "users.passwords": {"NICENESS": "Niceness of the thread that hashes passwords"},
     "users.login": {
         "RECENT_SESSION": "Seconds after a login in which a new email needs no password",

@@ -39,6 +39,11 @@ class Rule:
     access: str = "*"
     properties: frozenset[str] = frozenset({"*"})
 
+    def __post_init__(self) -> None:
+        """Refuse an id that would be taken for a role; raise TypeError."""
+        if not isinstance(self.principal, str | User):
+            raise TypeError(f"the user {self.principal!r} is User({self.principal!r}) in a rule")
+
     def score(self, method: str, access: str) -> int | None:
         """Return how specifically the rule matches a method, or None if it does not match.
 
@@ -64,7 +69,7 @@ def _specificity(names: Collection[str], name: str) -> int:
     return 2 if "*" in names else 0
 
 
-def allow(principal: str, *properties: str, access: str = "*") -> Rule:
+def allow(principal: Principal, *properties: str, access: str = "*") -> Rule:
     """Return a rule that allows a principal to call these methods, by default all."""
     return Rule(principal, True, access, frozenset(properties or "*"))
 
