@@ -108,3 +108,9 @@ def unknown(id_type):
 def client(app):
     """A client without cookies: the current-user literal is a part of what cookies need."""
     return app.test_client(use_cookies=False)
+
+
+@pytest.fixture
+def token(api):
+    """The token of a user who has registered and logged in by requests."""
+    return api.newcomer()
