@@ -77,8 +77,8 @@ def prepare_user_without_password(email: str, realm: str, email_verified: bool) 
     and TooManyRequests as `prepare_users` does.
     """
     names = identifying_columns(email, None, realm)
-    count(REGISTRATION, current_network())
     columns = {**names, **with_defaults({}), "email_verified": email_verified}
+    count(REGISTRATION, current_network())
     return user_model()(**columns, password_hash=None)
 
 
