@@ -52,6 +52,9 @@ def check_id_token(
 
 def _verify(value: str, discovery: Discovery) -> dict[str, Any]:
     header = jws.extract_compact(value.encode()).headers()
+    # Other tokens of the provider for this client: `at+jwt`, `logout+jwt` (RFC 8725, 3.11).
+    if str(header.get("typ")).lower().endswith("+jwt"):
+        raise ValueError("not an ID token")
     key_id = header.get("kid")
     keys = discovery.keys(key_id if isinstance(key_id, str) else None)
     return jwt.decode(value, keys, algorithms=ALGORITHMS).claims
@@ -69,6 +72,9 @@ def _check_claims(claims: dict[str, Any], issuer: str) -> None:
         iat={"essential": True},
     )
     registry.validate(claims)
+    # Of a token that ends sessions (OpenID Connect Back-Channel Logout, 2.4).
+    if "events" in claims:
+        raise ValueError("not an ID token")
     if claims["iat"] < registry.now - MAX_AGE:
         raise ValueError("the token is too old")
 
