@@ -247,8 +247,13 @@ def _make(name: str, entry: Mapping[str, Any], linked: set[str]) -> Provider:
     )
 
 
+def _path(entry: Mapping[str, Any], default: str) -> str:
+    """Return where a login begins; unlike the callback path no provider knows it to the letter."""
+    return str(entry["authPath"] or default).rstrip("/")
+
+
 def _login_route(name: str, entry: Mapping[str, Any]) -> Route:
-    path = entry["authPath"] or f"/auth/{name}"
+    path = _path(entry, f"/auth/{name}")
     callback = entry["callbackPath"] or f"{path}/callback"
     return _route(path, callback, LOGIN_SUCCESS, entry)
 
@@ -256,7 +261,7 @@ def _login_route(name: str, entry: Mapping[str, Any]) -> Route:
 def _link_route(provider: str, entry: Mapping[str, Any]) -> Route:
     """Return where an identity is added: for an entry with `link` the paths that it names."""
     if entry["link"]:
-        path = entry["authPath"] or f"/link/{provider}"
+        path = _path(entry, f"/link/{provider}")
         callback = entry["callbackPath"] or entry["linkCallbackPath"] or f"{path}/callback"
         return _route(path, callback, LINK_SUCCESS, entry)
     path = f"/link/{provider}"
@@ -280,7 +285,7 @@ def _check_paths(providers: list[Provider], problems: ErrorCollector) -> None:
     taken: dict[str, str] = {}
     for provider in providers:
         for route in filter(None, (provider.login, provider.link)):
-            for path in (route.path, route.callback_path):
+            for path in (route.path, route.callback_path.rstrip("/")):
                 if path in taken:
                     problems.add(provider.name, f"has the path {path}, as {taken[path]} has")
                 taken[path] = provider.name

@@ -53,7 +53,7 @@ def init_app(app: Flask) -> None:
 def _check_paths(app: Flask, taken: set[str]) -> None:
     """Raise ConfigurationError for a path of a provider that the service has already."""
     for rule in app.url_map.iter_rules():
-        if rule.endpoint.startswith("oauth.") and rule.rule in taken:
+        if rule.endpoint.startswith("oauth.") and rule.rule.rstrip("/") in taken:
             raise ConfigurationError(f"PROVIDERS cannot be used: the path {rule.rule} is taken")
 
 
