@@ -3,10 +3,9 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable
-from threading import BoundedSemaphore
 from typing import Any
 
-from flask import Flask, current_app, jsonify, make_response, request
+from flask import Flask, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
 
@@ -14,23 +13,13 @@ from app.access.identity import HEADER, QUERY, current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
-from app.connector import (
-    CallTimeoutError,
-    ConnectorError,
-    DataSource,
-    Operation,
-    Response,
-    TooManyCallsError,
-    Variable,
-    VariableError,
-    without_waiting,
-)
+from app.connector import DataSource, Operation, Response, Variable, VariableError
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
-from app.ops.audit import Action, record, record_attempt
 from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 
+from .calls import call_remote, limit_calls
 from .schemas import endpoint_schemas, part_of_request
 from .sources import create_sources, data_sources
 
@@ -41,13 +30,11 @@ SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 def init_app(app: Flask) -> None:
     """Create the data sources; serve the functions of public ones under the base path."""
     create_sources(app)
-    limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
-    app.extensions["datasource_calls"] = BoundedSemaphore(limit)
+    limit_calls(app)
     for source in data_sources(app).values():
         if source.public:
             _check_names(app, source)
-            endpoints = [_endpoint(source.name, each) for each in source.operations.values()]
-            register_endpoints(app, source.name, endpoints, _rules(app, source))
+            register_endpoints(app, source.name, function_endpoints(source), _rules(app, source))
 
 
 def _check_names(app: Flask, source: DataSource) -> None:
@@ -71,6 +58,11 @@ def _rules(app: Flask, source: DataSource) -> list[Rule]:
         return [allow(AUTHENTICATED)]
     except (RuleValidationError, ValueError) as error:
         raise ConfigurationError(f"data source {source.name!r}: acls: {error}") from None
+
+
+def function_endpoints(source: DataSource) -> list[Endpoint]:
+    """Return the endpoints of all functions of a data source."""
+    return [_endpoint(source.name, each) for each in source.operations.values()]
 
 
 def _endpoint(source: str, operation: Operation) -> Endpoint:
@@ -112,7 +104,8 @@ def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValu
     def call(grant: Grant, **path: str) -> ResponseReturnValue:
         values = _read_arguments(operation, path)
         _validate(operation, values)
-        return _make_response(operation, _call(source, operation, values))
+        result = call_remote(source, operation.name, lambda: operation(**values))
+        return _make_response(operation, result)
 
     call.__doc__ = f"Call {source}.{operation.name}."
     return call
@@ -151,42 +144,6 @@ def _validate(operation: Operation, values: dict[str, Any]) -> None:
             problems[each["arg"]] = [str(error)]
     if problems:
         raise ValidationError(problems)
-
-
-def _call(source: str, operation: Operation, values: dict[str, Any]) -> Any:
-    """Call the remote service; raise our own error for a failure, without its content.
-
-    A semaphore limits the calls in progress, so that slow services leave threads for requests;
-    for the same reason no call waits for a place that the data source limits.
-    """
-    calls: BoundedSemaphore = current_app.extensions["datasource_calls"]
-    if not calls.acquire(blocking=False):
-        raise TooManyCalls
-    try:
-        _record_call(source, operation.name)
-        with without_waiting():
-            return operation(**values)
-    except TooManyCallsError:
-        raise TooManyCalls from None
-    except VariableError as error:
-        raise ValidationError({operation.name: [str(error)]}) from None
-    except ConnectorError as error:
-        status = getattr(error, "status_code", None)
-        kind = type(error).__name__
-        current_app.logger.warning("data source %s.%s: %s %s", source, operation.name, kind, status)
-        late = isinstance(error, CallTimeoutError)
-        raise (RemoteTimeout() if late else RemoteError(status)) from None
-    finally:
-        calls.release()
-
-
-def _record_call(source: str, function: str) -> None:
-    """Record a call before it is made; those of anonymous clients are limited."""
-    user_id = current_identity().user_id
-    if user_id is None:
-        record_attempt(Action.DATA_SOURCE_CALLED, dataSource=source, function=function)
-    else:
-        record(Action.DATA_SOURCE_CALLED, user_id, dataSource=source, function=function)
 
 
 def _make_response(operation: Operation, result: Any) -> ResponseReturnValue:

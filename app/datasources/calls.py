@@ -1,0 +1,62 @@
+"""Calls of remote services on behalf of a request."""
+
+from collections.abc import Callable
+from threading import BoundedSemaphore
+from typing import TypeVar
+
+from flask import Flask, current_app
+
+from app.access.identity import current_identity
+from app.connector import (
+    CallTimeoutError,
+    ConnectorError,
+    TooManyCallsError,
+    VariableError,
+    without_waiting,
+)
+from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
+from app.ops.audit import Action, record, record_attempt
+
+Result = TypeVar("Result")
+
+
+def limit_calls(app: Flask) -> None:
+    """Set how many calls may be under way, so that slow services leave threads for requests."""
+    limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
+    app.extensions["datasource_calls"] = BoundedSemaphore(limit)
+
+
+def call_remote(source: str, function: str, send: Callable[[], Result]) -> Result:
+    """Call the remote service; raise our own error for a failure, without its content.
+
+    No call waits for a place that the data source limits, as slow services would then take all
+    threads.
+    """
+    calls: BoundedSemaphore = current_app.extensions["datasource_calls"]
+    if not calls.acquire(blocking=False):
+        raise TooManyCalls
+    try:
+        _record_call(source, function)
+        with without_waiting():
+            return send()
+    except TooManyCallsError:
+        raise TooManyCalls from None
+    except VariableError as error:
+        raise ValidationError({function: [str(error)]}) from None
+    except ConnectorError as error:
+        status = getattr(error, "status_code", None)
+        kind = type(error).__name__
+        current_app.logger.warning("data source %s.%s: %s %s", source, function, kind, status)
+        late = isinstance(error, CallTimeoutError)
+        raise (RemoteTimeout() if late else RemoteError(status)) from None
+    finally:
+        calls.release()
+
+
+def _record_call(source: str, function: str) -> None:
+    """Record a call before it is made; those of anonymous clients are limited."""
+    user_id = current_identity().user_id
+    if user_id is None:
+        record_attempt(Action.DATA_SOURCE_CALLED, dataSource=source, function=function)
+    else:
+        record(Action.DATA_SOURCE_CALLED, user_id, dataSource=source, function=function)

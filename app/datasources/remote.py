@@ -1,0 +1,299 @@
+"""Models whose rows are at a data source: endpoints of a collection, with our rules in front.
+
+The remote service selects the rows. Whose they are is checked here too, as it might not heed a
+condition.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask import Flask, jsonify
+from flask.typing import ResponseReturnValue
+from sqlalchemy import Column
+
+from app.access.policy import Grant, denial, find_grant
+from app.access.rules import READ, WRITE, Rule
+from app.config import ConfigurationError
+from app.connector import ConfigError, DataSource, NotFoundError
+from app.connector.resource.resource import Resource as RemoteResource
+from app.errors import (
+    InvalidFilter,
+    ModelNotFound,
+    RemoteError,
+    RemoteTimeout,
+    TooManyCalls,
+    ValidationError,
+)
+from app.rest.bodies import read_body
+from app.rest.endpoint import Endpoint, declare, endpoints_of, register_endpoints
+from app.rest.fields import Schema
+from app.rest.filters import Filter
+from app.rest.parameters import read_parameter
+from app.rest.references import UNKNOWN_REFERENCE
+
+from .calls import call_remote
+from .endpoints import function_endpoints
+
+Row = dict[str, Any]
+# Characters of an id in a path.
+MAX_ID = 200
+# Relations and dynamic conditions need rows in the database.
+NO_INCLUDES = "include: the rows are at another service, and have no relations here."
+COUNT = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+EXISTS = {"type": "object", "properties": {"exists": {"type": "boolean"}}, "required": ["exists"]}
+
+
+@dataclass(frozen=True)
+class RemoteModel:
+    """A model whose rows are at a data source."""
+
+    name: str
+    singular: str
+    # The path below the base path, and that below the URL of the data source.
+    path: str
+    remote_path: str
+    schema: type[Schema]
+    # What filters may name, by the names in JSON; they check the operators and operands.
+    columns: Mapping[str, Column[Any]]
+    # Returns the rules, given the methods and whether the rows of each have owners.
+    rules: Callable[[Mapping[str, bool]], Sequence[Rule]]
+    id_name: str = "id"
+    # The property with the id of a row's owner.
+    owner: str | None = None
+    # Whether properties that are not declared leave too.
+    is_open: bool = False
+
+
+def register_remote_model(app: Flask, model: RemoteModel, source: DataSource) -> None:
+    """Serve a model: the functions of its data source, and its rows if that has a `baseURL`."""
+    functions = {each.method: each for each in function_endpoints(source)}
+    endpoints = [*functions.values()]
+    if remote := _bind(model, source):
+        views = RemoteViews(model, source.name, remote)
+        rows = [_describe(model, each) for each in endpoints_of(views)]
+        endpoints += [each for each in rows if each.method not in functions]
+    rules = model.rules({each.method: each.owned for each in endpoints})
+    register_endpoints(app, model.name, endpoints, rules, model.path)
+
+
+def _bind(model: RemoteModel, source: DataSource) -> RemoteResource | None:
+    try:
+        return source.define(model.singular, resource_name=model.remote_path, id_name=model.id_name)
+    except ConfigError:
+        if not source.operations:
+            raise ConfigurationError(
+                f"{model.name}: the data source {source.name} has neither a baseURL nor functions"
+            ) from None
+        return None
+
+
+def _describe(model: RemoteModel, endpoint: Endpoint) -> Endpoint:
+    """Return the endpoint with the schemas of the model and the errors of remote calls."""
+    schemas = {"{}": model.schema, "[{}]": [model.schema]}
+    return replace(
+        endpoint,
+        body=schemas.get(str(endpoint.body), endpoint.body),
+        answer=schemas.get(str(endpoint.answer), endpoint.answer),
+        owned=model.owner is not None,
+        errors=(RemoteError(404), RemoteTimeout(), TooManyCalls()),
+    )
+
+
+class RemoteViews:
+    """The views of one model; their methods and paths are those of every collection."""
+
+    def __init__(self, model: RemoteModel, source: str, remote: RemoteResource) -> None:
+        self._model = model
+        self._source = source
+        self._remote = remote
+        self._schema = model.schema()
+        self._fields = {each.data_key or name: each for name, each in self._schema.fields.items()}
+
+    @declare("create", WRITE, "POST /", body="{}", answer="{}")
+    def create(self, grant: Grant, body: Row) -> ResponseReturnValue:
+        """Create a row."""
+        values = self._values(body)
+        if owner := self._model.owner:
+            self._check_owner(grant, values)
+            values = {**values, owner: values.get(owner) or grant.user_id}
+        return self._respond(self._call("create", lambda: self._remote.create(values).to_dict()))
+
+    @declare("find", READ, "GET /", query="filter", answer="[{}]")
+    def find(self, grant: Grant) -> ResponseReturnValue:
+        """List the rows that a filter selects."""
+        filter_ = self._filter(read_parameter("filter"))
+        return self._respond([self._select(each, filter_) for each in self._find(grant, filter_)])
+
+    @declare("findOne", READ, "GET /findOne", query="filter", answer="{}", finds_row=True)
+    def find_one(self, grant: Grant) -> ResponseReturnValue:
+        """Show the first row that a filter selects."""
+        filter_ = self._filter({**(read_parameter("filter") or {}), "limit": 1})
+        rows = self._find(grant, filter_)
+        if not rows:
+            raise ModelNotFound(self._model.singular, "undefined")
+        return self._respond(self._select(rows[0], filter_))
+
+    @declare("count", READ, "GET /count", query="where", answer=COUNT)
+    def count(self, grant: Grant) -> ResponseReturnValue:
+        """Count the rows that a `where` selects; of the caller's own, at most 1000."""
+        filter_ = self._filter({"where": read_parameter("where")})
+        if grant.only_own:
+            return jsonify({"count": len(self._find(grant, filter_))})
+        where = filter_.raw.get("where") or {}
+        return jsonify({"count": self._call("count", lambda: self._remote.count(where))})
+
+    @declare("findById", READ, "GET /<id>", answer="{}", finds_row=True)
+    def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Show one row."""
+        return self._respond(self._get(grant, id))
+
+    @declare("exists", READ, "GET /<id>/exists", answer=EXISTS, finds_row=True)
+    def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Tell whether there is such a row."""
+        try:
+            self._get(grant, id)
+        except ModelNotFound:
+            return jsonify({"exists": False})
+        return jsonify({"exists": True})
+
+    @declare("patchAttributes", WRITE, "PATCH /<id>", body={}, answer="{}", finds_row=True)
+    def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Change some properties of a row."""
+        values = self._values(self._schema.load(read_body(), partial=True))
+        return self._change(grant, id, "patch", values)
+
+    @declare(
+        "replaceById",
+        WRITE,
+        "PUT /<id>",
+        "POST /<id>/replace",
+        body="{}",
+        answer="{}",
+        finds_row=True,
+    )
+    def replace_by_id(self, grant: Grant, id: str, body: Row) -> ResponseReturnValue:
+        """Replace a row."""
+        return self._change(grant, id, "update_attributes", self._values(body))
+
+    @declare("deleteById", WRITE, "DELETE /<id>", answer=COUNT, finds_row=True)
+    def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Delete a row."""
+        self._check_own(grant, id)
+        self._by_id("delete", id, lambda: self._remote.delete(id))
+        return jsonify({"count": 1})
+
+    def _filter(self, raw: Mapping[str, Any] | None) -> Filter:
+        filter_ = Filter.parse(raw, self._model.columns)
+        if filter_.include:
+            raise InvalidFilter(NO_INCLUDES)
+        return filter_
+
+    def _find(self, grant: Grant, filter_: Filter) -> list[Row]:
+        """Return the rows that a filter selects and the grant covers."""
+        where = filter_.raw.get("where") or {}
+        if grant.only_own:
+            where = {"and": [where, {self._model.owner: grant.user_id}]}
+        query = {
+            "where": where,
+            "order": filter_.raw.get("order"),
+            "limit": filter_.limit,
+            "skip": filter_.skip,
+        }
+        query = {name: value for name, value in query.items() if value}
+        rows = self._call("find", lambda: self._found(query))
+        return [each for each in rows if self._covers(grant, each)][: filter_.limit]
+
+    def _found(self, query: Mapping[str, Any]) -> list[Row]:
+        try:
+            return [each.to_dict() for each in self._remote.find(query)]
+        # The connector asks for a single id by its path.
+        except NotFoundError:
+            return []
+
+    def _get(self, grant: Grant, id: str) -> Row:
+        """Return a row that the grant covers; raise ModelNotFound or the access error."""
+        row: Row = self._by_id("findById", id, lambda: self._remote.find_by_id(id).to_dict())
+        if self._covers(grant, row):
+            return row
+        readable = find_grant(self._model.name, "findById")
+        if readable.decision and self._covers(readable, row):
+            raise denial(self._model.name, id)
+        raise ModelNotFound(self._model.singular, id)
+
+    def _check_own(self, grant: Grant, id: str) -> None:
+        """Check that a grant covers a row; without asking the service if it covers all."""
+        if grant.only_own:
+            self._get(grant, id)
+
+    def _change(self, grant: Grant, id: str, method: str, values: Row) -> ResponseReturnValue:
+        self._check_owner(grant, values)
+        self._check_own(grant, id)
+        send = getattr(self._remote, method)
+        return self._respond(self._by_id(method, id, lambda: send(id, values).to_dict()))
+
+    def _covers(self, grant: Grant, row: Row) -> bool:
+        """Tell whether a grant covers a row."""
+        return not grant.only_own or str(row.get(str(self._model.owner))) == str(grant.user_id)
+
+    def _check_owner(self, grant: Grant, values: Row) -> None:
+        """Raise ValidationError for an owner whom the caller may not name.
+
+        Those who may change the rows of others may name them.
+        """
+        named = values.get(self._model.owner) if self._model.owner else None
+        if named is None or str(named) == str(grant.user_id):
+            return
+        changes = find_grant(self._model.name, "patchAttributes")
+        if not changes.decision or changes.only_own:
+            raise ValidationError({str(self._model.owner): [UNKNOWN_REFERENCE]})
+
+    def _by_id(self, method: str, id: str, send: Callable[[], Any]) -> Any:
+        """Call the service for one row; raise ModelNotFound if it has none of this id."""
+        if id in (".", "..") or len(id) > MAX_ID:
+            raise ModelNotFound(self._model.singular, id)
+
+        def found() -> list[Any]:
+            try:
+                return [send()]
+            except NotFoundError:
+                return []
+
+        rows = self._call(method, found)
+        if not rows:
+            raise ModelNotFound(self._model.singular, id)
+        return rows[0]
+
+    def _call(self, method: str, send: Callable[[], Any]) -> Any:
+        return call_remote(self._source, f"{self._model.singular}.{method}", send)
+
+    def _values(self, loaded: Row) -> Row:
+        """Return what a schema has loaded as JSON, by the names in JSON."""
+        by_attribute = {each.attribute or each.name: name for name, each in self._fields.items()}
+        return {
+            by_attribute[attribute]: self._fields[by_attribute[attribute]]._serialize(
+                value, attribute, loaded
+            )
+            for attribute, value in loaded.items()
+        }
+
+    def _select(self, row: Row, filter_: Filter) -> Row:
+        """Return the properties that a filter asks for."""
+        if filter_.fields is None:
+            return row
+        return {name: value for name, value in row.items() if name in filter_.fields}
+
+    def _shown(self, row: Row) -> Row:
+        """Return what clients may see: no hidden property, and no other than the declared ones."""
+        return {
+            name: value
+            for name, value in row.items()
+            if (not self._fields[name].load_only if name in self._fields else self._model.is_open)
+        }
+
+    def _respond(self, rows: Row | list[Row]) -> ResponseReturnValue:
+        shown = list(map(self._shown, rows)) if isinstance(rows, list) else self._shown(rows)
+        try:
+            return jsonify(shown)
+        except (RecursionError, TypeError, ValueError):
+            raise RemoteError() from None
