@@ -102,6 +102,8 @@ def _add_optional_features(app: Flask) -> None:
     for setting, module in OPTIONAL_FEATURES.items():
         if app.config[setting]:
             import_module(module).init_app(app)
+    if app.config["MODELS_FOLDER"] and app.config["DATA_SOURCES"]:
+        import_module("app.definitions.remote").init_app(app)
 
 
 def _check_own_tables(app: Flask) -> None:

@@ -41,6 +41,7 @@ MAX_ID = 200
 # Relations and dynamic conditions need rows in the database.
 NO_INCLUDES = "include: the rows are at another service, and have no relations here."
 COUNT = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+CHANGES = {"type": "object"}
 EXISTS = {"type": "object", "properties": {"exists": {"type": "boolean"}}, "required": ["exists"]}
 
 
@@ -113,10 +114,8 @@ class RemoteViews:
     @declare("create", WRITE, "POST /", body="{}", answer="{}")
     def create(self, grant: Grant, body: Row) -> ResponseReturnValue:
         """Create a row."""
-        values = self._values(body)
-        if owner := self._model.owner:
-            self._check_owner(grant, values)
-            values = {**values, owner: values.get(owner) or grant.user_id}
+        values = self._with_owner(self._values(body), grant.user_id)
+        self._check_owner(grant, values)
         return self._respond(self._call("create", lambda: self._remote.create(values).to_dict()))
 
     @declare("find", READ, "GET /", query="filter", answer="[{}]")
@@ -157,7 +156,7 @@ class RemoteViews:
             return jsonify({"exists": False})
         return jsonify({"exists": True})
 
-    @declare("patchAttributes", WRITE, "PATCH /<id>", body={}, answer="{}", finds_row=True)
+    @declare("patchAttributes", WRITE, "PATCH /<id>", body=CHANGES, answer="{}", finds_row=True)
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of a row."""
         values = self._values(self._schema.load(read_body(), partial=True))
@@ -174,7 +173,9 @@ class RemoteViews:
     )
     def replace_by_id(self, grant: Grant, id: str, body: Row) -> ResponseReturnValue:
         """Replace a row."""
-        return self._change(grant, id, "update_attributes", self._values(body))
+        owner = self._get(grant, id).get(self._model.owner) if self._model.owner else None
+        values = self._with_owner(self._values(body), owner)
+        return self._change(grant, id, "update_attributes", values)
 
     @declare("deleteById", WRITE, "DELETE /<id>", answer=COUNT, finds_row=True)
     def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -241,12 +242,17 @@ class RemoteViews:
 
         Those who may change the rows of others may name them.
         """
-        named = values.get(self._model.owner) if self._model.owner else None
-        if named is None or str(named) == str(grant.user_id):
+        named = values.get(str(self._model.owner), grant.user_id)
+        if str(named) == str(grant.user_id):
             return
         changes = find_grant(self._model.name, "patchAttributes")
         if not changes.decision or changes.only_own:
             raise ValidationError({str(self._model.owner): [UNKNOWN_REFERENCE]})
+
+    def _with_owner(self, values: Row, owner: Any) -> Row:
+        """Return values of a whole row, of this owner if they name none."""
+        name = self._model.owner
+        return values if name is None or values.get(name) is not None else {**values, name: owner}
 
     def _by_id(self, method: str, id: str, send: Callable[[], Any]) -> Any:
         """Call the service for one row; raise ModelNotFound if it has none of this id."""

@@ -11,7 +11,9 @@ from .files import Source
 # LoopBack 3's own models: whose models have rows, which are the users, and the rest.
 PERSISTED = ("PersistedModel",)
 USER = "User"
-NOT_STORED = ("Model", "Email", "KeyValueModel")
+# The base of models without rows, or with rows at a data source.
+PLAIN = "Model"
+NOT_STORED = (PLAIN, "Email", "KeyValueModel")
 SHIPPED = (
     *("AccessToken", "ACL", "Application", "Change", "Checkpoint", "Role", "RoleMapping", "Scope"),
     *("UserCredential", "UserIdentity"),

@@ -26,7 +26,7 @@ def check(strict: bool) -> None:
     found = _models()
     count = len(found.problems.warnings)
     verdict = "usable, with warnings" if count else "all in order"
-    click.echo(f"Checked {len(found.definitions)} models: {verdict}.")
+    click.echo(f"Checked {len(found.all)} models: {verdict}.")
     if strict and count:
         raise click.exceptions.Exit(1)
 
@@ -37,7 +37,7 @@ def list_(as_json: bool) -> None:
     """List all models."""
     rows = [
         (each.name, each.file, f"/{each.path}", each.table, each.is_public)
-        for each in _models().definitions.values()
+        for each in _models().all.values()
     ]
     print_rows(("name", "file", "path", "table", "public"), rows, as_json)
 
@@ -46,11 +46,13 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Show the properties, relations and endpoints of the model NAME."""
-    found = {each.lower(): definition for each, definition in _models().definitions.items()}
+    found = {each.lower(): definition for each, definition in _models().all.items()}
     if name.lower() not in found:
         known = ", ".join(each.name for each in found.values()) or "none"
         raise click.ClickException(f"There is no model {name}; there are {known}.")
-    for line in _describe(found[name.lower()]):
+    definition = found[name.lower()]
+    describe = _describe_remote if definition.name in _models().remote else _describe
+    for line in describe(definition):
         click.echo(line)
 
 
@@ -73,6 +75,19 @@ def _describe(definition: Definition) -> Iterator[str]:
         allowed = "ALLOW" if rule.allow else "DENY"
         methods = ", ".join(sorted(rule.properties))
         yield f"  rule\t{allowed}\t{rule.principal}\t{rule.access}\t{methods}"
+
+
+def _describe_remote(definition: Definition) -> Iterator[str]:
+    """Yield a model at a data source, and its endpoints, in lines of text."""
+    yield f"{definition.name}\t{definition.file}\tdata source {definition.data_source}"
+    yield from (
+        f"  property\t{each.name}\t{each.type.name}" for each in definition.properties.values()
+    )
+    root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
+    for name, endpoint in current_app.extensions["endpoints"].items():
+        if name.startswith(f"{definition.plural}."):
+            for verb, path in endpoint.routes:
+                yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
 
 
 def _models() -> Models:

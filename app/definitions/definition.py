@@ -44,7 +44,7 @@ WITHOUT_EFFECT = (
 )
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
-    *("mixins", "methods", "owner", "defaultPermission", *MAPPINGS),
+    *("mixins", "methods", "owner", "defaultPermission", "resourceName", *MAPPINGS),
 )
 # The names of the mixin of loopback-ds-timestamp-mixin.
 TIME_STAMP = ("timestamp", "timestamps")
@@ -84,8 +84,9 @@ class Definition:
     owner: str = ""
     allows_by_default: bool = False
     is_public: bool = True
-    # The data source that `model-config.json` names.
+    # The data source that `model-config.json` names, and the path of the model there.
     data_source: str = ""
+    remote_path: str = ""
     # The properties as the file has them.
     declared: Mapping[str, Any] = field(default_factory=dict)
 
@@ -138,6 +139,7 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         allows_by_default=_default_permission(settings, problems, file),
     )
     definition.path = _path(settings, definition.plural, problems, file)
+    definition.remote_path = str(settings.get("resourceName") or definition.plural)
     _warn_of_methods(merged, problems)
     return definition
 

@@ -1,6 +1,6 @@
 """Serve the models of MODELS_FOLDER."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from app.rest.problems import Problems
 from app.rest.resource import Resource
 from app.users.resource import users
 
-from .bases import PERSISTED, USER, Merged, merge
+from .bases import PERSISTED, PLAIN, USER, Merged, merge
 from .catalog import Catalog
 from .definition import Definition, read_definition
 from .files import CONFIG, Source, read_model_config, read_models
@@ -34,9 +34,16 @@ class Models:
     """What was read from the folder, for the commands."""
 
     definitions: dict[str, Definition] = field(default_factory=dict)
+    # Those whose rows are at a REST data source.
+    remote: dict[str, Definition] = field(default_factory=dict)
     # What the model with the base User says.
     users: Definition | None = None
     problems: Problems = field(default_factory=Problems)
+
+    @property
+    def all(self) -> dict[str, Definition]:
+        """All models but users, by name."""
+        return {**self.definitions, **self.remote}
 
 
 def init_app(app: Flask) -> None:
@@ -47,7 +54,8 @@ def init_app(app: Flask) -> None:
     """
     models = Models()
     app.extensions["json_models"] = models
-    _read(Path(app.instance_path, app.config["MODELS_FOLDER"]), models)
+    folder = Path(app.instance_path, app.config["MODELS_FOLDER"])
+    _read(folder, models, app.config["DATA_SOURCES"])
     served: Iterable[Resource] = app.extensions.get("resources", {}).values()
     _check_names(models, served)
     catalog = Catalog(models.definitions, [users, *served], models.users)
@@ -62,7 +70,7 @@ def init_app(app: Flask) -> None:
         app.logger.warning("model %s", warning)
 
 
-def _read(folder: Path, models: Models) -> None:
+def _read(folder: Path, models: Models, data_sources: Container[str]) -> None:
     """Read the files; collect the models that have rows, and the one that users are."""
     problems = models.problems
     sources = read_models(folder, problems)
@@ -73,17 +81,23 @@ def _read(folder: Path, models: Models) -> None:
         entry = _entry(source, config, problems)
         if entry is None:
             problems.warn(source.file, f"is not served: {CONFIG} does not have {source.name}")
+        elif merged.root in (*PERSISTED, PLAIN) and entry.get("dataSource") in data_sources:
+            models.remote[source.name] = _read_one(merged, entry, problems)
         elif merged.root in PERSISTED:
-            definition = read_definition(merged, problems)
-            definition.is_public = entry.get("public") is not False
-            definition.data_source = str(entry.get("dataSource") or "")
-            models.definitions[definition.name] = definition
+            models.definitions[source.name] = _read_one(merged, entry, problems)
         elif merged.root == USER:
             candidates.append(merged)
         else:
             path = f"{source.file}: base"
             problems.warn(path, f"is not served: models of {merged.root} have no rows here")
     _choose_users(candidates, models)
+
+
+def _read_one(merged: Merged, entry: Mapping[str, Any], problems: Problems) -> Definition:
+    definition = read_definition(merged, problems)
+    definition.is_public = entry.get("public") is not False
+    definition.data_source = str(entry.get("dataSource") or "")
+    return definition
 
 
 def _choose_users(candidates: list[Merged], models: Models) -> None:
@@ -117,11 +131,13 @@ def _check_names(models: Models, served: Iterable[Resource]) -> None:
     taken = dict.fromkeys(RESERVED, "Ostiary")
     taken |= {each.name.lower(): each.name for each in [users, *served]}
     tables = dict.fromkeys(db.metadata.tables, "Ostiary")
-    for each in models.definitions.values():
+    for each in models.all.values():
         for place, key in (("plural", each.plural), ("http.path", each.path)):
             if taken.setdefault(key.lower(), each.name) != each.name:
                 other = taken[key.lower()]
                 models.problems.add(f"{each.file}: {place}", f"{key} is that of {other} already")
+        if each.name in models.remote:
+            continue
         if tables.setdefault(each.table, each.name) != each.name:
             models.problems.add(
                 f"{each.file}: name", f"{tables[each.table]} has a table {each.table} already"

@@ -1,0 +1,203 @@
+"""Models in JSON whose rows are at a REST data source, which is a real local server."""
+
+import json
+
+import pytest
+
+from tests.answers import field_codes, refusal
+from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
+
+ALLOW = {"principalType": "ROLE", "permission": "ALLOW"}
+OWNED = [
+    {**ALLOW, "principalId": "$authenticated", "property": "create"},
+    {**ALLOW, "principalId": "$owner"},
+    {**ALLOW, "principalId": "admin"},
+]
+TICKET = {
+    "name": "Ticket",
+    "resourceName": "v1/tickets",
+    "properties": {
+        "title": {"type": "string", "required": True, "length": 20},
+        "dueOn": "dateonly",
+        "price": {"type": "decimal", "precision": 8, "scale": 2, "default": "1.50"},
+        "ownerId": "number",
+        "secret": {"type": "string", "hidden": True},
+    },
+    "relations": {"owner": {"type": "belongsTo", "model": "User", "foreignKey": "ownerId"}},
+    "acls": OWNED,
+}
+CONFIG = {"Ticket": {"dataSource": "desk", "public": True}}
+# What the connector sends with every limit.
+PAGE = [("limit", "1000"), ("offset", "0"), ("skip", "0")]
+ROWS = [
+    {"id": 1, "title": "hers", "ownerId": 1, "secret": "x", "internal": True},
+    {"id": 2, "title": "his", "ownerId": 2, "secret": "y"},
+]
+
+
+@pytest.fixture
+def database_url(sqlite_url):
+    """One database is enough: the rows are elsewhere."""
+    return sqlite_url
+
+
+@pytest.fixture
+def remote(server):  # noqa: F811
+    """A remote service with tickets, which ignores every filter."""
+    rows = {each["id"]: dict(each) for each in ROWS}
+
+    def answer(handler):
+        parts = handler.path.partition("?")[0].strip("/").split("/")
+        found = rows.get(int(parts[2])) if len(parts) > 2 and parts[2].isdigit() else None
+        body = json.loads(handler.content or b"null")
+        if parts[-1] == "count":
+            handler.reply({"count": len(rows)})
+        elif len(parts) > 2 and found is None:
+            handler.reply({"message": "none"}, 404)
+        elif handler.command == "GET":
+            handler.reply(list(rows.values()) if found is None else found)
+        elif handler.command == "DELETE":
+            del rows[found["id"]]
+            handler.reply(None, 200)
+        else:
+            row = found if found is not None else {"id": max(rows) + 1}
+            row.update(body | {"id": row["id"]})
+            rows[row["id"]] = row
+            handler.reply(row)
+
+    server.routes["v1"] = answer
+    server.rows = rows
+    return server
+
+
+@pytest.fixture
+def tickets(serve, remote):
+    """Call tickets as Ada, who is 1, Bob, who is 2, or Root, who is an admin."""
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
+    api = serve({"ticket": TICKET}, CONFIG, DATA_SOURCES=sources)
+    tokens = {name: api.newcomer(f"{name}@example.com") for name in ("ada", "bob", "root")}
+    api.client.application.test_cli_runner().invoke(
+        args=["roles", "grant", "root@example.com", "admin"]
+    )
+
+    def call(verb, path="", body=None, caller="ada", **query):
+        texts = {name: json.dumps(value) for name, value in query.items()}
+        token = tokens.get(caller)
+        return api(verb, f"/tickets{path}", body, token=token, query_string=texts)
+
+    call.app = api.client.application
+    return call
+
+
+def test_rows_are_read_and_written_at_the_data_source(tickets, remote):
+    created = tickets("POST", "", {"title": "new", "dueOn": "2026-03-01"})
+    sent = remote.seen[-1]
+
+    assert created.json == {
+        "id": 3,
+        "title": "new",
+        "dueOn": "2026-03-01",
+        "price": "1.50",
+        "ownerId": 1,
+    }
+    assert (sent["method"], sent["path"], sent["json"]["ownerId"]) == ("POST", "/v1/tickets", 1)
+    assert tickets("GET", "/3").json == created.json
+    assert tickets("PATCH", "/3", {"title": "b"}).json == {**created.json, "title": "b"}
+    assert remote.seen[-1]["method"] == "PATCH"
+    assert tickets("PUT", "/3", {"title": "c"}).json["title"] == "c"
+    assert remote.seen[-1]["method"] == "PUT"
+    assert tickets("GET", "/3/exists").json == {"exists": True}
+    assert tickets("DELETE", "/3").json == {"count": 1}
+    assert refusal(tickets("DELETE", "/3")) == (404, "MODEL_NOT_FOUND")
+    assert tickets("GET", "/3/exists").json == {"exists": False}
+
+
+def test_hidden_and_undeclared_properties_stay_here(tickets):
+    assert tickets("GET", "/1").json == {"id": 1, "title": "hers", "ownerId": 1}
+    assert refusal(tickets("GET", "", filter={"where": {"secret": "x"}})) == (400, "INVALID_FILTER")
+
+
+def test_an_owner_gets_own_rows_only_even_if_the_service_heeds_no_filter(tickets, remote):
+    assert [each["id"] for each in tickets("GET").json] == [1]
+    assert remote.seen[-1]["entries"] == [("where[and][1][ownerId]", "1"), *PAGE]
+    assert [each["id"] for each in tickets("GET", caller="root").json] == [1, 2]
+    assert tickets("GET", "/count").json == {"count": 1}
+    assert tickets("GET", "/count", caller="root").json == {"count": 2}
+    assert tickets("GET", "/findOne", caller="bob").json["id"] == 2
+    for verb, body in [("GET", None), ("PATCH", {"title": "x"}), ("DELETE", None)]:
+        assert refusal(tickets(verb, "/2", body)) == (404, "MODEL_NOT_FOUND")
+    assert refusal(tickets("GET", "/1", caller=None)) == (401, "AUTHORIZATION_REQUIRED")
+    assert remote.rows[2]["title"] == "his"
+    for body in ({"title": "a", "ownerId": 2}, {"ownerId": 2}, {"ownerId": None}):
+        verb, path = ("POST", "") if "title" in body else ("PATCH", "/1")
+        assert field_codes(tickets(verb, path, body)) == {"ownerId": ["invalid"]}
+    assert tickets("PATCH", "/1", {"ownerId": 2}, "root").json["ownerId"] == 2
+
+
+def test_filters_are_checked_here_and_passed_on(tickets, remote):
+    where = {"dueOn": {"gt": "2026-01-01"}, "title": {"inq": ["a", "b"]}}
+
+    found = tickets(
+        "GET", "", None, "root", filter={"where": where, "order": "title DESC", "fields": ["id"]}
+    )
+
+    assert found.json == [{"id": 1}, {"id": 2}]
+    assert dict(remote.seen[-1]["entries"]) == {
+        "where[dueOn][gt]": "2026-01-01",
+        "where[title][inq][0]": "a",
+        "where[title][inq][1]": "b",
+        "order": "title DESC",
+        **dict(PAGE),
+    }
+    before = len(remote.seen)
+    for wrong in [
+        {"where": {"nothing": 1}},
+        {"where": {"dueOn": "soon"}},
+        {"where": {"title": {"$where": "1"}}},
+        {"include": "owner"},
+        {"limit": "many"},
+    ]:
+        assert refusal(tickets("GET", "", filter=wrong)) == (400, "INVALID_FILTER"), wrong
+    assert field_codes(tickets("POST", "", {"title": "x" * 21})) == {"title": ["invalid"]}
+    assert len(remote.seen) == before
+
+
+def test_failures_of_the_service_are_502_and_504_without_its_words(tickets, remote):
+    for route, status in [("status", 502), ("broken", 502), ("slow", 504)]:
+        action = getattr(remote.RequestHandlerClass, f"on_{route}")
+        if route == "status":
+            remote.routes["v1"] = lambda handler: handler.reply({"message": "planted"}, 500)
+        else:
+            remote.routes["v1"] = action
+        response = tickets("GET", "/1")
+        assert response.status_code == status, route
+        assert "planted" not in response.text
+
+
+def test_the_functions_of_a_data_source_are_endpoints_of_its_model(serve, remote):
+    operations = [
+        {
+            "template": {"method": "GET", "url": f"{remote.url}/echo", "query": {"q": "{!city}"}},
+            "functions": {"weather": ["city"]},
+        }
+    ]
+    acls = [{**ALLOW, "principalId": "$everyone", "property": "weather"}]
+    api = serve(
+        {"weather": {"name": "Weather", "base": "Model", "plural": "weather", "acls": acls}},
+        {"Weather": {"dataSource": "sky"}},
+        DATA_SOURCES={"sky": {"connector": "rest", "operations": operations}},
+    )
+
+    assert api("GET", "/Weather/weather?city=Berlin").json["query"] == "q=Berlin"
+    assert api("GET", "/weather").status_code == 404
+    assert "/weather/weather" in api("GET", "/openapi.json").json["paths"]
+
+
+def test_the_document_and_the_commands_show_a_model_at_a_data_source(tickets):
+    client = tickets.app.test_client()
+    document = client.get("/api/openapi.json").json
+    shown = tickets.app.test_cli_runner().invoke(args=["models", "show", "Ticket"]).output
+
+    assert document["paths"]["/tickets/{id}"].keys() >= {"get", "patch", "put", "delete"}
+    assert "data source desk" in shown
+    assert "findById\tGET /api/Tickets/<id>" in shown
