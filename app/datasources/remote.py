@@ -31,6 +31,7 @@ from app.rest.fields import Schema
 from app.rest.filters import Filter
 from app.rest.parameters import read_parameter
 from app.rest.references import UNKNOWN_REFERENCE
+from app.rest.targets import OTHERS
 
 from .calls import call_remote
 from .endpoints import function_endpoints
@@ -276,12 +277,13 @@ class RemoteViews:
     def _values(self, loaded: Row) -> Row:
         """Return what a schema has loaded as JSON, by the names in JSON."""
         by_attribute = {each.attribute or each.name: name for name, each in self._fields.items()}
-        return {
+        values = {
             by_attribute[attribute]: self._fields[by_attribute[attribute]]._serialize(
                 value, attribute, loaded
             )
             for attribute, value in loaded.items()
         }
+        return {**values.pop(OTHERS, {}), **values}
 
     def _select(self, row: Row, filter_: Filter) -> Row:
         """Return the properties that a filter asks for."""

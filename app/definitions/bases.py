@@ -76,10 +76,10 @@ def _base_of(source: Source) -> str:
 def _add(merged: Merged, source: Source, problems: Problems) -> None:
     """Add what a model declares to what its bases do."""
     declared = dict(source.declared)
-    options = declared.pop("options", None) or {}
+    options = dict(_object(declared.pop("options", None), source, "options", problems))
     excluded = declared.pop("excludeBaseProperties", None) or []
     for name in excluded if isinstance(excluded, list) else [excluded]:
-        merged.properties.pop(name, None)
+        merged.properties.pop(str(name), None)
     for kind, known in (("properties", merged.properties), ("relations", merged.relations)):
         for name, value in _object(declared.pop(kind, None), source, kind, problems).items():
             known[name] = f"{source.file}: {kind}.{name}", value

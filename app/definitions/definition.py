@@ -165,7 +165,8 @@ def _path(settings: Mapping[str, Any], plural: str, problems: Problems, file: st
 def _table(settings: Mapping[str, Any], name: str) -> str:
     for connector in MAPPINGS:
         mapping = settings.get(connector)
-        given = mapping.get("table") or mapping.get("collection") if mapping else None
+        named = mapping if isinstance(mapping, Mapping) else {}
+        given = named.get("table") or named.get("collection")
         if isinstance(given, str) and given:
             return column_name(given)
     return column_name(name)
@@ -254,8 +255,7 @@ def _warn_of_methods(merged: Merged, problems: Problems) -> None:
             f"{merged.source.file}: methods.{name}",
             f"is not served until {merged.source.code.name} has an endpoint of this name",
         )
-    if validations := merged.settings.get("validations"):
+    if merged.settings.get("validations"):
         problems.warn(
-            f"{merged.source.file}: validations",
-            f"{len(validations)} are ignored: a property has `validates` instead",
+            f"{merged.source.file}: validations", "are ignored: a property has `validates` instead"
         )

@@ -73,7 +73,7 @@ def _make_model(app: Flask, definition: Definition, models: Models) -> RemoteMod
         singular=definition.name,
         path=definition.path,
         remote_path=definition.remote_path,
-        schema=make_schema(definition),
+        schema=make_schema(definition, definition.relations),
         columns=dict(_columns(definition)),
         rules=rules,
         id_name=definition.id.name,

@@ -81,7 +81,7 @@ def _read(folder: Path, models: Models, data_sources: Container[str]) -> None:
         entry = _entry(source, config, problems)
         if entry is None:
             problems.warn(source.file, f"is not served: {CONFIG} does not have {source.name}")
-        elif merged.root in (*PERSISTED, PLAIN) and entry.get("dataSource") in data_sources:
+        elif merged.root in (*PERSISTED, PLAIN) and str(entry.get("dataSource")) in data_sources:
             models.remote[source.name] = _read_one(merged, entry, problems)
         elif merged.root in PERSISTED:
             models.definitions[source.name] = _read_one(merged, entry, problems)

@@ -192,7 +192,7 @@ def _default_function(
     name: Any, type_: PropertyType, problems: Problems, path: str
 ) -> Callable[[], Any] | None:
     functions = DEFAULTS.get(type_.name, {})
-    if name not in functions:
+    if not isinstance(name, str) or name not in functions:
         known, meant = ", ".join(functions) or "none", suggest(str(name), functions)
         problems.add(path, f"{name!r} makes no {type_.name}; there are {known}{meant}")
         return None

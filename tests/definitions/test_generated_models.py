@@ -22,7 +22,7 @@ GENERATED = settings(
     suppress_health_check=list(HealthCheck),
 )
 # The start of a problem: the file, and mostly the place in it.
-PLACE = re.compile(r"(\d\.json|model-config\.json)(: | )")
+PLACE = re.compile(r"(\d|model-config)\.json(: |\.| )")
 
 
 def test_generated_models_load_or_are_refused_with_a_place(sqlite_url, tmp_path):

@@ -162,6 +162,17 @@ def test_filters_are_checked_here_and_passed_on(tickets, remote):
     assert len(remote.seen) == before
 
 
+def test_an_open_model_has_properties_that_are_not_declared(serve, remote):
+    acls = [{**ALLOW, "principalId": "$everyone"}]
+    model = {**TICKET, "strict": False, "relations": {}, "acls": acls}
+    api = serve({"ticket": model}, CONFIG, DATA_SOURCES={"desk": {"baseURL": remote.url}})
+
+    changed = api("PATCH", "/tickets/1", {"floor": 3})
+
+    assert changed.json == {"id": 1, "title": "hers", "ownerId": 1, "internal": True, "floor": 3}
+    assert remote.seen[-1]["json"] == {"floor": 3}
+
+
 def test_failures_of_the_service_are_502_and_504_without_its_words(tickets, remote):
     for route, status in [("status", 502), ("broken", 502), ("slow", 504)]:
         action = getattr(remote.RequestHandlerClass, f"on_{route}")
