@@ -1,11 +1,12 @@
 """The settings: every one with its type, default and description."""
 
 import re
+from collections.abc import Mapping
 from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
-from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 ORIGIN = re.compile(
@@ -82,6 +83,16 @@ class Origin(fields.String):
         if not ORIGIN.fullmatch(origin) or not _is_address(origin, "http", "https"):
             raise ValidationError("must be an origin such as https://app.example.com, or *")
         return _as_browsers_write(origin)
+
+
+# The value of COMPATIBILITY, and the defaults that it changes.
+LOOPBACK3 = "loopback3"
+COMPATIBLE_DEFAULTS = {"ACL_ERROR_STATUS": 401}
+
+
+def is_compatible(settings: Mapping[str, Any]) -> bool:
+    """Tell whether COMPATIBILITY is set: clients were written for LoopBack 3."""
+    return bool(settings["COMPATIBILITY"] == LOOPBACK3)
 
 
 def described(text: str) -> dict[str, str]:
@@ -390,6 +401,15 @@ class SettingsSchema(Schema):
             " default the content of `instance/providers.json`, where that file exists."
         ),
     )
+    COMPATIBILITY = fields.String(
+        load_default=None,
+        allow_none=True,
+        validate=validate.OneOf([LOOPBACK3]),
+        metadata=described(
+            "`loopback3`: answer clients that were written for LoopBack 3 as it does, where that is"
+            " safe: [compatibility.md](compatibility.md)."
+        ),
+    )
     ACL_ERROR_STATUS = fields.Integer(
         strict=True,
         load_default=403,
@@ -527,6 +547,11 @@ class SettingsSchema(Schema):
             " `THREADS`."
         ),
     )
+
+    @pre_load
+    def _set_compatible_defaults(self, given: dict[str, Any], **_options: Any) -> dict[str, Any]:
+        loopback3 = given.get("COMPATIBILITY") == LOOPBACK3
+        return {**COMPATIBLE_DEFAULTS, **given} if loopback3 else given
 
     @validates_schema
     def _check_origins(self, settings: dict[str, Any], **_options: Any) -> None:

@@ -25,6 +25,7 @@ from app.settings import (
     TokenMiddlewareSchema,
 )
 
+from . import compatibility
 from . import connector_tables as connector
 from .differences import DIFFERENCES
 from .limits import LIMITS
@@ -142,6 +143,12 @@ def loopback_differences() -> str:
     return _table(("LoopBack 3", "Ostiary", "Reason"), list(DIFFERENCES.values()))
 
 
+def compared(calls: Sequence[compatibility.Call]) -> str:
+    """Return the table of calls with and without COMPATIBILITY."""
+    head = ("What", "Call", "Without", "With `loopback3`")
+    return _table(head, [compatibility.row(each) for each in calls])
+
+
 def audit_actions() -> str:
     """Return the table of what the audit log tells."""
     return _table(("Action", "Meaning"), [(f"`{each}`", each.description) for each in Action])
@@ -181,6 +188,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "connector_paginate": lambda: _table(connector.KEY_COLUMNS, connector.paginate_keys()),
     "connector_errors": lambda: _table(("Class", "Base", "`kind`", "Meaning"), connector.errors()),
     "loopback_differences": loopback_differences,
+    "compatibility": lambda: compared(compatibility.DIFFERENT),
+    "incompatibility": lambda: compared(compatibility.ALIKE),
     "audit_actions": audit_actions,
     "limits": limits,
 }

@@ -11,8 +11,11 @@ def create_sources(app: Flask) -> None:
 
     No connection is opened before the first call.
     """
+    compatibility = app.config["COMPATIBILITY"]
+    defaults = {"compatibility": compatibility} if compatibility else {}
     app.extensions["datasources"] = {
-        name: _make_source(name, settings) for name, settings in app.config["DATA_SOURCES"].items()
+        name: _make_source(name, settings, defaults)
+        for name, settings in app.config["DATA_SOURCES"].items()
     }
 
 
@@ -22,11 +25,11 @@ def data_sources(app: Flask) -> dict[str, DataSource]:
     return sources
 
 
-def _make_source(name: str, settings: object) -> DataSource:
+def _make_source(name: str, settings: object, defaults: dict[str, str]) -> DataSource:
     if not isinstance(settings, dict):
         raise ConfigurationError(f"data source {name!r} must be an object")
     try:
-        return DataSource.from_config(settings, name=name, request_id=_request_id)
+        return DataSource.from_config({**defaults, **settings}, name=name, request_id=_request_id)
     except ConfigError as error:
         raise ConfigurationError(str(error)) from None
 

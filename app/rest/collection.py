@@ -15,6 +15,7 @@ from app.errors import InvalidFilter
 from app.ids import Id
 
 from .bodies import read_body, read_items
+from .compatibility import loader
 from .echo import without_echo
 from .endpoint import Endpoint, declare, endpoints_of, register_endpoints
 from .mapper_events import check_events
@@ -117,7 +118,7 @@ class CollectionViews:
     def update_all(self, grant: Grant) -> ResponseReturnValue:
         """Change every row that a `where` selects."""
         conditions = [*self._scope(grant), *self._required_where()]
-        values = self.resource.schema_instance.load(read_body(), partial=True)
+        values = self.resource.load(self.resource.schema_instance, read_body(), partial=True)
         if not values:
             return jsonify({"count": self.rows.count(conditions)})
         return jsonify({"count": self.resource.update_all(conditions, values)})
@@ -234,7 +235,7 @@ def register_resource(app: Flask, resource: Resource) -> None:
     Raises ConfigurationError for columns, listeners, rules and paths that cannot be used.
     """
     # The app's own, because its ids follow from the settings.
-    resource = replace(resource)
+    resource = replace(resource, load=loader(app.config))
     check_types(resource.name, resource.properties)
     check_events(resource.name, resource.model)
     app.extensions.setdefault("resources", {})[resource.name] = resource

@@ -15,6 +15,7 @@ from app.access.rules import Rule
 from app.config import ConfigurationError
 
 from .bodies import read_body
+from .compatibility import Load, loader
 
 # A marshmallow schema, a list of the one schema that its items have, a JSON schema, or the names
 # of a model's schemas: "{}" is the model's name, "[...]" an array, "|" an alternative.
@@ -140,7 +141,7 @@ def register_endpoints(
         if not endpoint.is_served(app.config):
             continue
         declared[f"{name}.{endpoint.method}"] = endpoint
-        view = _view_function(name, endpoint)
+        view = _view_function(name, endpoint, loader(app.config))
         for verb, path in endpoint.routes:
             bp.add_url_rule(path, endpoint.method, view, methods=[verb])
     app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
@@ -153,10 +154,12 @@ def _claim_path(app: Flask, segment: str, name: str) -> None:
         raise ConfigurationError(f"{name} cannot be served at /{segment}: {holder} is served there")
 
 
-def _view_function(name: str, endpoint: Endpoint) -> Callable[..., ResponseReturnValue]:
+def _view_function(
+    name: str, endpoint: Endpoint, load_body: Load
+) -> Callable[..., ResponseReturnValue]:
     """Return Flask's view function: authorize, load the body, call the view, dump its result."""
     method, view = endpoint.method, endpoint.view
-    load, dump = _loader(endpoint.body), _dumper(endpoint.answer)
+    load, dump = _body_loader(endpoint.body, load_body), _dumper(endpoint.answer)
 
     def respond(**arguments: str) -> ResponseReturnValue:
         grant = authorize(name, method, arguments.get("id"))
@@ -168,12 +171,12 @@ def _view_function(name: str, endpoint: Endpoint) -> Callable[..., ResponseRetur
     return respond
 
 
-def _loader(body: SchemaSpec) -> Callable[[], dict[str, Any]]:
+def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, Any]]:
     """Return the function that loads the body; without a marshmallow schema the view reads it."""
     if not isinstance(body, type) or not issubclass(body, marshmallow.Schema):
         return dict
     schema = body()
-    return lambda: {"body": schema.load(read_body())}
+    return lambda: {"body": load(schema, read_body())}
 
 
 def _dumper(answer: SchemaSpec) -> Callable[[Any], ResponseReturnValue]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, cast
 
+import marshmallow
 from flask import Response, jsonify
 from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
@@ -18,6 +19,7 @@ from app.errors import MalformedBody, ModelNotFound, ValidationError
 from app.extensions import transaction
 
 from . import hooks
+from .compatibility import Load
 from .endpoint import Endpoint, Route, View
 from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
@@ -81,6 +83,8 @@ class Resource:
     is_public: bool = True
     # Whether clients may choose the id of a row that they create.
     id_on_create: bool = False
+    # Loads a body by one of the schemas.
+    load: Load = marshmallow.Schema.load
     # Sent when a row is created or changed, with a SaveEvent; `before_save` may change the values.
     before_save: Hook = field(default_factory=Hook)
     after_save: Hook = field(default_factory=Hook)
@@ -321,7 +325,7 @@ class Resource:
         own = self.owned_by(user_id)
         usual = {**own, **fixed}
         given = [self._with_fixed(each, usual) for each in (body if many else [body])]
-        loaded = self.create_schema_instance.load(given if many else given[0], many=many)
+        loaded = self.load(self.create_schema_instance, given if many else given[0], many=many)
         new = loaded if many else [loaded]
         if self.written_owner:
             fixed = {**owner_to_fix(self.name, own, fixed, new), **fixed}
@@ -432,7 +436,7 @@ class Resource:
 
         Raises ValidationError, or what `or_denied` does.
         """
-        values = self.schema_instance.load(body, partial=partial)
+        values = self.load(self.schema_instance, body, partial=partial)
 
         def find_row() -> Any:
             return self.or_denied(row_id, self.rows.get(row_id, scope))

@@ -38,6 +38,8 @@ OWNER_METHODS = (
     "replaceById",
     "deleteById",
     "__get__accessTokens",
+    "__count__accessTokens",
+    "__findById__accessTokens",
     "__destroyById__accessTokens",
     "__delete__accessTokens",
     "__get__audit",

@@ -177,6 +177,16 @@ class SessionSchema(Schema):
     current = fields.Boolean()
 
 
+class LoopBackSessionSchema(SessionSchema):
+    """A session in the form of LoopBack 3's access tokens; `id` is the handle, not the value."""
+
+    id = fields.Function(
+        lambda session: session.handle,
+        metadata={"type": "string", "examples": ["0123456789abcdef"]},
+    )
+    userId = Id(attribute="user_id")  # noqa: N815
+
+
 class AuditRecordSchema(Schema):
     """A record of the audit log: who did what, and from where."""
 

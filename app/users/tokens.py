@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, func, select
 
 from app.errors import AccessTokenRequired, ModelNotFound
 from app.extensions import affected_rows, db, now, transaction
@@ -39,6 +39,7 @@ class Session:
     """A session of a user: a login token without its value."""
 
     handle: str
+    user_id: Id
     ttl: float
     created: datetime
     # At most TOKEN_TOUCH_INTERVAL seconds before the last use; None without TOKEN_SLIDING.
@@ -97,6 +98,21 @@ def list_sessions(user_id: Id, current: str | None = None) -> list[Session]:
         .limit(MAX_SESSIONS)
     )
     return [_to_session(row, row.digest == current) for row in rows]
+
+
+def count_sessions(user_id: Id) -> int:
+    """Return the number of a user's sessions."""
+    live = AccessToken.user_id == user_id, AccessToken.is_live()
+    return db.session.scalar(select(func.count()).select_from(AccessToken).where(*live)) or 0
+
+
+def find_session(user_id: Id, handle: str, current: str | None = None) -> Session:
+    """Return one of a user's sessions by its handle; raise ModelNotFound."""
+    named = AccessToken.user_id == user_id, AccessToken.handle == handle
+    row = db.session.scalar(select(AccessToken).where(*named, AccessToken.is_live()))
+    if row is None:
+        raise ModelNotFound("accessToken", handle)
+    return _to_session(row, row.digest == current)
 
 
 def revoke_session(user_id: Id, handle: str) -> None:
@@ -165,4 +181,13 @@ def _delete_one(*conditions: ColumnElement[bool]) -> Row[Id, str] | None:
 def _to_session(row: AccessToken, current: bool) -> Session:
     """Return the session of a token; the login is its first use."""
     used = (row.last_used or row.created) if current_app.config["TOKEN_SLIDING"] else None
-    return Session(row.handle, row.ttl, row.created, used, row.user_agent, row.address, current)
+    return Session(
+        row.handle,
+        row.user_id,
+        row.ttl,
+        row.created,
+        used,
+        row.user_agent,
+        row.address,
+        current,
+    )

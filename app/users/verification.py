@@ -10,6 +10,7 @@ from app.extensions import db
 from app.ids import Id
 from app.ops.origin import current_network
 from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
+from app.settings import is_compatible
 from app.signals import emit, verification_request
 
 from .current import user_model
@@ -22,13 +23,21 @@ def is_enabled(settings: Mapping[str, Any]) -> bool:
     return settings["EMAIL_VERIFICATION"] is not None
 
 
+def is_served(settings: Mapping[str, Any]) -> bool:
+    """Tell whether there are the endpoints for it, which LoopBack 3 always has."""
+    return is_enabled(settings) or is_compatible(settings)
+
+
 def request_verification(user_id: Id | None) -> None:
     """Ask a user to confirm the address, by verificationRequest.
 
     Does nothing, in the same time, if there is no such user, the address is verified or the user
-    is disabled; None is the id of no user. Raises what `count_mail` does.
+    is disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION. Raises
+    what `count_mail` does.
     """
     count_mail(user_id or 0)
+    if not is_enabled(current_app.config):
+        return
     model = user_model()
     unverified = model.email_verified == false(), model.disabled_at.is_(None)
     user = db.session.scalar(

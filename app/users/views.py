@@ -13,6 +13,7 @@ from app.errors import AccessTokenRequired, TooDeep
 from app.extensions import app_id_form
 from app.rest.bodies import parse_json
 from app.rest.collection import register_resource
+from app.settings import is_compatible
 
 from . import accounts, audit, confirmation, email_change, password_reset, tokens, verification
 from . import login as login_service
@@ -26,6 +27,7 @@ from .schemas import (
     ChangePasswordSchema,
     CredentialsSchema,
     LogoutSchema,
+    LoopBackSessionSchema,
     NewPasswordSchema,
     ResetRequestSchema,
     SessionSchema,
@@ -47,6 +49,7 @@ CONFIRMATION = (
         "schema": {"type": "string"},
     },
 )
+UNKNOWN_SESSION = errors.ModelNotFound("accessToken", "0123456789abcdef")
 
 
 class LoginSchema(AccessTokenSchema):
@@ -165,7 +168,7 @@ def change_password(body: dict[str, Any]) -> None:
     "POST /<id>/verify",
     finds_row=False,
     errors=(errors.TooManyRequests(60),),
-    is_served=verification.is_enabled,
+    is_served=verification.is_served,
 )
 def verify(id: str) -> None:
     """Mail a user a link that confirms the address.
@@ -182,7 +185,7 @@ def verify(id: str) -> None:
     parameters=CONFIRMATION,
     redirects=True,
     errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
-    is_served=verification.is_enabled,
+    is_served=verification.is_served,
 )
 def confirm() -> Response:
     """Confirm the address of a user with the token that was mailed."""
@@ -211,17 +214,58 @@ def change_email(body: dict[str, Any]) -> None:
     email_change.request_email_change(session.user_id, **body)
 
 
-@users.endpoint("__get__accessTokens", READ, "GET /<id>/accessTokens", answer=[SessionSchema])
+@users.endpoint(
+    "__get__accessTokens",
+    READ,
+    "GET /<id>/accessTokens",
+    answer=[LoopBackSessionSchema],
+    is_served=is_compatible,
+)
+@users.endpoint(
+    "__get__accessTokens",
+    READ,
+    "GET /<id>/accessTokens",
+    answer=[SessionSchema],
+    is_served=lambda settings: not is_compatible(settings),
+)
 def sessions(user: Any) -> list[tokens.Session]:
     """List a user's sessions."""
     return tokens.list_sessions(user.id, current_identity().require_session().digest)
 
 
 @users.endpoint(
+    "__count__accessTokens",
+    READ,
+    "GET /<id>/accessTokens/count",
+    answer="Count",
+    errors=(errors.InvalidFilter("where cannot be used here."),),
+    is_served=is_compatible,
+)
+def count_sessions(user: Any) -> dict[str, int]:
+    """Count a user's sessions."""
+    if any(name.partition("[")[0] == "where" for name in request.args):
+        raise errors.InvalidFilter("where cannot be used here.")
+    return {"count": tokens.count_sessions(user.id)}
+
+
+@users.endpoint(
+    "__findById__accessTokens",
+    READ,
+    "GET /<id>/accessTokens/<handle>",
+    answer=LoopBackSessionSchema,
+    errors=(UNKNOWN_SESSION,),
+    is_served=is_compatible,
+)
+def session(user: Any, handle: str) -> tokens.Session:
+    """Show one of a user's sessions, by its handle."""
+    return tokens.find_session(user.id, handle, current_identity().require_session().digest)
+
+
+@users.endpoint(
     "__destroyById__accessTokens",
     WRITE,
     "DELETE /<id>/accessTokens/<handle>",
-    errors=(errors.ModelNotFound("accessToken", "0123456789abcdef"),),
+    errors=(UNKNOWN_SESSION,),
 )
 def revoke(user: Any, handle: str) -> None:
     """End one of a user's sessions."""

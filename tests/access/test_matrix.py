@@ -14,7 +14,7 @@ from app.todos.models import Todo
 from app.users.accounts import disable_user
 from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User
 from app.users.passwords import hash_password
-from tests.conftest import PASSWORD
+from tests.conftest import PASSWORD, Api
 from tests.rows import populate
 
 # High enough that what a call creates never has the same.
@@ -109,6 +109,12 @@ EXPECTED = {
     "users.__destroyById__todos": [(OWN_RECORD, None)],
     "users.__delete__todos": [(OWN_RECORD, None)],
 }
+# The same for endpoints that COMPATIBILITY adds, or changes the answer of.
+COMPATIBLE = {
+    "users.__get__accessTokens": [(OWN_RECORD, None)],
+    "users.__count__accessTokens": [(OWN_RECORD, None)],
+    "users.__findById__accessTokens": [(OWN_RECORD, None)],
+}
 # Routes under the base path that are no endpoints of a model.
 UNDECLARED = {("openapi.document", "GET"), ("api_status.status", "GET")}
 
@@ -139,6 +145,20 @@ def app(shared_app, database_url):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_caller_gets_the_expected_status(app, api, name):
+    check(app, api, name, EXPECTED[name])
+
+
+@pytest.mark.parametrize("name", COMPATIBLE)
+def test_every_caller_gets_the_expected_status_from_what_loopback_has_too(
+    shared_app, secrets, name
+):
+    app = shared_app(COMPATIBILITY="loopback3", ACL_ERROR_STATUS=403)
+
+    check(app, Api(app.test_client(), secrets), name, COMPATIBLE[name])
+    assert app.extensions["endpoints"].keys() - EXPECTED.keys() <= COMPATIBLE.keys()
+
+
+def check(app, api, name, expectations):
     endpoint, model = app.extensions["endpoints"][name], name.partition(".")[0]
     query = {"where": WHERE[model]} if endpoint.query == "where!" else QUERIES.get(name, {})
     collection = app.config["USERS_PATH"] if model == "users" else model
@@ -147,7 +167,7 @@ def test_every_caller_gets_the_expected_status(app, api, name):
 
     for route in endpoint.routes:
         path = f"/{collection}{filled(route.path, model)}"
-        for expected, body in EXPECTED[name]:
+        for expected, body in expectations:
             # 204 where the endpoint declares no answer.
             success = 204 if endpoint.answer is None else 200
             expected = [success if status == 200 else status for status in expected]

@@ -1,0 +1,128 @@
+"""What COMPATIBILITY changes, call by call, as `docs/compatibility.md` lists it."""
+
+import json
+from typing import Any, NamedTuple
+
+# A status with the code of an error, or with what is in the answer.
+Answer = tuple[int, Any]
+
+REFUSED = (401, "AUTHORIZATION_REQUIRED")
+DENIED = (403, "ACCESS_DENIED")
+INVALID = (422, "VALIDATION_ERROR")
+NO_ROW = (404, "MODEL_NOT_FOUND")
+NO_METHOD = (404, "NOT_FOUND")
+OTHER_METHOD = (405, "METHOD_NOT_ALLOWED")
+NOTHING = (204, None)
+HANDLE = "0123456789abcdef"
+
+
+class Call(NamedTuple):
+    """A call of the user 1, what it shows, and its answers without and with COMPATIBILITY."""
+
+    about: str
+    verb: str
+    path: str
+    body: Any
+    without: Answer
+    compatible: Answer
+
+
+DIFFERENT = [
+    Call("the record of another user", "GET", "/users/2", None, DENIED, REFUSED),
+    Call("a method that no rule allows", "GET", "/users", None, DENIED, REFUSED),
+    Call(
+        "an unknown property",
+        *("POST", "/notes", {"text": "a", "color": "red"}, INVALID, (200, {"text": "a"})),
+    ),
+    Call(
+        "another value of a read-only property",
+        *("POST", "/todos", {"title": "a", "ownerId": 2}, INVALID, (200, {"ownerId": 1})),
+    ),
+    Call(
+        "a number for a text",
+        *("POST", "/notes", {"text": 1.5}, INVALID, (200, {"text": "1.5"})),
+    ),
+    Call(
+        "a boolean for a text",
+        *("POST", "/notes", {"text": True}, INVALID, (200, {"text": "true"})),
+    ),
+    Call(
+        "a text for a number",
+        *("POST", "/notes", {"text": "a", "stars": "4"}, INVALID, (200, {"stars": 4})),
+    ),
+    Call(
+        "the sessions of a user, `id` being the handle",
+        *("GET", "/users/1/accessTokens", None),
+        *((200, [{"handle": HANDLE}]), (200, [{"id": HANDLE, "userId": 1}])),
+    ),
+    Call(
+        "their number",
+        *("GET", "/users/1/accessTokens/count", None, OTHER_METHOD, (200, {"count": 1})),
+    ),
+    Call(
+        "one of them, by its handle",
+        *("GET", f"/users/1/accessTokens/{HANDLE}", None),
+        *(OTHER_METHOD, (200, {"id": HANDLE, "userId": 1})),
+    ),
+    Call(
+        "an unknown one",
+        *("GET", "/users/1/accessTokens/ffffffffffffffff", None, OTHER_METHOD, NO_ROW),
+    ),
+    Call(
+        "a confirmation, without `EMAIL_VERIFICATION`",
+        *("GET", "/users/confirm?uid=1&token=x", None, DENIED, (400, "INVALID_TOKEN")),
+    ),
+    Call(
+        "a request for it, which then mails nothing",
+        *("POST", "/users/1/verify", None, NO_METHOD, NOTHING),
+    ),
+    Call(
+        "the same for a user who does not exist",
+        *("POST", "/users/99/verify", None, NO_METHOD, NOTHING),
+    ),
+]
+# What LoopBack 3 answers otherwise, and the service does not in either case.
+ALIKE = [
+    Call("a to-do of another user", "GET", "/todos/1", None, NO_ROW, NO_ROW),
+    Call(
+        "a text that is no number: LoopBack stores `null`",
+        *("POST", "/notes", {"text": "a", "stars": "many"}, INVALID, INVALID),
+    ),
+    Call(
+        "a password that is no text",
+        *("POST", "/users", {"email": "x@example.com", "password": 1234567890}, INVALID, INVALID),
+    ),
+    Call(
+        "a `where` with an unknown property: LoopBack finds nothing, or ignores it if it is hidden",
+        *("GET", '/todos?filter={"where":{"color":"red"}}', None),
+        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+    ),
+    Call(
+        "a change without `where`",
+        *("POST", "/todos/update", {"title": "a"}),
+        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+    ),
+    Call(
+        "a password reset for an unknown address: LoopBack says so",
+        *("POST", "/users/reset", {"email": "nobody@example.com"}, (200, {}), (200, {})),
+    ),
+    Call(
+        "tokens as a collection: LoopBack shows their values",
+        *("GET", "/accessTokens", None, NO_METHOD, NO_METHOD),
+    ),
+]
+
+
+def row(call: Call) -> tuple[str, ...]:
+    """Return the cells of a call."""
+    body = f" `{json.dumps(call.body)}`" if call.body is not None else ""
+    called = f"`{call.verb} {call.path}`{body}"
+    return (call.about, called, answer(call.without), answer(call.compatible))
+
+
+def answer(expected: Answer) -> str:
+    """Write down an answer: its status, and its code or what is in it."""
+    status, content = expected
+    if content is None:
+        return str(status)
+    return f"{status} `{content if isinstance(content, str) else json.dumps(content)}`"
