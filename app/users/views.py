@@ -93,9 +93,7 @@ def login(body: dict[str, Any]) -> Response:
     schema = AccessTokenSchema() if token.user is None else LoginSchema()
     answer = schema.dump(token)
     if token.user is not None:
-        answer["user"] = current_app.extensions["resources"]["users"].leave(
-            token.user, answer["user"]
-        )
+        answer["user"] = users_resource().leave(token.user, answer["user"])
     response = jsonify(answer)
     set_cookie(response, token.id, token.ttl, token.remember_me)
     return response
