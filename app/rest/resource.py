@@ -130,14 +130,16 @@ class Resource:
         return [self._bind(each) for each in self.own_endpoints]
 
     def _bind(self, endpoint: Endpoint) -> Endpoint:
-        view = endpoint.view
-        if endpoint.answer in (self.schema, [self.schema]):
-            view = self._dumping(view, many=isinstance(endpoint.answer, list))
+        view, many = endpoint.view, isinstance(endpoint.answer, list)
+        schema = endpoint.answer[0] if many else endpoint.answer
+        # The app's own schema may extend the one of the declaration.
+        if isinstance(schema, type) and issubclass(self.schema, schema):
+            view = self._dumping(view, schema(), many)
         adapt = self._with_row if endpoint.finds_row else _without_grant
         owned = endpoint.finds_row and self.owner is not None
         return replace(endpoint, view=adapt(view), owned=owned, by_row=endpoint.finds_row)
 
-    def _dumping(self, view: View, many: bool) -> View:
+    def _dumping(self, view: View, schema: Schema, many: bool) -> View:
         """Wrap a view so that the rows which it returns are told to `loaded`."""
 
         @wraps(view)
@@ -146,7 +148,7 @@ class Resource:
             if isinstance(result, Response):
                 return result
             rows = result if many else [result]
-            objects = [self.leave(row, self.schema_instance.dump(row)) for row in rows]
+            objects = [self.leave(row, schema.dump(row)) for row in rows]
             return jsonify(objects if many else objects[0])
 
         return call

@@ -23,6 +23,7 @@ from app.users.models import User
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
 from tests.documents import blocks
+from tests.races import at_once
 from tests.rest.clinic import Base, Patient, PatientSchema, Room, resources
 
 HOOKS = ("before_save", "after_save", "before_delete", "after_delete", "loaded")
@@ -391,6 +392,37 @@ def test_a_change_of_too_many_rows_is_refused_where_hooks_are_called_for_each(
     assert call("POST", '/physicians/update?where={"id":1}', {"name": "b"}).json == {"count": 1}
 
 
+def test_concurrent_changes_wait_for_each_other_where_hooks_read_the_row(call, hook, served, token):
+    def count(resource, event):
+        event.values["name"] = event.row.name + "x"
+
+    call("POST", "/rooms", {"name": ""})
+    hook("rooms", "before_save", count)
+
+    def change(client):
+        headers = {"Authorization": token}
+        return client.patch("/api/rooms/1", json={"name": "y"}, headers=headers)
+
+    responses = at_once(served, *[change] * 6)
+
+    assert [each.status_code for each in responses] == [200] * 6
+    assert call("GET", "/rooms/1").json["name"] == "x" * 6
+
+
+def test_concurrent_registrations_with_hooks_make_one_user(hook, served):
+    hook("users", "after_save", lambda resource, event: None)
+
+    def register(client):
+        body = {"email": "eve@example.com", "password": PASSWORD}
+        return client.post("/api/users", json=body)
+
+    responses = at_once(served, *[register] * 6)
+
+    statuses = [each.status_code for each in responses]
+    assert statuses.count(200) == 1
+    assert set(statuses) <= {200, 409, 422}
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_receivers_are_kept_and_called_in_order_and_a_copy_has_further_ones(app):
     rooms = hospital()["rooms"]
@@ -412,6 +444,10 @@ def test_receivers_are_kept_and_called_in_order_and_a_copy_has_further_ones(app)
     assert calls == [*range(5), "original", *range(5), "original", "copy"]
 
 
+class WardSchema(PatientSchema):
+    """A schema that extends the one that the endpoint is declared with."""
+
+
 def test_the_own_endpoint_of_a_copy_gets_and_shows_its_rows(served, call):
     rooms = hospital()["rooms"]
 
@@ -428,7 +464,7 @@ def test_the_own_endpoint_of_a_copy_gets_and_shows_its_rows(served, call):
         name="wards",
         singular="ward",
         model=Patient,
-        schema=PatientSchema,
+        schema=WardSchema,
         owner=Patient.owner_id,
         relations={},
     )
