@@ -26,6 +26,13 @@ PASSWORD = "correct horse battery"
 # What it is changed to.
 NEW = "a new and longer one"
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
+# Tests of these take many seconds each.
+LONG = {"test_model_example.py", "test_kills.py", "test_browser.py"}
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the longest tests, so that no process is alone with one at the end."""
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 def pytest_collection_finish():
