@@ -21,7 +21,7 @@ def _impatient(monkeypatch):
     """Shorten the delays of attempts, but not the time-out of a silent server."""
     monkeypatch.setattr(worker, "DELIVERY_DELAY", 0.01)
     monkeypatch.setattr(outbox_delivery, "FIRST_BACKOFF", 0.05)
-    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 5.0)
+    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 20.0)
 
 
 @pytest.fixture
