@@ -61,8 +61,8 @@ def test_list_in_json_of_one_state(run, three):
 def test_run_once_delivers_what_is_due(run, three):
     three.record(4, obsolete=True)
 
-    assert run("run", "--once").output == "Attempted 2 deliveries: 1 delivered, 1 obsolete.\n"
-    assert run("run", "--once").output == "Attempted 0 deliveries.\n"
+    assert run("run", "--once").stdout == "Attempted 2 deliveries: 1 delivered, 1 obsolete.\n"
+    assert run("run", "--once").stdout == "Attempted 0 deliveries.\n"
     assert three.delivered == [1, 3]
 
 
