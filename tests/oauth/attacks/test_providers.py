@@ -7,7 +7,7 @@ from threading import Event, Thread
 import pytest
 from joserfc.jwk import RSAKey
 
-from app.oauth import discovery
+from app.oauth import discovery, http
 from app.users.models import User
 from tests.answers import refusal
 from tests.conftest import Api
@@ -167,6 +167,7 @@ def test_new_keys_are_fetched_and_unknown_ones_not_at_every_request(
     assert provider.requests.count("/keys") == 2
 
     # Anybody can send tokens that name keys.
+    monkeypatch.setattr(discovery, "REFRESH_INTERVAL", 600)
     client = app.test_client(use_cookies=False)
     for number in range(20):
         provider.sign = provider.sign_with(OTHER_KEY, kid=f"unknown-{number}")
@@ -218,6 +219,7 @@ def test_a_key_that_can_be_broken_signs_nothing(browser, provider, forget):
 def test_a_provider_that_has_failed_is_left_alone_and_asked_later(
     app, browser, provider, forget, monkeypatch, path
 ):
+    monkeypatch.setattr(discovery, "RETRY_INTERVAL", 600)
     provider.answers = {path: Answer(500)}
     id_token = provider.id_token()
 
@@ -233,8 +235,11 @@ def test_a_provider_that_has_failed_is_left_alone_and_asked_later(
 
 
 def test_a_provider_that_does_not_answer_delays_nobody_else(
-    app, make_browser, provider, other_provider, forget, secrets
+    app, make_browser, provider, other_provider, forget, secrets, monkeypatch
 ):
+    # Longer than the others take, on any machine.
+    monkeypatch.setattr(http, "READ_TIMEOUT", 60.0)
+    monkeypatch.setattr(http, "TOTAL_TIMEOUT", 60.0)
     begun, released = Event(), Event()
     provider.before[CONFIGURATION] = lambda: (begun.set(), released.wait(60))
     waiting = [Thread(target=make_browser().begin) for _ in range(4)]
