@@ -163,7 +163,9 @@ def find_grant(model: str, method: str) -> Grant:
 def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant:
     applicable = rules.applicable(user_id, roles)
     possible = any(rule.allow for rule in applicable)
-    return RowGrant(user_id, Decision(possible, possible), applicable, rules.dynamic)
+    # A role for some rows is none for those of others in general.
+    decision = Decision(own=possible, others=rules.decision(user_id, roles).others)
+    return RowGrant(user_id, decision, applicable, rules.dynamic)
 
 
 def denial(model: str, row_id: object = None) -> HTTPException:

@@ -15,7 +15,7 @@ NOTE = {
         {"principalId": "$everyone", "permission": "DENY"},
         {"principalId": "$authenticated", "permission": "ALLOW", "property": "create"},
         {"principalId": "$owner", "permission": "ALLOW"},
-        {"principalId": "reader", "permission": "ALLOW", "accessType": "READ"},
+        {"principalId": "reader", "permission": "ALLOW"},
     ],
 }
 CODE = """
@@ -58,6 +58,8 @@ def test_the_code_of_a_model_has_hooks_an_endpoint_and_a_dynamic_role(serve, sec
     assert "secret" not in api("GET", "/notes/1/again", token=bob).json
     assert api("GET", "/notes/1/again", token=bob).json["text"] == "kept."
     assert api("GET", "/notes/2/again", token=bob).status_code == 404
+    assert api("PATCH", "/notes/1", {"text": " kept"}, token=bob).json["text"] == "kept."
+    assert api("POST", "/notes", {"text": "x", "ownerId": 1}, token=bob).status_code == 422
     assert refusal(api("DELETE", "/notes/1", token=bob)) == (403, "ACCESS_DENIED")
     assert refusal(api("DELETE", "/notes/1", token=ada)) == (403, "ACCESS_DENIED")
     assert api("DELETE", "/notes/2", token=ada).status_code == 200
