@@ -14,7 +14,6 @@ import requests
 from app.signals import reset_password_request
 from tests.documents import blocks, run_shell
 from tests.live import ROOT, serve
-from tests.shop import DOCUMENT as SHOP
 from tests.shop import JSON, PYTHON, write_files
 
 DOCUMENT = "docs/models.md"
@@ -115,13 +114,26 @@ def test_the_model_of_the_document_works_as_printed(project):
     assert missing.status_code == 404
 
 
-def test_the_shop_in_json_is_checked_and_migrated_as_printed(project):
+def test_the_model_in_json_works_as_printed_beside_the_shop(project):
     write_files(JSON, project)
+    [note] = blocks(DOCUMENT, "json", "A model in JSON")
+    (project / "instance" / "models" / "note.json").write_text(note)
+    migrate, calls = blocks(DOCUMENT, "sh", "A model in JSON")
 
-    *_, printed = run_shell(blocks(SHOP, "sh", JSON)[0], project, PYTHONPATH=str(project))
+    *_, printed = run_shell(migrate, project, PYTHONPATH=str(project))
+    database = f"sqlite:///{project}/instance/ostiary.sqlite"
+    with serve(project, database, root=project) as service:
+        api = f"{service.url}/api"
+        said, answered, bodies = run_shell(
+            calls, project, API=api, JSON="Content-Type: application/json", TOKEN=login(api)
+        )
 
-    assert printed.startswith("Checked 6 models: all in order.\n")
-    assert "Migrated the database" in printed
+    assert printed.startswith("Checked 7 models: all in order.\n")
+    assert answered == said
+    made, listed, changed = (json.loads(line) for line in bodies.splitlines()[:3])
+    assert made == {"id": 1, "text": "The key is under the mat", "stars": 0, "ownerId": 1}
+    assert [each["owner"]["email"] for each in listed] == ["ada@example.com"]
+    assert changed == {**made, "stars": 3}
 
 
 def login(api, name="ada"):
