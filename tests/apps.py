@@ -15,7 +15,7 @@ CHEAP_HASH = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
 
 
 def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
-    return create_app(
+    app = create_app(
         {
             "SQLALCHEMY_DATABASE_URI": url,
             "MAIL_FOLDER": str(mail_folder),
@@ -27,6 +27,10 @@ def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
             **settings,
         }
     )
+    # pytest captures the records; as text they would join the output of commands, and those of the
+    # outbox's thread at any moment.
+    app.logger.handlers.clear()
+    return app
 
 
 def close(app: Flask) -> None:
