@@ -104,7 +104,7 @@ def test_an_unexpected_error_has_the_headers_too(lenient):
     assert response.headers["X-Request-Id"]
 
 
-@pytest.mark.parametrize("path", ["/", "/nowhere", "/api", "/api/nowhere", "/api/users/1/nowhere"])
+@pytest.mark.parametrize("path", ["/nowhere", "/api/nowhere", "/api/users/1/nowhere"])
 def test_an_unknown_path_is_404(client, path):
     response = client.get(path)
 
