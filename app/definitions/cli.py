@@ -10,7 +10,7 @@ from app.rest.collection import all_endpoints
 from app.rest.resource import Resource
 
 from .definition import Definition
-from .setup import Models
+from .reading import Models
 
 models = CommandGroup("models", help="Check, list and show models in JSON.")
 

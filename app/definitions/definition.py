@@ -9,7 +9,7 @@ from typing import Any
 from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS, Property, column_name, read_property
 
-from .bases import Merged
+from .bases import USER, Merged
 from .files import Source
 from .keys import IdProperty, take_id
 from .plurals import pluralize
@@ -75,8 +75,9 @@ class Definition:
     acls: list[tuple[str, Any]] = field(default_factory=list)
     # The names of the models whose ids properties hold.
     foreign_keys: dict[str, str] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
     protected: frozenset[str] = frozenset()
-    scope: Mapping[str, Any] = field(default_factory=dict)
+    scope: dict[str, Any] = field(default_factory=dict)
     # Whether properties that are not declared are kept.
     is_open: bool = False
     times: Times | None = None
@@ -131,6 +132,7 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         declared={name: each for name, (_, each) in merged.properties.items()},
         relations=merged.relations,
         acls=merged.acls,
+        hidden=hidden,
         protected=_names(settings, "protected", merged, problems),
         scope=_scope(settings, problems, file),
         is_open=settings.get("strict") is False,
@@ -204,19 +206,19 @@ def _names(
         problems.add(path, "must be a list of properties")
         return frozenset()
     for each in names:
-        if each not in merged.properties and each != "id":
+        if each not in merged.properties and each != "id" and merged.root != USER:
             meant = suggest(each, merged.properties)
             report = problems.add if meant else problems.warn
             report(path, f"there is no property {each!r}{meant}")
     return frozenset(names)
 
 
-def _scope(settings: Mapping[str, Any], problems: Problems, file: str) -> Mapping[str, Any]:
+def _scope(settings: Mapping[str, Any], problems: Problems, file: str) -> dict[str, Any]:
     scope = settings.get("scope") or {}
     if not isinstance(scope, Mapping):
         problems.add(f"{file}: scope", "must be a filter")
         return {}
-    return scope
+    return dict(scope)
 
 
 def _times(settings: Mapping[str, Any], problems: Problems, file: str) -> Times | None:

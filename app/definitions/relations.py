@@ -1,7 +1,7 @@
 """Relations in JSON: which properties hold the ids, and which model each leads to."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,16 @@ class LinkTable:
     keys: Mapping[str, Target]
 
 
+@dataclass(frozen=True)
+class Resolved:
+    """The relations of a model, the foreign keys that none of them has, and whose a row is."""
+
+    links: Mapping[str, Link]
+    to_check: Sequence[Link]
+    # The column with the owner.
+    owner: str | None
+
+
 class Relations:
     """Reads the relations of all models, and adds the foreign keys that they need."""
 
@@ -63,7 +73,17 @@ class Relations:
         self._problems = problems
         self.link_tables: dict[str, LinkTable] = {}
 
-    def read(self, definition: Definition) -> dict[str, Link]:
+    def resolve(self, definitions: Iterable[Definition]) -> dict[str, Resolved]:
+        """Return the relations of all models by name; add the foreign keys that they need."""
+        known = {each.name: each for each in definitions}
+        links = {name: self._links(each) for name, each in known.items()}
+        owners = {name: self._owner(each, links[name]) for name, each in known.items()}
+        return {
+            name: Resolved(links[name], list(self._to_check(each, links[name])), owners[name])
+            for name, each in known.items()
+        }
+
+    def _links(self, definition: Definition) -> dict[str, Link]:
         """Return the relations of a model that are served."""
         links: dict[str, Link] = {}
         for name, (path, declared) in definition.relations.items():
@@ -214,7 +234,7 @@ class Relations:
         self.link_tables.setdefault(table, LinkTable(table, ends))
         return Link(THROUGH, target.resource, keys[0], table, keys[1])
 
-    def owner_of(self, definition: Definition, links: Mapping[str, Link]) -> str | None:
+    def _owner(self, definition: Definition, links: Mapping[str, Link]) -> str | None:
         """Return the column with the owner of a row, if rows have owners."""
         to_users = {
             name: link.foreign_key
@@ -241,7 +261,7 @@ class Relations:
                 return self._key(own, name, users, definition.file)
         return None
 
-    def to_check(self, definition: Definition, links: Mapping[str, Link]) -> Iterator[Link]:
+    def _to_check(self, definition: Definition, links: Mapping[str, Link]) -> Iterator[Link]:
         """Yield belongsTo relations for the foreign keys that no relation of the model has."""
         covered = {link.foreign_key for link in links.values() if link.kind == BELONGS_TO}
         for name, target in definition.foreign_keys.items():

@@ -16,10 +16,11 @@ from app.rest.relations import BELONGS_TO
 
 from .catalog import USERS
 from .definition import Definition
+from .reading import Models
 from .relations import OWNER_PROPERTIES
 from .rules import read_rules
 from .schemas import make_schema
-from .setup import SUBJECT, Models
+from .setup import SUBJECT
 
 # What such a model may say without effect, as its rows are not in the database.
 UNSUPPORTED = {"scope": "scope", "times": "mixins"}

@@ -2,6 +2,7 @@
 
 import runpy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from app.access.rules import Rule
@@ -22,13 +23,19 @@ from .schemas import make_schema
 EXTEND = "extend"
 
 
+@dataclass(frozen=True)
+class Related:
+    """What relations give to a model."""
+
+    relations: Mapping[str, Relation]
+    # Relations without endpoints, whose foreign keys are checked.
+    foreign_keys: Sequence[Relation]
+    # The column with the owner of a row.
+    owner: str | None
+
+
 def make_resource(
-    definition: Definition,
-    model: type[Any],
-    relations: Mapping[str, Relation],
-    to_check: Sequence[Relation],
-    owner: str | None,
-    problems: Problems,
+    definition: Definition, model: type[Any], related: Related, problems: Problems
 ) -> Resource:
     """Return the resource of a model."""
 
@@ -41,12 +48,12 @@ def make_resource(
         name=definition.plural,
         singular=definition.name,
         model=model,
-        schema=make_schema(definition, relations),
+        schema=make_schema(definition, related.relations),
         id_on_create=definition.id.on_create,
         rules=rules,
-        owner=getattr(model, owner) if owner else None,
-        relations=relations,
-        foreign_keys=to_check,
+        owner=getattr(model, related.owner) if related.owner else None,
+        relations=related.relations,
+        foreign_keys=related.foreign_keys,
         path=definition.path,
         is_public=definition.is_public,
         protected=definition.protected,

@@ -1,6 +1,5 @@
 """What a model with the base User says of users."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from flask import Flask
@@ -8,13 +7,13 @@ from flask import Flask
 from app.ids import FORMS
 from app.rest.collection import all_endpoints
 from app.rest.problems import Problems
-from app.rest.relations import Relation
 from app.settings import SettingsSchema
 from app.users.definition import UsersDefinition
 from app.users.resource import users
 
 from .bases import Merged
 from .definition import Definition, read_definition
+from .resources import Related
 from .rules import read_rules
 
 # What LoopBack 3's User has and Ostiary's has in its own way.
@@ -36,7 +35,7 @@ def define_users(merged: Merged, problems: Problems) -> Definition:
 
 
 def configure_users(
-    app: Flask, definition: Definition, relations: Mapping[str, Relation], problems: Problems
+    app: Flask, definition: Definition, related: Related, problems: Problems
 ) -> None:
     """Set what the app's users are; a path or properties in the settings stay."""
     usual = SettingsSchema().load({})
@@ -47,14 +46,16 @@ def configure_users(
         for name, declared in definition.declared.items()
         if name in definition.properties and name not in definition.foreign_keys
     }
-    app.config["USER_PROPERTIES"] = {**own, **app.config.get("USER_PROPERTIES", {})}
-    served = replace(users, relations={**users.relations, **relations})
+    app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
+    served = replace(users, relations={**users.relations, **related.relations})
     methods = {each.method: each.owned for each in all_endpoints(served)}
     id_form = FORMS[app.config["ID_TYPE"]]
     app.extensions["users_definition"] = UsersDefinition(
-        relations=relations,
+        relations=related.relations,
+        keys=[each for name, each in definition.properties.items() if name not in own],
+        foreign_keys=related.foreign_keys,
         rules=read_rules(definition.acls, methods, definition.allows_by_default, id_form, problems),
-        hidden=frozenset(each.name for each in definition.properties.values() if each.hidden),
+        hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
         singular=definition.name,
     )
 

@@ -37,10 +37,9 @@ class OpenSchema(Schema):
 
 def merge_others(values: Values, find_row: Callable[[], Any]) -> None:
     """Add the properties of a change to those that the row has; raise ValidationError."""
-    changed = values[ATTRIBUTE]
-    values[ATTRIBUTE] = {**(getattr(find_row(), ATTRIBUTE) or {}), **changed}
+    values[ATTRIBUTE] = {**(getattr(find_row(), ATTRIBUTE) or {}), **values[ATTRIBUTE]}
     try:
         check_json(Object(), values[ATTRIBUTE])
     except marshmallow.ValidationError:
         text = f"is too long (maximum is {MAX_LENGTH} characters of JSON with the others)"
-        raise ValidationError({min(changed): [text]}) from None
+        raise ValidationError({OTHERS: [text]}) from None

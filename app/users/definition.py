@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.access.rules import Rule
+from app.rest.properties import Property
 from app.rest.relations import Relation
 
 
@@ -14,8 +15,12 @@ class UsersDefinition:
     It is `app.extensions["users_definition"]` before users are registered.
     """
 
-    # In addition to those of `resource.py`. A foreign key of users is one of USER_PROPERTIES.
+    # In addition to those of `resource.py`.
     relations: Mapping[str, Relation] = field(default_factory=dict)
+    # In addition to USER_PROPERTIES: those that hold the ids of other models, and the relations by
+    # which these ids are checked if none of `relations` does it.
+    keys: Sequence[Property] = ()
+    foreign_keys: Sequence[Relation] = ()
     # In addition to those of `resource.py`, as LoopBack 3 adds rules to those of its User.
     rules: Sequence[Rule] | None = None
     # Properties that never leave the service, also some of every user.

@@ -33,7 +33,7 @@ def extend(app: Flask, users: Resource, definition: UsersDefinition) -> Resource
     relations = {**users.relations, **definition.relations}
     properties = [
         replace(each, hidden=each.hidden or each.name in definition.hidden)
-        for each in read_properties(app, relations)
+        for each in (*read_properties(app, relations), *definition.keys)
     ]
     model = make_model(app, properties) if properties else User
     app.extensions["user_properties"] = properties
@@ -45,6 +45,7 @@ def extend(app: Flask, users: Resource, definition: UsersDefinition) -> Resource
         schema=make(UserSchema),
         create_schema=make(RegistrationSchema),
         relations=relations,
+        foreign_keys=definition.foreign_keys,
         rules=lambda settings: [*users.rules(settings), *(definition.rules or ())],
     )
 

@@ -1,7 +1,7 @@
 """Apps with models in JSON, and their tables."""
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import click
 import pytest
@@ -36,27 +36,48 @@ def write_models(tmp_path):
     return write
 
 
+def user_columns(app):
+    """Return the columns that users have in this app only, each with its type."""
+    usual = db.metadata.tables["users"].columns
+    columns = app_metadata(app).tables.get("users", db.metadata.tables["users"]).columns
+    own = [each for each in columns if each.name not in usual]
+    return [f"{each.name} {each.type.compile(db.engine.dialect)}" for each in own]
+
+
+def change_users(verb, columns):
+    with db.engine.begin() as connection:
+        for each in columns:
+            connection.exec_driver_sql(f"ALTER TABLE users {verb} COLUMN {each}")
+
+
+@contextmanager
+def tables_of(app):
+    """Make the tables that only this app has, and drop them at the end."""
+    metadata = all_metadata(app)
+    own = [metadata.tables[name] for name in app_metadata(app).tables if name != "users"]
+    with app.app_context():
+        metadata.create_all(db.engine, tables=own)
+        change_users("ADD", user_columns(app))
+    yield
+    with app.app_context():
+        db.session.remove()
+        metadata.drop_all(db.engine, tables=own)
+        change_users("DROP", [each.partition(" ")[0] for each in user_columns(app)])
+
+
 @pytest.fixture
 def make_models(make_app, write_models):
     """Make an app with models in JSON, and their tables, which are dropped at the end."""
-    made = []
+    with ExitStack() as tables:
 
-    def make(models, config=None, code=None, **settings):
-        folder = write_models(models, config, code)
-        with running_a_command():
-            app = make_app(MODELS_FOLDER=folder, **settings)
-        metadata = all_metadata(app)
-        own = [metadata.tables[name] for name in app_metadata(app).tables if name != "users"]
-        with app.app_context():
-            metadata.create_all(db.engine, tables=own)
-        made.append((app, metadata, own))
-        return app
+        def make(models, config=None, code=None, **settings):
+            folder = write_models(models, config, code)
+            with running_a_command():
+                app = make_app(MODELS_FOLDER=folder, **settings)
+            tables.enter_context(tables_of(app))
+            return app
 
-    yield make
-    for app, metadata, own in made:
-        with app.app_context():
-            db.session.remove()
-            metadata.drop_all(db.engine, tables=own)
+        yield make
 
 
 @pytest.fixture

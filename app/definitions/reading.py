@@ -1,0 +1,117 @@
+"""Read the folder of models: which have rows, and which are the users."""
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.extensions import db
+from app.rest.problems import Problems
+from app.rest.resource import Resource
+from app.users.resource import users
+
+from .bases import PERSISTED, PLAIN, USER, Merged, merge
+from .definition import Definition, read_definition
+from .files import CONFIG, Source, read_model_config, read_models
+from .users import define_users
+
+# What other parts of the service are called.
+RESERVED = ("openapi", "explorer", "health", "status", "confirmation", "user_pages")
+
+
+@dataclass
+class Models:
+    """What was read from the folder."""
+
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    # Those whose rows are at a REST data source.
+    remote: dict[str, Definition] = field(default_factory=dict)
+    # What the model with the base User says.
+    users: Definition | None = None
+    problems: Problems = field(default_factory=Problems)
+
+    @property
+    def all(self) -> dict[str, Definition]:
+        """All models but users, by name."""
+        return {**self.definitions, **self.remote}
+
+    @property
+    def stored(self) -> list[Definition]:
+        """The models whose rows are in our database, users included."""
+        return [*self.definitions.values(), *([self.users] if self.users else [])]
+
+
+def read_folder(folder: Path, data_sources: Container[str]) -> Models:
+    """Read the files; collect the models that have rows, and the one that users are."""
+    models = Models()
+    problems = models.problems
+    sources = read_models(folder, problems)
+    config = read_model_config(folder, problems)
+    candidates: list[Merged] = []
+    for source in sources.values():
+        merged = merge(source, sources, problems)
+        entry = _entry(source, config, problems)
+        if entry is None:
+            problems.warn(source.file, f"is not served: {CONFIG} does not have {source.name}")
+        elif merged.root in (*PERSISTED, PLAIN) and str(entry.get("dataSource")) in data_sources:
+            models.remote[source.name] = _read_one(merged, entry, problems)
+        elif merged.root in PERSISTED:
+            models.definitions[source.name] = _read_one(merged, entry, problems)
+        elif merged.root == USER:
+            candidates.append(merged)
+        else:
+            path = f"{source.file}: base"
+            problems.warn(path, f"is not served: models of {merged.root} have no rows here")
+    _choose_users(candidates, models)
+    return models
+
+
+def _read_one(merged: Merged, entry: Mapping[str, Any], problems: Problems) -> Definition:
+    definition = read_definition(merged, problems)
+    definition.is_public = entry.get("public") is not False
+    definition.data_source = str(entry.get("dataSource") or "")
+    return definition
+
+
+def _choose_users(candidates: list[Merged], models: Models) -> None:
+    """Let users be the model that extends User, rather than one that others extend."""
+    bases = {each.source.declared.get("base") for each in candidates}
+    candidates = sorted(candidates, key=lambda each: each.source.name in {USER, *bases})
+    for merged in candidates:
+        if models.users is None:
+            models.users = define_users(merged, models.problems)
+        else:
+            models.problems.warn(
+                f"{merged.source.file}: base", f"is not served: users are {models.users.name}"
+            )
+
+
+def _entry(
+    source: Source, config: Mapping[str, Any] | None, problems: Problems
+) -> Mapping[str, Any] | None:
+    """Return what `model-config.json` says of a model; None: it is only a base of others."""
+    if config is None:
+        return {}
+    entry = config.get(source.name)
+    if entry is None or isinstance(entry, Mapping):
+        return entry
+    problems.add(f"{CONFIG}: {source.name}", "must be an object")
+    return {}
+
+
+def check_names(models: Models, served: Iterable[Resource]) -> None:
+    """Report names, paths and tables that two models have."""
+    taken = dict.fromkeys(RESERVED, "Ostiary")
+    taken |= {each.name.lower(): each.name for each in [users, *served]}
+    tables = dict.fromkeys(db.metadata.tables, "Ostiary")
+    for each in models.all.values():
+        for place, key in (("plural", each.plural), ("http.path", each.path)):
+            if taken.setdefault(key.lower(), each.name) != each.name:
+                other = taken[key.lower()]
+                models.problems.add(f"{each.file}: {place}", f"{key} is that of {other} already")
+        if each.name in models.remote:
+            continue
+        if tables.setdefault(each.table, each.name) != each.name:
+            models.problems.add(
+                f"{each.file}: name", f"{tables[each.table]} has a table {each.table} already"
+            )

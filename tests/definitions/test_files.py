@@ -1,0 +1,168 @@
+"""Reading models in JSON: problems and warnings with their places, bases, and the commands."""
+
+import pytest
+
+from app.config import ConfigurationError
+from app.extensions import db
+from tests.definitions.conftest import running_a_command
+from tests.definitions.library import LIBRARY, NOTE, OPEN, rule
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def note(**more):
+    return {"note": {"name": "Note", "properties": {"text": "string"}, "acls": OPEN, **more}}
+
+
+# Models, and the end of the problem that stops the start.
+PROBLEMS = [
+    (note(propertys={}), "note.json.propertys: there is no such key; did you mean 'properties'?"),
+    (note(properties={"text": "strng"}), "note.json: properties.text.type: there is no type 'strn"),
+    (note(properties={"Text": "string", "text": "string"}), "its column text is that of Text too"),
+    (note(hidden=["txt", "textt"]), "note.json: hidden: there is no property 'textt'; did you m"),
+    (note(base="Thing"), "note.json: base: there is no model 'Thing' to extend"),
+    (note(base="Note"), "note.json: base: there is no model 'Note' to extend"),
+    (note(base="PersistdModel"), "to extend; did you mean 'PersistedModel'?"),
+    (note(plural="todos"), "note.json: plural: todos is that of todos already"),
+    (note(http={"path": "users"}), "note.json: http.path: users is that of users already"),
+    (note(http={"path": "a b"}), "note.json: http.path: must be a path such as /notes"),
+    (note(mysql={"table": "users"}), "note.json: name: Ostiary has a table users already"),
+    (note(acls=[{"principalId": 1, "permission": "ALLOW"}]), "note.json: acls[0]: the role 1 must"),
+    (note(acls=[rule("a", "GRANT")]), "note.json: acls[0]: permission: Must be one of: ALLOW"),
+    (note(acls={"a": 1}), "note.json: acls: must be a list of rules"),
+    (note(owner="author"), "note.json: owner: 'author' is no belongsTo relation to users; there"),
+    (
+        note(relations={"a": {"type": "belongTo"}}),
+        "relations.a.type: must be one of belongsTo",
+    ),
+    (note(scope={"where": {"colour": 1}}), "note.json: scope: There is no property 'colour'"),
+    (note(defaultPermission="YES"), "note.json: defaultPermission: must be ALLOW or DENY"),
+    ({"note": "{"}, "note.json: cannot be read: Expecting property name"),
+    ({"note": '{"name": "a", "name": "b"}'}, "note.json: cannot be read: name is there twice"),
+    ({"note": "[]"}, "note.json: must be a JSON object"),
+    ({"note": {"properties": {}}}, "note.json: name is missing"),
+    ({**note(), "other": {"name": "Note"}}, "other.json: name: note.json has a model Note too"),
+]
+# Models, and a warning; they are served.
+WARNINGS = [
+    (note(colour="red"), "note.json.colour: is ignored"),
+    (note(methods={"star": {}}), "methods.star: is not served until note.py has an endpoint of"),
+    (note(mixins={"Counter": True}), "mixins.Counter: there is no such mixin; write it in note.py"),
+    (note(validations=[{}]), "validations: 1 are ignored: a property has `validates` instead"),
+    (note(hidden=["secret"]), "note.json: hidden: there is no property 'secret'"),
+    (note(acls=[rule("a", property="star")]), "acls[0].property: there is no method star"),
+    (note(acls=[rule("$owner")]), "acls[0]: is without effect: the rows have no $owner"),
+    (note(acls=[{"principalId": "a"}]), "acls[0]: is without effect: it has no permission"),
+    (note(base="Model"), "note.json: base: is not served: models of Model have no rows here"),
+    (note(relations={"a": {"type": "hasMany", "model": "X"}}), "is not served: there is no model"),
+    (
+        note(relations={"a": {"type": "hasMany", "model": "Note", "polymorphic": "b"}}),
+        "relations.a: is not served: relations to rows of several models (polymorphic)",
+    ),
+    (
+        note(relations={"a": {"type": "embedsOne", "model": "X", "property": "b"}}),
+        "relations.a: has no endpoints: its data is the property b",
+    ),
+    (note(properties={"id": {"type": ["string"]}}), "an id cannot be of the type array"),
+    (
+        note(properties={"a": {"type": "number", "id": 1}, "b": {"type": "number", "id": 2}}),
+        "properties: a, b are not the id together: rows have an `id` of their own",
+    ),
+]
+
+
+def refused(make_app, folder):
+    with running_a_command(), pytest.raises(ConfigurationError) as raised:
+        make_app(MODELS_FOLDER=folder)
+    return str(raised.value)
+
+
+def test_each_problem_is_named_with_its_file_and_path(make_app, write_models, tmp_path):
+    for models, problem in PROBLEMS:
+        said = refused(make_app, write_models(models))
+
+        assert said.startswith("the models in JSON cannot be used:\n  ")
+        assert problem in said
+        for path in (tmp_path / "models").iterdir():
+            path.unlink()
+
+
+def test_all_problems_are_said_at_once(make_app, write_models):
+    models = {
+        "a": {"name": "A", "properties": {"x": "strng", "y": {"type": "number", "default": "z"}}},
+        "b": {"name": "B", "hiden": []},
+    }
+
+    said = refused(make_app, write_models(models))
+
+    assert [line.partition(": ")[0].strip() for line in said.splitlines()[1:]] == [
+        "a.json",
+        "a.json",
+        "b.json.hiden",
+    ]
+
+
+def test_what_cannot_be_served_is_a_warning_with_its_place(
+    make_app, write_models, tmp_path, caplog
+):
+    for models, warning in WARNINGS:
+        caplog.clear()
+        with running_a_command():
+            make_app(MODELS_FOLDER=write_models(models))
+
+        assert [each for each in caplog.messages if warning in each], caplog.messages
+        assert all(each.startswith("model note.json") for each in caplog.messages)
+        for path in (tmp_path / "models").iterdir():
+            path.unlink()
+
+
+def test_a_table_that_does_not_fit_stops_the_start(make_models, make_app):
+    app = make_models({"note": NOTE})
+    folder = app.config["MODELS_FOLDER"]
+    make_app(MODELS_FOLDER=folder)
+    with app.app_context(), db.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE note DROP COLUMN text")
+
+    with pytest.raises(ConfigurationError) as missing_column:
+        make_app(MODELS_FOLDER=folder)
+    with app.app_context(), db.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE note")
+    with pytest.raises(ConfigurationError) as missing_table:
+        make_app(MODELS_FOLDER=folder)
+
+    said = "the database has no {}: run `flask db migrate` and `flask db upgrade`"
+    assert str(missing_column.value) == said.format("note.text")
+    assert str(missing_table.value) == said.format("note")
+
+
+def test_the_commands_check_list_and_show(make_models):
+    runner = make_models(LIBRARY, {"Book": {}, "Person": {"public": False}}).test_cli_runner()
+
+    def run(*words):
+        result = runner.invoke(args=["models", *words])
+        return result.exit_code, result.output
+
+    code, output = run("check")
+    assert (code, output) == (0, "Checked 2 models: usable, with warnings.\n")
+    assert run("check", "--strict") == (1, output)
+    _, listed = run("list")
+    assert [line.split() for line in listed.splitlines()] == [
+        ["name", "file", "path", "table", "public"],
+        ["Book", "book.json", "/Books", "book", "yes"],
+        ["Person", "person.json", "/People", "person", "no"],
+    ]
+    _, shown = run("show", "book")
+    assert "Book\tbook.json\ttable book" in shown
+    assert "  property\ttitle\tText\trequired" in shown
+    assert "  relation\tauthor\tbelongsTo\tPeople" in shown
+    assert "  endpoint\tfindById\tGET /api/Books/<id>" in shown
+    assert "  rule\tALLOW\t$authenticated\t*\t*" in shown
+    assert run("show", "pen") == (1, "Error: There is no model pen; there are Book, Person.\n")
+
+
+def test_check_without_models_or_warnings_succeeds(make_models, app):
+    runner = make_models({"note": NOTE}).test_cli_runner()
+
+    for each, count in [(runner, 1), (app.test_cli_runner(), 0)]:
+        result = each.invoke(args=["models", "check", "--strict"])
+        assert (result.exit_code, result.output) == (0, f"Checked {count} models: all in order.\n")

@@ -1,0 +1,281 @@
+"""What a model in JSON says beyond properties and relations."""
+
+from datetime import datetime
+
+import pytest
+
+from tests.answers import field_codes, refusal
+from tests.definitions.library import NOTE, OPEN, OWNED, rule
+
+
+def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):
+    scope = {"where": {"deleted": {"neq": True}}, "order": "text DESC", "include": "shelf"}
+    note = {
+        "name": "Note",
+        "properties": {"text": "string", "deleted": {"type": "boolean", "default": False}},
+        "relations": {"shelf": {"type": "belongsTo", "model": "Shelf"}},
+        "scope": scope,
+        "acls": OPEN,
+    }
+    shelf = {
+        "name": "Shelf",
+        "properties": {"name": "string"},
+        "relations": {"notes": {"type": "hasMany", "model": "Note"}},
+        "acls": OPEN,
+    }
+    api = serve({"note": note, "shelf": shelf})
+    token = api.newcomer()
+
+    def get(path):
+        return api("GET", path, token=token)
+
+    api("POST", "/shelves", {"name": "A"}, token=token)
+    for text in ("a", "b", "c"):
+        api("POST", "/notes", {"text": text, "shelfId": 1}, token=token)
+    assert api("PATCH", "/notes/2", {"deleted": True}, token=token).status_code == 200
+
+    found = get("/notes").json
+    assert [each["text"] for each in found] == ["c", "a"]
+    assert found[0]["shelf"] == {"id": 1, "name": "A"}
+    assert get("/notes/1").json["shelf"]["name"] == "A"
+    assert refusal(get("/notes/2")) == (404, "MODEL_NOT_FOUND")
+    assert get("/notes/2/exists").json == {"exists": False}
+    assert get("/notes/count").json == {"count": 2}
+    assert [each["text"] for each in get("/shelves/1/notes").json] == ["c", "a"]
+    included = get("/shelves?filter[include]=notes").json[0]["notes"]
+    assert [each["text"] for each in included] == ["c", "a"]
+    assert [each["text"] for each in get("/notes?filter[order]=text").json] == ["a", "c"]
+    changed = api("POST", "/notes/update?where={}", {"text": "x"}, token=token)
+    assert changed.json == {"count": 2}
+    assert api("DELETE", "/notes/2", token=token).status_code == 404
+
+
+def test_hidden_properties_never_leave_and_protected_ones_not_with_other_rows(serve):
+    person = {
+        "name": "Person",
+        "properties": {"name": "string", "pin": "string", "phone": "string"},
+        "hidden": ["pin"],
+        "protected": ["phone"],
+        "acls": OPEN,
+    }
+    pet = {
+        "name": "Pet",
+        "properties": {"name": "string"},
+        "relations": {"owner": {"type": "belongsTo", "model": "Person"}},
+        "acls": OPEN,
+    }
+    api = serve({"person": person, "pet": pet})
+    token = api.newcomer()
+
+    ada = api("POST", "/people", {"name": "Ada", "pin": "1", "phone": "2"}, token=token).json
+    api("POST", "/pets", {"name": "Cat", "ownerId": 1}, token=token)
+
+    assert ada == {"id": 1, "name": "Ada", "phone": "2"}
+    assert api("GET", "/people/1", token=token).json == ada
+    assert api("GET", '/people?filter={"where":{"pin":"1"}}', token=token).status_code == 400
+    include = api("GET", "/pets?filter[include]=owner", token=token).json
+    assert include[0]["owner"] == {"id": 1, "name": "Ada"}
+    scope = '{"include":{"relation":"owner","scope":{"where":{"phone":"2"}}}}'
+    assert api("GET", f"/pets?filter={scope}", token=token).status_code == 400
+
+
+def test_properties_that_are_not_declared_are_kept_if_strict_is_false(serve):
+    note = {"name": "Note", "properties": {"text": "string"}, "strict": False, "acls": OPEN}
+    api = serve({"note": note})
+    token = api.newcomer()
+
+    def send(method, path, body=None):
+        return api(method, path, body, token=token)
+
+    created = send("POST", "/notes", {"text": "a", "color": "red", "size": 3})
+    assert created.json == {"id": 1, "text": "a", "color": "red", "size": 3}
+    assert send("PATCH", "/notes/1", {"size": None, "x": [1]}).json == {
+        "id": 1,
+        "text": "a",
+        "color": "red",
+        "size": None,
+        "x": [1],
+    }
+    assert send("GET", '/notes?filter={"where":{"color":"red"}}').json[0]["id"] == 1
+    assert send("GET", '/notes?filter={"where":{"color":"blue"}}').json == []
+    assert send("PUT", "/notes/1", {"others_": 1}).json == {"id": 1, "text": None, "others_": 1}
+    assert field_codes(send("POST", "/notes/update?where={}", {"color": "x"})) == {
+        "color": ["invalid"]
+    }
+    assert field_codes(send("PATCH", "/notes/1", {"y": "z" * 20_000})) == {"$others": ["invalid"]}
+    assert send("POST", "/notes", [{"a": 1}, {"text": "b"}]).json == [
+        {"id": 2, "text": None, "a": 1},
+        {"id": 3, "text": "b"},
+    ]
+
+
+def test_the_mixin_time_stamp_tells_when_a_row_was_created_and_changed(serve):
+    note = {
+        "name": "Note",
+        "properties": {"text": "string"},
+        "mixins": {"TimeStamp": {"updatedAt": "changed"}},
+        "acls": OPEN,
+    }
+    api = serve({"note": note})
+    token = api.newcomer()
+
+    created = api("POST", "/notes", {"text": "a"}, token=token).json
+    changed = api("PATCH", "/notes/1", {**created, "text": "b"}, token=token).json
+
+    assert datetime.fromisoformat(created["createdAt"])
+    assert changed["createdAt"] == created["createdAt"]
+    assert changed["changed"] >= created["changed"]
+    forged = api("PATCH", "/notes/1", {"createdAt": "2020-01-01"}, token=token)
+    assert field_codes(forged) == {"createdAt": ["absence"]}
+
+
+def test_a_model_has_what_its_bases_declare(serve):
+    base = {
+        "name": "Base",
+        "properties": {"a": {"type": "string", "default": "x"}, "b": "string"},
+        "acls": [rule("$everyone", property="create")],
+    }
+    middle = {"name": "Middle", "base": "Base", "properties": {"b": False, "c": "number"}}
+    note = {
+        "name": "Note",
+        "base": "Middle",
+        "properties": {"c": {"type": "integer", "default": 1}},
+        "acls": [rule("$everyone", property="find")],
+    }
+    config = {"Note": {"dataSource": "db"}}
+    api = serve({"base": base, "middle": middle, "note": note}, config)
+
+    assert api("POST", "/notes", {}).json == {"id": 1, "a": "x", "c": 1}
+    assert api("GET", "/notes").json == [{"id": 1, "a": "x", "c": 1}]
+    assert api("GET", "/notes/1").status_code == 401
+    assert api("GET", "/middles").status_code == 404
+
+
+def test_a_model_that_is_not_public_is_reached_by_relations_only(serve):
+    shelf = {
+        "name": "Shelf",
+        "properties": {"name": "string"},
+        "relations": {"books": {"type": "hasMany", "model": "Book"}},
+        "acls": OPEN,
+    }
+    book = {"name": "Book", "properties": {"title": "string"}, "acls": OPEN}
+    api = serve({"shelf": shelf, "book": book}, {"Shelf": {}, "Book": {"public": False}})
+    token = api.newcomer()
+
+    api("POST", "/shelves", {}, token=token)
+    created = api("POST", "/shelves/1/books", {"title": "Emma"}, token=token)
+
+    assert created.json == {"id": 1, "title": "Emma", "shelfId": 1}
+    assert api("GET", "/books", token=token).status_code == 404
+    assert "/books" not in api("GET", "/openapi.json").json["paths"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "given"),
+    [
+        ({"code": {"type": "string", "id": True}}, {"code": "B-1"}),
+        ({"id": {"type": "uuid", "id": True}}, {}),
+        ({"_id": {"type": "objectid", "id": True}}, {}),
+        ({"id": {"type": "string", "id": True, "defaultFn": "guid"}}, {}),
+    ],
+)
+def test_an_id_is_of_its_type_and_has_its_name(serve, declared, given):
+    city = {
+        "name": "City",
+        "properties": declared,
+        "relations": {"streets": {"type": "hasMany", "model": "Street"}},
+        "acls": OPEN,
+    }
+    street = {"name": "Street", "properties": {"name": "string"}, "acls": OPEN}
+    api = serve({"city": city, "street": street})
+    token = api.newcomer()
+
+    created = api("POST", "/cities", given, token=token).json
+    [(name, key)] = created.items()
+    other = "1" if key[-1] == "0" else "0"
+    made = api("POST", "/streets", {"cityId": key}, token=token)
+
+    assert name in declared
+    assert isinstance(key, str)
+    assert made.json["cityId"] == key
+    assert api("GET", f"/cities/{key}/streets", token=token).json == [made.json]
+    assert api("PUT", "/cities", created, token=token).json == created
+    assert field_codes(api("POST", "/streets", {"cityId": key[:-1] + other}, token=token)) == {
+        "cityId": ["invalid"]
+    }
+
+
+def test_a_model_that_extends_user_is_the_users(serve):
+    account = {
+        "name": "Account",
+        "base": "User",
+        "properties": {
+            "firstName": {"type": "string", "required": True},
+            "pin": "string",
+            "email": "string",
+        },
+        "hidden": ["pin"],
+        "relations": {
+            "company": {"type": "belongsTo", "model": "Company"},
+            "notes": {"type": "hasMany", "model": "Note", "foreignKey": "userId"},
+        },
+        "acls": [
+            rule("$owner", property=["__get__notes", "__get__company", "__create__notes"]),
+            rule("$everyone", "DENY", property="login2"),
+        ],
+    }
+    note = {**NOTE, "relations": {"author": {"type": "belongsTo", "model": "Account"}}}
+    note["relations"]["author"]["foreignKey"] = "userId"
+    company = {"name": "Company", "properties": {"name": "string"}, "acls": OPEN}
+    api = serve({"account": account, "note": note, "company": company})
+    password = "correct horse battery"
+    body = {"email": "ada@example.com", "password": password, "firstName": "Ada", "pin": "1"}
+
+    created = api("POST", "/accounts", body)
+    assert created.json["firstName"] == "Ada"
+    assert "pin" not in created.json
+    assert field_codes(api("POST", "/Accounts", {**body, "firstName": ""})) == {
+        "firstName": ["presence"]
+    }
+    login = {"email": "ada@example.com", "password": password}
+    token = api("POST", "/Accounts/login", login).json["id"]
+    api.secrets.append(token)
+    made = api("POST", "/companies", {"name": "Acme"}, token=token).json
+    assert api("PATCH", "/accounts/1", {"companyId": 1}, token=token).json["companyId"] == 1
+    assert api("GET", "/accounts/1/company", token=token).json == made
+    assert field_codes(api("PATCH", "/accounts/1", {"companyId": 9}, token=token)) == {
+        "companyId": ["invalid"]
+    }
+    note = api("POST", "/accounts/1/notes", {"text": "a"}, token=token).json
+    assert note == {"id": 1, "text": "a", "userId": 1}
+    assert api("GET", "/notes/1/author", token=token).json["firstName"] == "Ada"
+    assert api("GET", "/users/1", token=token).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("relations", "properties", "owner", "column"),
+    [
+        ({"writer": "authorId", "reader": "readerId"}, {}, "reader", "readerId"),
+        ({"owner": "ownerId", "reader": "readerId"}, {}, None, "ownerId"),
+        ({"reader": "readerId"}, {}, None, "readerId"),
+        ({}, {"userId": "number"}, None, "userId"),
+        ({}, {"owner": "number"}, None, "owner"),
+        ({"writer": "authorId", "reader": "readerId"}, {}, None, None),
+    ],
+)
+def test_the_owner_is_found_by_relations_and_then_by_name(
+    serve, relations, properties, owner, column
+):
+    declared = {
+        name: {"type": "belongsTo", "model": "User", "foreignKey": key}
+        for name, key in relations.items()
+    }
+    note = {"name": "Note", "properties": properties, "relations": declared, "acls": OWNED}
+    api = serve({"note": {**note, **({"owner": owner} if owner else {})}})
+    token = api.newcomer()
+
+    created = api("POST", "/notes", {}, token=token).json
+
+    assert [name for name, value in created.items() if value == 1 and name != "id"] == (
+        [column] if column else []
+    )
