@@ -141,6 +141,13 @@ LIMITS = {
         "STOP_TIMEOUT": "Seconds for the mail that is being sent when a process ends",
     },
     "mail.delivery": {"SERVER_TIMEOUT": "Seconds for one step with the mail server"},
+    "rest.property_types": {
+        "MAX_TEXT": "Characters of a text of a model in JSON",
+        "MAX_INDEXED": "Characters of a text of a model in JSON that has an index",
+    },
+    "rest.formats": {
+        "MAX_WAYS": "Ways to divide a text among the repetitions of a `format`",
+    },
     "engine": {"POOL_OVERFLOW": "Database connections of a process beyond `THREADS`"},
     "connector.settings.options": {
         "PUBLIC_MAX_RESPONSE": "Bytes of a public data source's response, unless"

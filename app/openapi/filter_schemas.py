@@ -18,7 +18,7 @@ from app.rest.operators import holds_text, operators_for
 from app.rest.patterns import LIKE, MAX_PATTERN
 from app.rest.regexps import REGEXP
 from app.rest.resource import Resource
-from app.rest.targets import Column
+from app.rest.targets import OTHERS, Column
 
 Json = dict[str, Any]
 
@@ -79,7 +79,9 @@ def where_schema(resource: Resource) -> Json:
     """Return the schema of a `where` of this resource."""
     own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
     several = {"type": "array", "items": own}
-    conditions = {name: _condition(column) for name, column in resource.properties.items()}
+    conditions = {
+        name: _condition(column) for name, column in resource.properties.items() if name != OTHERS
+    }
     objects = [
         name for name, column in resource.properties.items() if column.type.python_type is dict
     ]
@@ -90,7 +92,7 @@ def where_schema(resource: Resource) -> Json:
         "type": "object",
         "properties": {**conditions, "and": several, "or": several},
         **paths,
-        "additionalProperties": False,
+        "additionalProperties": OTHERS in resource.properties,
     }
 
 

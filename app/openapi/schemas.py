@@ -9,6 +9,7 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
 from app.rest.resource import Resource
+from app.rest.targets import OTHERS
 
 from .filter_schemas import filter_schema, where_schema
 
@@ -128,6 +129,9 @@ class Schemas:
     def _convert(self, schema: marshmallow.Schema) -> Json:
         converted: Json = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
         text = (type(schema).__doc__ or "").partition("\n")[0]
+        if OTHERS in converted["properties"]:
+            properties = _omit(converted["properties"], OTHERS)
+            converted |= {"properties": properties, "additionalProperties": True}
         return {"description": text, **converted}
 
 
@@ -174,7 +178,7 @@ def response_schema(schema: Json) -> Json:
         **schema,
         "properties": properties,
         "required": always,
-        "additionalProperties": False,
+        "additionalProperties": schema.get("additionalProperties", False),
         "examples": [{name: _example(properties[name]) for name in always}],
     }
 

@@ -103,6 +103,8 @@ def test_properties_that_are_not_declared_are_kept_if_strict_is_false(serve):
         "color": ["invalid"]
     }
     assert field_codes(send("PATCH", "/notes/1", {"y": "z" * 20_000})) == {"$others": ["invalid"]}
+    shown = send("GET", "/openapi.json").json["components"]["schemas"]["Note"]
+    assert (list(shown["properties"]), shown["additionalProperties"]) == (["id", "text"], True)
     assert send("POST", "/notes", [{"a": 1}, {"text": "b"}]).json == [
         {"id": 2, "text": None, "a": 1},
         {"id": 3, "text": "b"},
