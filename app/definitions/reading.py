@@ -105,7 +105,7 @@ def check_names(models: Models, served: Iterable[Resource]) -> None:
     taken |= {each.name.lower(): each.name for each in [users, *served]}
     tables = dict.fromkeys(db.metadata.tables, "Ostiary")
     for each in models.all.values():
-        for place, key in (("plural", each.plural), ("http.path", each.path)):
+        for key, place in {each.path: "http.path", each.plural: "plural"}.items():
             if taken.setdefault(key.lower(), each.name) != each.name:
                 other = taken[key.lower()]
                 models.problems.add(f"{each.file}: {place}", f"{key} is that of {other} already")

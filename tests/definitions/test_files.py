@@ -48,7 +48,7 @@ WARNINGS = [
     (note(colour="red"), "note.json.colour: is ignored"),
     (note(methods={"star": {}}), "methods.star: is not served until note.py has an endpoint of"),
     (note(mixins={"Counter": True}), "mixins.Counter: there is no such mixin; write it in note.py"),
-    (note(validations=[{}]), "validations: 1 are ignored: a property has `validates` instead"),
+    (note(validations=[{}]), "validations: are ignored: a property has `validates` instead"),
     (note(hidden=["secret"]), "note.json: hidden: there is no property 'secret'"),
     (note(acls=[rule("a", property="star")]), "acls[0].property: there is no method star"),
     (note(acls=[rule("$owner")]), "acls[0]: is without effect: the rows have no $owner"),
