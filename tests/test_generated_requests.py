@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from app.extensions import db, transaction
 from app.users.models import User
@@ -102,6 +102,8 @@ class Caller:
         with self.app.app_context(), transaction():
             for table in reversed(self.tables):
                 db.session.execute(table.delete())
+            if db.engine.dialect.name == "sqlite":
+                db.session.execute(text("DELETE FROM sqlite_sequence"))
             for table in self.tables:
                 db.session.execute(table.insert(), self.stored[table.name])
                 if db.engine.dialect.name == "postgresql" and "id" in table.columns:
