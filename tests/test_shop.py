@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from app.access.rules import READ
+from app.extensions import db
+from app.users.models import RESET_SCOPE, AccessToken
 from tests.answers import field_codes, refusal
 from tests.rows import statements
 from tests.shop import JSON, PYTHON, Shops
@@ -25,12 +28,17 @@ def shop(shops, database_url, api, token, runner):
     """Serve the shop; return a function that calls it as Ada, who is 1, Bob, 2, or a clerk, 3."""
     tokens = {None: None, "ada": token}
     tokens |= {name: api.newcomer(f"{name}@example.com") for name in ("bob", "clerk")}
+    tokens |= {"nobody": None} | {name: name * 10 for name in ("expired", "reset")}
     runner.invoke(args=["roles", "grant", "clerk@example.com", "clerk"])
     with shops.get(database_url) as served:
         client = served.app.test_client()
+        with served.app.app_context():
+            issued = [("expired", -1, None), ("reset", 600, RESET_SCOPE)]
+            db.session.add_all(AccessToken.issue(tokens[name], 1, *each) for name, *each in issued)
+            db.session.commit()
 
         def call(verb, path, body=None, caller="ada", **query):
-            headers = {"Authorization": tokens[caller]} if caller else {}
+            headers = {"Authorization": tokens[caller]} if tokens[caller] else {}
             texts = {name: json.dumps(value) for name, value in query.items()}
             return client.open(
                 f"/api{path}", method=verb, json=body, headers=headers, query_string=texts
@@ -264,3 +272,73 @@ def test_everybody_reads_reviews_and_their_writer_changes_them(shop, lamp):
     assert changed == {**review, "stars": 5, "changed": changed["changed"]}
     assert changed["changed"] >= review["changed"] == review["created"]
     assert shop("DELETE", f"/reviews/{review['id']}", caller="clerk").json == {"count": 1}
+
+
+CATALOGUE = ("categories", "products")
+PURCHASES = ("orders", "order-items", "shipments")
+# What calls may answer that are refused with a status, or not at all. Bodies are empty but for
+# reviews, and are checked before a row is looked for.
+EXPECTED = {401: [401], 403: [403], 404: [404, 422], None: [200, 204, 400, 409, 422]}
+
+
+def refused(caller, model, endpoint, path):
+    """Return the status that a caller gets from an endpoint, or None if the call is permitted."""
+    reads, leads_to_user = endpoint.access == READ, path.endswith("/customer")
+    if caller in ("nobody", "expired", "reset"):
+        return None if reads and model not in PURCHASES and not leads_to_user else 401
+    if leads_to_user:
+        return None if caller == "ada" else 404
+    if caller == "clerk" or (reads and model not in PURCHASES):
+        return None
+    if model in CATALOGUE:
+        return 403
+    about_a_row = "<id>" in path or endpoint.method == "findOne"
+    if caller == "ada" or not about_a_row or endpoint.method == "exists":
+        return None
+    return 404 if model in PURCHASES else 403
+
+
+def test_every_route_refuses_who_may_not_call_it_and_nobody_who_may(shop, lamp, order):
+    product = {"productId": lamp["id"]}
+    category = create(shop, "/categories", {"name": "Light"}, "clerk")
+    item = create(shop, "/order-items", {"orderId": order["id"], **product})
+    shipment = create(shop, "/shipments", {"orderId": order["id"], "address": ADDRESS})
+    review = create(shop, "/reviews", {"stars": 4, **product})
+    link = f"/products/{lamp['id']}/categories/rel/{category['id']}"
+    assert shop("PUT", link, caller="clerk").status_code == 204
+    rows = {"categories": category, "products": lamp, "orders": order, "order-items": item}
+    rows |= {"shipments": shipment, "reviews": review, "items": item}
+    before = everything(shop)
+
+    called = set()
+    for caller in ("nobody", "expired", "reset", "bob", "ada", "clerk"):
+        for model, endpoint, route in shop_routes(shop.app):
+            expected = refused(caller, model, endpoint, route.path)
+            # Calls that change something are tested above for those who may make them.
+            if expected is None and endpoint.access != READ:
+                continue
+            path = route.path.replace("<id>", str(rows[model]["id"]))
+            if "<fk>" in path:
+                path = path.replace("<fk>", str(rows[path.split("/")[2]]["id"]))
+            where = {"where": {"id": rows[model]["id"]}} if endpoint.query == "where!" else {}
+            body = {"stars": 1, **product} if model == "reviews" else {}
+            answer = shop(route.verb, f"/{model}{path}", body, caller, **where)
+            seen = caller, route.verb, model, route.path, answer.status_code
+            assert answer.status_code in EXPECTED[expected], seen
+            called.add((model, endpoint.method))
+
+    assert {model for model, _ in called} == {*CATALOGUE, *PURCHASES, "reviews"}
+    assert everything(shop) == before
+
+
+def shop_routes(app):
+    """Yield the routes of the shop, each with its collection and endpoint."""
+    for name, endpoint in app.extensions["endpoints"].items():
+        resource = app.extensions["resources"][name.partition(".")[0]]
+        model = resource.path or resource.name
+        if model not in ("users", "todos"):
+            yield from ((model, endpoint, route) for route in endpoint.routes)
+
+
+def everything(shop):
+    return [shop("GET", f"/{each}", caller="clerk").json for each in (*CATALOGUE, *PURCHASES)]
