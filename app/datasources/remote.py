@@ -136,9 +136,9 @@ class RemoteViews:
 
     @declare("count", READ, "GET /count", query="where", answer=COUNT)
     def count(self, grant: Grant) -> ResponseReturnValue:
-        """Count the rows that a `where` selects; of the caller's own, at most 1000."""
+        """Count the rows that a `where` selects; at most 1000 if not all of them are permitted."""
         filter_ = self._filter({"where": read_parameter("where")})
-        if grant.only_own:
+        if _depends_on_owner(grant):
             return jsonify({"count": len(self._find(grant, filter_))})
         where = filter_.raw.get("where") or {}
         return jsonify({"count": self._call("count", lambda: self._remote.count(where))})
@@ -194,8 +194,9 @@ class RemoteViews:
     def _find(self, grant: Grant, filter_: Filter) -> list[Row]:
         """Return the rows that a filter selects and the grant covers."""
         where = filter_.raw.get("where") or {}
-        if grant.only_own:
-            where = {"and": [where, {self._model.owner: grant.user_id}]}
+        if _depends_on_owner(grant):
+            owner = grant.user_id if grant.decision.own else {"neq": grant.user_id}
+            where = {"and": [where, {self._model.owner: owner}]}
         query = {
             "where": where,
             "order": filter_.raw.get("order"),
@@ -225,7 +226,7 @@ class RemoteViews:
 
     def _check_own(self, grant: Grant, id: str) -> None:
         """Check that a grant covers a row; without asking the service if it covers all."""
-        if grant.only_own:
+        if _depends_on_owner(grant):
             self._get(grant, id)
 
     def _change(self, grant: Grant, id: str, method: str, values: Row) -> ResponseReturnValue:
@@ -236,7 +237,10 @@ class RemoteViews:
 
     def _covers(self, grant: Grant, row: Row) -> bool:
         """Tell whether a grant covers a row."""
-        return not grant.only_own or str(row.get(str(self._model.owner))) == str(grant.user_id)
+        if not _depends_on_owner(grant):
+            return True
+        is_own = str(row.get(str(self._model.owner))) == str(grant.user_id)
+        return grant.decision.own if is_own else grant.decision.others
 
     def _check_owner(self, grant: Grant, values: Row) -> None:
         """Raise ValidationError for an owner whom the caller may not name.
@@ -305,3 +309,8 @@ class RemoteViews:
             return jsonify(shown)
         except (RecursionError, TypeError, ValueError):
             raise RemoteError() from None
+
+
+def _depends_on_owner(grant: Grant) -> bool:
+    """Tell whether only own rows are permitted, or only those of others."""
+    return grant.decision.own != grant.decision.others

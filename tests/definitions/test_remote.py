@@ -26,6 +26,7 @@ TICKET = {
     "relations": {"owner": {"type": "belongsTo", "model": "User", "foreignKey": "ownerId"}},
     "acls": OWNED,
 }
+DENIED = ["find", "count", "patchAttributes", "deleteById"]
 CONFIG = {"Ticket": {"dataSource": "desk", "public": True}}
 # What the connector sends with every limit.
 PAGE = [("limit", "1000"), ("offset", "0"), ("skip", "0")]
@@ -132,6 +133,27 @@ def test_an_owner_gets_own_rows_only_even_if_the_service_heeds_no_filter(tickets
         verb, path = ("POST", "") if "title" in body else ("PATCH", "/1")
         assert field_codes(tickets(verb, path, body)) == {"ownerId": ["invalid"]}
     assert tickets("PATCH", "/1", {"ownerId": 2}, "root").json["ownerId"] == 2
+
+
+def test_what_is_denied_to_owners_holds_for_their_rows_only(serve, remote):
+    acls = [
+        {**ALLOW, "principalId": "$authenticated"},
+        {**ALLOW, "principalId": "$owner", "permission": "DENY", "property": DENIED},
+    ]
+    sources = {"desk": {"baseURL": remote.url}}
+    api = serve({"ticket": {**TICKET, "acls": acls}}, CONFIG, DATA_SOURCES=sources)
+    token = api.newcomer()
+
+    for verb, body in [("PATCH", {"title": "x"}), ("DELETE", None)]:
+        response = api(verb, "/tickets/1", body, token=token)
+        assert refusal(response) == (403, "ACCESS_DENIED"), verb
+    assert remote.rows[1]["title"] == "hers"
+    assert [each["id"] for each in api("GET", "/tickets", token=token).json] == [2]
+    assert remote.seen[-1]["entries"] == [("where[and][1][ownerId][neq]", "1"), *PAGE]
+    assert api("GET", "/tickets/count", token=token).json == {"count": 1}
+    assert api("GET", "/tickets/1", token=token).status_code == 200
+    assert api("PATCH", "/tickets/2", {"title": "x"}, token=token).json["title"] == "x"
+    assert api("DELETE", "/tickets/2", token=token).json == {"count": 1}
 
 
 def test_filters_are_checked_here_and_passed_on(tickets, remote):
