@@ -63,8 +63,9 @@ class RemoteModel:
     id_name: str = "id"
     # The property with the id of a row's owner.
     owner: str | None = None
-    # Whether properties that are not declared leave too.
+    # Whether properties that are not declared leave too, unless they are hidden.
     is_open: bool = False
+    hidden: frozenset[str] = frozenset()
 
 
 def register_remote_model(app: Flask, model: RemoteModel, source: DataSource) -> None:
@@ -300,7 +301,8 @@ class RemoteViews:
         return {
             name: value
             for name, value in row.items()
-            if (not self._fields[name].load_only if name in self._fields else self._model.is_open)
+            if name not in self._model.hidden
+            and (not self._fields[name].load_only if name in self._fields else self._model.is_open)
         }
 
     def _respond(self, rows: Row | list[Row]) -> ResponseReturnValue:

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS, Property, column_name, read_property
+from app.rest.relations import BELONGS_TO
 
 from .bases import USER, Merged
 from .files import Source
@@ -205,12 +206,24 @@ def _names(
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         problems.add(path, "must be a list of properties")
         return frozenset()
+    known = {*merged.properties, *_implied(merged), "id"}
     for each in names:
-        if each not in merged.properties and each != "id" and merged.root != USER:
+        if each not in known and merged.root != USER:
             meant = suggest(each, merged.properties)
             report = problems.add if meant else problems.warn
             report(path, f"there is no property {each!r}{meant}")
     return frozenset(names)
+
+
+def _implied(merged: Merged) -> set[str]:
+    """Return the properties that are not declared: foreign keys and times."""
+    times = _times(merged.settings, Problems(), merged.source.file)
+    keys = {
+        str(declared.get("foreignKey") or f"{name}Id")
+        for name, (_, declared) in merged.relations.items()
+        if isinstance(declared, Mapping) and declared.get("type") == BELONGS_TO
+    }
+    return keys | ({times.created, times.updated} if times else set())
 
 
 def _scope(settings: Mapping[str, Any], problems: Problems, file: str) -> dict[str, Any]:

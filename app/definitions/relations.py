@@ -143,7 +143,8 @@ class Relations:
         if property_ is None:
             return
         column = definition.new_column(name)
-        definition.properties[name] = replace(property_, column_name=column)
+        is_hidden = name in definition.hidden
+        definition.properties[name] = replace(property_, column_name=column, hidden=is_hidden)
 
     def _link(
         self, definition: Definition, name: str, declared: Any, target: Target, path: str
@@ -179,6 +180,10 @@ class Relations:
             return self._unusable(path, f"{name} of {definition.name} refers to another model")
         key_type = refers_to.id_type
         found = declared or Property(name, definition.new_column(name), key_type)
+        if found.hidden:
+            definition.hidden |= {name}
+        # A hidden key is read, and withheld.
+        found = replace(found, hidden=False)
         definition.properties[name] = replace(found, type=key_type, validators=[], index=True)
         definition.foreign_keys[name] = refers_to.resource
         return found.column_name

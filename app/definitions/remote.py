@@ -80,6 +80,7 @@ def _make_model(app: Flask, definition: Definition, models: Models) -> RemoteMod
         id_name=definition.id.name,
         owner=_owner(definition, models),
         is_open=definition.is_open,
+        hidden=definition.hidden,
     )
 
 

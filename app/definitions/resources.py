@@ -57,9 +57,15 @@ def make_resource(
         path=definition.path,
         is_public=definition.is_public,
         protected=definition.protected,
+        withheld=definition.hidden - _written_only(definition) - {definition.id.name},
         default_filter=definition.scope,
     )
     return resource
+
+
+def _written_only(definition: Definition) -> set[str]:
+    """Return the hidden properties that the service does not read either."""
+    return {each.name for each in definition.properties.values() if each.hidden}
 
 
 def make_relation(link: Link, through: Mapping[str, type[Any]]) -> Relation:

@@ -27,7 +27,7 @@ def make_schema(definition: Definition, relations: Collection[str]) -> type[Sche
     bases: tuple[type[Schema], ...] = (Schema,)
     named: dict[str, Any] = {"__doc__": f"A row of {definition.plural}.", "Meta": Unregistered}
     if definition.is_open:
-        bases, named["reserved"] = (OpenSchema,), relations
+        bases, named["reserved_"] = (OpenSchema,), {*relations, *definition.hidden}
     return type(f"{definition.name}Schema", bases, {**given, **named})
 
 

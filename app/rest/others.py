@@ -20,8 +20,9 @@ ATTRIBUTE = "others_"
 class OpenSchema(Schema):
     """A schema that keeps the properties which it does not know."""
 
-    # Names that no such property may have: those of relations.
-    reserved: Collection[str] = ()
+    # Names that no such property may have: those of relations, and those that are hidden. No column,
+    # and so no other attribute, has a name with this end.
+    reserved_: Collection[str] = ()
     others_ = Object(data_key=OTHERS, load_default=dict)
 
     @pre_load
@@ -30,7 +31,7 @@ class OpenSchema(Schema):
         if not isinstance(data, dict):
             return data
         known = {field.data_key or name for name, field in self.fields.items()} - {OTHERS}
-        kept = {name: value for name, value in data.items() if name in {*known, *self.reserved}}
+        kept = {name: value for name, value in data.items() if name in {*known, *self.reserved_}}
         others = {name: value for name, value in data.items() if name not in kept}
         return {**kept, OTHERS: others} if others else kept
 

@@ -77,6 +77,8 @@ class Resource:
     foreign_keys: Sequence[Relation] = ()
     # Properties that included rows do not have.
     protected: frozenset[str] = frozenset()
+    # Properties that the service reads, such as foreign keys, and that never leave it.
+    withheld: frozenset[str] = frozenset()
     # A filter whose `where` all rows fulfil, and whose other parts hold unless a request has them.
     default_filter: Mapping[str, Any] = field(default_factory=dict)
     # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
@@ -205,6 +207,13 @@ class Resource:
         return {name: column for name, column in columns.items() if column is not None}
 
     @cached_property
+    def shown(self) -> dict[str, Column]:
+        """The properties that are not withheld, which filters may name."""
+        if not self.withheld:
+            return self.properties
+        return {name: each for name, each in self.properties.items() if name not in self.withheld}
+
+    @cached_property
     def _table_columns(self) -> Mapping[str, Column]:
         columns: Mapping[str, Column] = inspect(self.model).columns
         return columns
@@ -229,10 +238,15 @@ class Resource:
             dumped[name] = field_._serialize(dumped.get(name), name, row)
         if OTHERS in dumped:
             dumped = {**(dumped.pop(OTHERS) or {}), **dumped}
-        return self.leave(row, dumped) if self.loaded.receivers else dumped
+        return self.leave(row, dumped) if self.loaded.receivers or self.withheld else dumped
 
     def leave(self, row: Any, dumped: Values) -> Values:
-        """Send `loaded` for a row with its JSON object; return what its receivers leave of that."""
+        """Send `loaded` for a row with its JSON object; return what its receivers leave of that.
+
+        Without the properties that are withheld.
+        """
+        if self.withheld:
+            dumped = {name: each for name, each in dumped.items() if name not in self.withheld}
         if not self.loaded.receivers:
             return dumped
         event = LoadEvent(current_identity(), dumped, row)
@@ -243,14 +257,14 @@ class Resource:
         """Read a filter for this resource; raise InvalidFilter."""
         if self.default_filter:
             raw = self._with_defaults(raw)
-        return Filter.parse(raw, self.properties)
+        return Filter.parse(raw, self.shown)
 
     def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
         if not self.protected:
-            return Filter.parse(usual, self.properties)
-        shown = {name: self.properties[name] for name in self.properties.keys() - self.protected}
+            return Filter.parse(usual, self.shown)
+        shown = {name: self.shown[name] for name in self.shown.keys() - self.protected}
         filter_ = Filter.parse(usual, shown)
         return filter_ if filter_.fields else replace(filter_, fields=set(shown))
 

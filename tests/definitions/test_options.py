@@ -1,5 +1,6 @@
 """What a model in JSON says beyond properties and relations."""
 
+import json
 from datetime import datetime
 
 import pytest
@@ -77,6 +78,60 @@ def test_hidden_properties_never_leave_and_protected_ones_not_with_other_rows(se
     assert include[0]["owner"] == {"id": 1, "name": "Ada"}
     scope = '{"include":{"relation":"owner","scope":{"where":{"phone":"2"}}}}'
     assert api("GET", f"/pets?filter={scope}", token=token).status_code == 400
+
+
+def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):
+    shelf = {"name": "Shelf", "properties": {"name": "string"}, "acls": OPEN}
+    relation = {"type": "belongsTo", "model": "Shelf", "foreignKey": "place"}
+    note = {
+        "name": "Note",
+        "properties": {"text": "string", "place": "number"},
+        "relations": {"owner": {"type": "belongsTo", "model": "user"}, "shelf": relation},
+        "mixins": {"TimeStamp": True},
+        "hidden": ["ownerId", "place", "createdAt", "updatedAt"],
+        "acls": OWNED,
+    }
+    api = serve({"note": note, "shelf": shelf})
+    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    api("POST", "/shelves", {"name": "A"}, token=ada)
+
+    created = api("POST", "/notes", {"text": "a", "place": 1}, token=ada)
+
+    assert created.json == {"id": 1, "text": "a"}
+    assert api("GET", "/notes/1", token=ada).json == created.json
+    assert api("PATCH", "/notes/1", {"text": "a"}, token=ada).json == created.json
+    assert api("PUT", "/notes/1", {"text": "a", "place": 1}, token=ada).json == created.json
+    assert api("GET", "/notes/1", token=bob).status_code == 404
+    included = api("GET", "/notes?filter[include]=shelf&filter[include]=owner", token=ada).json[0]
+    assert included["shelf"] == {"id": 1, "name": "A"}
+    assert (included["owner"]["id"], "ownerId" in included) == (1, False)
+    assert api("GET", "/notes/1/shelf", token=ada).json["name"] == "A"
+    for name in note["hidden"]:
+        for part in ({"where": {name: 1}}, {"order": name}, {"fields": [name]}):
+            answer = api("GET", "/notes", token=ada, query_string={"filter": json.dumps(part)})
+            assert refusal(answer) == (400, "INVALID_FILTER"), part
+    named = api("POST", "/notes", {"text": "b", "ownerId": 1}, token=bob)
+    assert field_codes(named) == {"ownerId": ["invalid"]}
+
+
+def test_hidden_properties_that_are_not_declared_are_not_kept(serve):
+    note = {
+        "name": "Note",
+        # A name that the service might have use for.
+        "properties": {"text": "string", "reserved": "boolean"},
+        "strict": False,
+        "hidden": ["pin"],
+        "acls": OPEN,
+    }
+    api = serve({"note": note})
+    token = api.newcomer()
+
+    refused = api("POST", "/notes", {"text": "a", "pin": "1"}, token=token)
+    assert field_codes(refused) == {"pin": ["unknown"]}
+    refused = api("POST", "/notes", {"reserved": 7}, token=token)
+    assert field_codes(refused) == {"reserved": ["invalid"]}
+    created = api("POST", "/notes", {"reserved": True, "color": "red"}, token=token)
+    assert created.json == {"id": 1, "text": None, "reserved": True, "color": "red"}
 
 
 def test_properties_that_are_not_declared_are_kept_if_strict_is_false(serve):
