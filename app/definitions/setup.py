@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Flask
 
+from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.rest.collection import register_resource
 from app.rest.includes import parse_includes
@@ -27,10 +28,12 @@ SUBJECT = "the models in JSON"
 def init_app(app: Flask) -> None:
     """Read the models of the folder, make their tables, and serve them.
 
-    Models in Python must be registered before, and users after. Raises one ConfigurationError with
-    all problems; warnings are logged.
+    Models in Python must be registered before, and users after. Raises ConfigurationError if there
+    is no such folder, and one with all problems of the files; warnings are logged.
     """
     folder = Path(app.instance_path, app.config["MODELS_FOLDER"])
+    if not folder.is_dir():
+        raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
     models = read_folder(folder, app.config["DATA_SOURCES"])
     app.extensions["json_models"] = models
     served: list[Resource] = list(app.extensions.get("resources", {}).values())

@@ -116,6 +116,12 @@ def test_what_cannot_be_served_is_a_warning_with_its_place(
             path.unlink()
 
 
+def test_a_folder_that_does_not_exist_stops_the_start(make_app, tmp_path):
+    said = refused(make_app, str(tmp_path / "model"))
+
+    assert said == f"MODELS_FOLDER cannot be used: there is no folder {tmp_path / 'model'}"
+
+
 def test_a_table_that_does_not_fit_stops_the_start(make_models, make_app):
     app = make_models({"note": NOTE})
     folder = app.config["MODELS_FOLDER"]
