@@ -312,7 +312,10 @@ class SettingsSchema(Schema):
     )
     USERS_PATH = fields.String(
         load_default="users",
-        validate=validate.Regexp(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z"),
+        validate=validate.Regexp(
+            r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z",
+            error="must begin with a letter, followed by at most 63 letters, digits, _ and -",
+        ),
         metadata=described(
             "The segment of the path below `REST_API_ROOT` at which users are served, such as"
             " `Accounts`. Requests may write it in any case."

@@ -16,6 +16,7 @@ from .keys import IdProperty, take_id
 from .plurals import pluralize
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)
+NAME_RULE = "must begin with a letter or _, followed by at most 62 letters, digits, _ and -"
 # Segments of a path below the base path.
 PATH = re.compile(r"[A-Za-z0-9_.~-]+(/[A-Za-z0-9_.~-]+)*", re.ASCII)
 # What LoopBack 3 has in files and does nothing here, or what nothing needs to be said of.
@@ -115,7 +116,7 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
     problems.check_keys(file, settings, KEYS, WITHOUT_EFFECT)
     name = source.name
     if not NAME.fullmatch(name):
-        problems.add(f"{file}: name", "must be a letter, and letters, digits, _ and - after it")
+        problems.add(f"{file}: name", NAME_RULE)
     hidden = _names(settings, "hidden", merged, problems)
     properties = _properties(merged, hidden, problems)
     id_property = take_id(file, merged, properties, problems)
@@ -151,7 +152,7 @@ def _plural(settings: Mapping[str, Any], name: str, problems: Problems, file: st
     plural = settings.get("plural") or pluralize(name)
     if isinstance(plural, str) and NAME.fullmatch(plural.strip("/")):
         return plural.strip("/")
-    problems.add(f"{file}: plural", "must be a letter, and letters, digits, _ and - after it")
+    problems.add(f"{file}: plural", NAME_RULE)
     return name
 
 
