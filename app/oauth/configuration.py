@@ -130,7 +130,8 @@ def _load(
             loaded = ProviderSchema().load(entry)
         except ValidationError as error:
             for key, texts in error.messages_dict.items():
-                problems.add(f"{name}.{key}", _flatten(texts))
+                if not problems.has_error(f"{name}.{key}"):
+                    problems.add(f"{name}.{key}", _flatten(texts))
             continue
         known = ProviderSchema().fields.keys() | IGNORED
         if unused := sorted(entry.keys() - known):

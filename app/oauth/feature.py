@@ -14,6 +14,7 @@ def init_app(app: Flask) -> None:
     """Serve the configured providers; raise ConfigurationError if their libraries are missing."""
     if not all(map(find_spec, LIBRARIES)):
         raise ConfigurationError(
-            "PROVIDERS needs the extra oidc: install it with pip install 'ostiary[oidc]'"
+            "PROVIDERS needs the extra oidc; install it with "
+            ".venv/bin/pip install -c requirements.txt -e '.[oidc]'"
         )
     import_module("app.oauth.views").init_app(app)

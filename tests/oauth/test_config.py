@@ -173,14 +173,22 @@ def test_an_entry_that_cannot_be_used_stops_the_start(make_app, entry, problem):
 
 
 def test_all_problems_are_told_at_once(make_app):
-    entries = {"google": {}, "a b": {}, "gitlab": {"clientID": "1", "tokenURL": "http://x"}}
+    entries = {
+        "google": {},
+        "a b": {},
+        "gitlab": {"clientID": "1", "tokenURL": "http://x"},
+        "github": {"clientID": "1", "clientSecret": {"$env": "NO_SUCH"}},
+    }
 
     with pytest.raises(ConfigurationError) as raised:
         make_app(PROVIDERS=entries, REALM_REQUIRED=True)
 
     said = str(raised.value).split("; ")
-    assert len(said) == 5
-    assert "google.clientID is missing" in said[1]
+    assert len(said) == 6
+    assert any("google.clientID is missing" in each for each in said)
+    assert [each for each in said if "clientSecret" in each] == [
+        "PROVIDERS cannot be used: github.clientSecret environment variable NO_SUCH is not set"
+    ]
 
 
 def test_redirects_may_lead_to_listed_addresses(make_app):
@@ -199,7 +207,8 @@ def test_without_the_libraries_the_start_names_the_extra(make_app, monkeypatch):
         make_app(PROVIDERS={"github": {"clientID": "1"}})
 
     assert str(raised.value) == (
-        "PROVIDERS needs the extra oidc: install it with pip install 'ostiary[oidc]'"
+        "PROVIDERS needs the extra oidc; install it with "
+        ".venv/bin/pip install -c requirements.txt -e '.[oidc]'"
     )
 
 
