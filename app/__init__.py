@@ -1,4 +1,4 @@
-"""Ostiary: users, access tokens, to-dos and an outbound REST connector.
+"""Ostiary: users, access tokens, access rules, models as REST endpoints, and a REST connector.
 
 Imports nothing, so that `app.connector` can be used without Flask. Read `factory.py` first.
 """

@@ -1,1 +1,1 @@
-"""Operations: response headers and request ids."""
+"""Operations: response headers, request ids, health, CORS, logs, throttles, the audit log."""
