@@ -20,8 +20,8 @@ ATTRIBUTE = "others_"
 class OpenSchema(Schema):
     """A schema that keeps the properties which it does not know."""
 
-    # Names that no such property may have: those of relations, and those that are hidden. No column,
-    # and so no other attribute, has a name with this end.
+    # Names that no such property may have: those of relations, and those that are hidden. The
+    # attribute's own name ends with _, so that it cannot be that of a property.
     reserved_: Collection[str] = ()
     others_ = Object(data_key=OTHERS, load_default=dict)
 
