@@ -7,7 +7,7 @@ from itertools import chain, count
 from typing import Any
 
 from app.rest.problems import Problems, suggest
-from app.rest.properties import MAPPINGS, Property, column_name, read_property
+from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
 
 from .bases import USER, Merged
@@ -17,8 +17,8 @@ from .plurals import pluralize
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)
 NAME_RULE = "must begin with a letter or _, followed by at most 62 letters, digits, _ and -"
-# Segments of a path below the base path.
-PATH = re.compile(r"[A-Za-z0-9_.~-]+(/[A-Za-z0-9_.~-]+)*", re.ASCII)
+# Segments of a path below the base path; none is `.` or `..`.
+PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
 # What LoopBack 3 has in files and does nothing here, or what nothing needs to be said of.
 WITHOUT_EFFECT = (
     *("name", "base", "plural", "http", "description", "validations", "idInjection", "indexes"),
@@ -98,9 +98,15 @@ class Definition:
         """The name of the file, which problems begin with."""
         return self.source.file
 
+    @property
+    def time_names(self) -> tuple[str, ...]:
+        """The properties of the mixin TimeStamp."""
+        return (self.times.created, self.times.updated) if self.times else ()
+
     def new_column(self, name: str) -> str:
         """Return a name for the column of a further property, which no other has."""
         wanted, taken = column_name(name), {each.column_name for each in self.properties.values()}
+        taken |= {"id", *map(column_name, self.time_names)}
         names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
         return next(each for each in names if each not in taken)
 
@@ -142,10 +148,29 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         owner=str(settings.get("owner") or ""),
         allows_by_default=_default_permission(settings, problems, file),
     )
+    if len(definition.table) > MAX_NAME:
+        problems.add(
+            f"{file}: name", f"the table {definition.table} has over {MAX_NAME} characters"
+        )
     definition.path = _path(settings, definition.plural, problems, file)
     definition.remote_path = str(settings.get("resourceName") or definition.plural)
+    _check_columns(definition, problems)
     _warn_of_methods(merged, problems)
     return definition
+
+
+def _check_columns(definition: Definition, problems: Problems) -> None:
+    """Report columns that two properties have, of which one may be the id or a time."""
+    file, taken = definition.file, {"id": definition.id.name}
+    for each in definition.properties.values():
+        if other := taken.get(each.column_name):
+            path = f"{file}: properties.{each.name}"
+            problems.add(path, f"its column {each.column_name} is that of {other} too")
+        taken[each.column_name] = each.name
+    for name in definition.time_names:
+        if other := taken.get(column_name(name)):
+            problems.add(f"{file}: mixins", f"the column of {name} is that of {other} too")
+        taken[column_name(name)] = name
 
 
 def _plural(settings: Mapping[str, Any], name: str, problems: Problems, file: str) -> str:
@@ -178,7 +203,6 @@ def _table(settings: Mapping[str, Any], name: str) -> str:
 
 def _properties(merged: Merged, hidden: frozenset[str], problems: Problems) -> dict[str, Property]:
     properties: dict[str, Property] = {}
-    columns: dict[str, str] = {}
     for name, (path, declared) in merged.properties.items():
         # LoopBack 3's way to drop a property of the base, or the id.
         if declared in (False, None):
@@ -186,11 +210,7 @@ def _properties(merged: Merged, hidden: frozenset[str], problems: Problems) -> d
         property_ = read_property(name, declared, problems, path)
         if property_ is None:
             continue
-        property_ = replace(property_, hidden=property_.hidden or name in hidden)
-        if other := columns.get(property_.column_name):
-            problems.add(path, f"its column {property_.column_name} is that of {other} too")
-        columns[property_.column_name] = name
-        properties[name] = property_
+        properties[name] = replace(property_, hidden=property_.hidden or name in hidden)
     return properties
 
 

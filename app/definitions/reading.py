@@ -16,7 +16,7 @@ from .files import CONFIG, Source, read_model_config, read_models
 from .users import define_users
 
 # What other parts of the service are called.
-RESERVED = ("openapi", "explorer", "health", "status", "confirmation", "user_pages")
+RESERVED = ("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages")
 
 
 @dataclass
@@ -102,13 +102,21 @@ def _entry(
 def check_names(models: Models, served: Iterable[Resource]) -> None:
     """Report names, paths and tables that two models have."""
     taken = dict.fromkeys(RESERVED, "Ostiary")
-    taken |= {each.name.lower(): each.name for each in [users, *served]}
+    shipped = {each.name.lower(): each.name for each in [users, *served]}
+    if models.users:
+        shipped[models.users.path.lower()] = users.name
+    taken |= shipped
     tables = dict.fromkeys(db.metadata.tables, "Ostiary")
     for each in models.all.values():
         for key, place in {each.path: "http.path", each.plural: "plural"}.items():
             if taken.setdefault(key.lower(), each.name) != each.name:
                 other = taken[key.lower()]
                 models.problems.add(f"{each.file}: {place}", f"{key} is that of {other} already")
+        head, _, rest = each.path.lower().partition("/")
+        if rest and head in shipped:
+            models.problems.add(
+                f"{each.file}: http.path", f"{each.path} is below that of {shipped[head]}"
+            )
         if each.name in models.remote:
             continue
         if tables.setdefault(each.table, each.name) != each.name:

@@ -172,6 +172,8 @@ class Relations:
         declared = definition.properties.get(name)
         if name == definition.id.name:
             return self._unusable(path, f"{name} of {definition.name} is the id")
+        if name in definition.time_names:
+            return self._unusable(path, f"{name} of {definition.name} is a time")
         if declared and declared.type.name not in KEY_TYPES:
             return self._unusable(
                 path, f"{name} of {definition.name} is of the type {declared.type.name}"

@@ -22,6 +22,8 @@ from .property_types import PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
 NAME = re.compile(r"[A-Za-z_$][\w$-]{0,62}", re.ASCII)
+# Characters of the name of a column or a table in PostgreSQL.
+MAX_NAME = 63
 # Names that a `where` has a meaning for.
 RESERVED = ("and", "or")
 WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+")
@@ -96,6 +98,10 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
             + " or ".join(RESERVED),
         )
         return None
+    column = _column_name(name, declared)
+    if len(column) > MAX_NAME:
+        problems.add(path, f"its column {column} has over {MAX_NAME} characters")
+        return None
     type_ = read_type(declared, problems, path)
     if type_ is None:
         return None
@@ -105,7 +111,7 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
         validators = [not_blank, *validators]
     return Property(
         name=name,
-        column_name=_column_name(name, declared),
+        column_name=column,
         type=type_,
         required=required,
         hidden=_flag(declared, "hidden", problems, path),

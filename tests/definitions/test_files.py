@@ -25,6 +25,16 @@ PROBLEMS = [
     (note(base="PersistdModel"), "to extend; did you mean 'PersistedModel'?"),
     (note(plural="todos"), "note.json: plural: todos is that of todos already"),
     (note(http={"path": "users"}), "note.json: http.path: users is that of users already"),
+    (note(http={"path": "users/login"}), "http.path: users/login is below that of users"),
+    (note(http={"path": "openapi.json"}), "http.path: openapi.json is that of Ostiary already"),
+    (note(http={"path": "a/../b"}), "note.json: http.path: must be a path such as /notes"),
+    (note(properties={"_id": "string"}), "properties._id: its column id is that of id too"),
+    (
+        note(properties={"created_at": "date"}, mixins={"TimeStamp": True}),
+        "note.json: mixins: the column of createdAt is that of created_at too",
+    ),
+    (note(properties={"aB" * 30: "string"}), "_b has over 63 characters"),
+    (note(mysql={"table": "aB" * 30}), "_b has over 63 characters"),
     (note(http={"path": "a b"}), "note.json: http.path: must be a path such as /notes"),
     (note(mysql={"table": "users"}), "note.json: name: Ostiary has a table users already"),
     (note(acls=[{"principalId": 1, "permission": "ALLOW"}]), "note.json: acls[0]: the role 1 must"),
@@ -62,6 +72,13 @@ WARNINGS = [
     (
         note(relations={"a": {"type": "embedsOne", "model": "X", "property": "b"}}),
         "relations.a: has no endpoints: its data is the property b",
+    ),
+    (
+        note(
+            relations={"owner": {"type": "belongsTo", "model": "user"}},
+            mixins={"TimeStamp": {"createdAt": "ownerId"}},
+        ),
+        "relations.owner: is not served: ownerId of Note is a time",
     ),
     (note(properties={"id": {"type": ["string"]}}), "an id cannot be of the type array"),
     (
