@@ -359,6 +359,7 @@ class SettingsSchema(Schema):
     REDIRECT_URLS = fields.List(
         fields.String(validate=check_redirect_url),
         load_default=list,
+        error_messages={"invalid": 'must be a list, such as ["/welcome"]'},
         metadata=described(
             "Addresses to which `GET /users/confirm` may redirect, each exactly as it is requested,"
             " and to which a login by an identity provider may."
@@ -367,6 +368,7 @@ class SettingsSchema(Schema):
     CORS_ORIGINS = fields.List(
         Origin(),
         load_default=list,
+        error_messages={"invalid": 'must be a list, such as ["https://app.example.com"]'},
         metadata=described(
             "Origins whose pages may call the API from a browser, such as"
             " `https://app.example.com`; `*` is every origin, and needs `TOKEN_MIDDLEWARE` off."
