@@ -76,5 +76,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(each for each in names if names.count(each) > 1)} is there twice")
+        raise ValueError(f"{next(each for each in names if names.count(each) > 1)} is given twice")
     return found

@@ -111,7 +111,9 @@ def check_names(models: Models, served: Iterable[Resource]) -> None:
         for key, place in {each.path: "http.path", each.plural: "plural"}.items():
             if taken.setdefault(key.lower(), each.name) != each.name:
                 other = taken[key.lower()]
-                models.problems.add(f"{each.file}: {place}", f"{key} is that of {other} already")
+                models.problems.add(
+                    f"{each.file}: {place}", f"{key} is taken by {other}; set another"
+                )
         head, _, rest = each.path.lower().partition("/")
         if rest and head in shipped:
             models.problems.add(

@@ -94,8 +94,8 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
     if not NAME.fullmatch(name) or name in RESERVED:
         problems.add(
             path,
-            "a name has letters, digits, _, $ and -, at most 63, and is not "
-            + " or ".join(RESERVED),
+            "a name has letters, digits, _, $ and -, at most 63, and is none of "
+            + ", ".join(map(repr, RESERVED)),
         )
         return None
     column = _column_name(name, declared)
@@ -200,7 +200,7 @@ def _default_function(
     functions = DEFAULTS.get(type_.name, {})
     if not isinstance(name, str) or name not in functions:
         known, meant = ", ".join(functions) or "none", suggest(str(name), functions)
-        problems.add(path, f"{name!r} makes no {type_.name}; there are {known}{meant}")
+        problems.add(path, f"{name!r} is no function for a {type_.name}; there are {known}{meant}")
         return None
     return functions[name]
 

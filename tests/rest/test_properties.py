@@ -17,7 +17,10 @@ PROBLEMS = [
     ({"type": "string", "enum": ["red"], "default": "green"}, ".default: must be one of red"),
     ({"type": "number", "default": "many"}, ".default: must be a number"),
     ({"type": "decimal", "precision": 4, "scale": 5}, ": a decimal has a precision of at most 18"),
-    ({"type": "date", "defaultFn": "nwo"}, ".defaultFn: 'nwo' makes no date; there are now"),
+    (
+        {"type": "date", "defaultFn": "nwo"},
+        ".defaultFn: 'nwo' is no function for a date; there are now",
+    ),
     ({"type": "string", "validates": ["x"]}, ".validates: must be an object with length, format"),
     ({"type": "string", "validates": {"lenght": 1}}, ".validates.lenght: there is no such key; "),
     ({"type": "string", "validates": {"min": 1}}, ".validates.min: is for number and integer"),
