@@ -26,11 +26,17 @@ def check_owner(
     """Raise ValidationError for a change that gives a row to somebody else, without permission.
 
     `name` is the property of the owner, `key` the attribute; `find_row` finds the row, whose owner
-    it may be already.
+    it must be already. Without a row many are changed: those of the caller, who may be named,
+    unless dynamic roles permit others, which the caller would take over.
     """
-    if key not in values or values[key] == current_identity().user_id or may_name_others(model):
+    if key not in values or may_name_others(model):
         return
-    if find_row is None or getattr(find_row(), key) != values[key]:
+    if find_row is not None:
+        is_same = getattr(find_row(), key) == values[key]
+    else:
+        is_own = values[key] == current_identity().user_id
+        is_same = is_own and not find_grant(model, "updateAll").by_row
+    if not is_same:
         raise ValidationError({name: [UNKNOWN_REFERENCE]})
 
 

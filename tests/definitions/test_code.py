@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.answers import refusal
+from tests.answers import field_codes, refusal
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -63,3 +63,28 @@ def test_the_code_of_a_model_has_hooks_an_endpoint_and_a_dynamic_role(serve, sec
     assert refusal(api("DELETE", "/notes/1", token=bob)) == (403, "ACCESS_DENIED")
     assert refusal(api("DELETE", "/notes/1", token=ada)) == (403, "ACCESS_DENIED")
     assert api("DELETE", "/notes/2", token=ada).status_code == 200
+
+
+# The role alone, without hooks.
+ROLE = """
+def extend(note):
+    note.roles["reader"] = lambda user_id: note.model.reader == user_id
+"""
+
+
+def test_the_holder_of_a_dynamic_role_does_not_become_the_owner(serve):
+    api = serve({"note": NOTE}, code={"note": ROLE})
+    ada, bob = (api.newcomer(f"{name}@example.com") for name in ("ada", "bob"))
+    note = api("POST", "/notes", {"text": "a", "reader": 2}, token=ada).json
+
+    for verb, path, body in [
+        ("PATCH", "/notes/1", {"ownerId": 2}),
+        ("PUT", "/notes/1", {"text": "a", "reader": 2, "ownerId": 2}),
+        ("PATCH", "/notes", {"id": 1, "ownerId": 2}),
+        ("POST", "/notes/upsertWithWhere?where={}", {"ownerId": 2}),
+        ("POST", "/notes/update?where={}", {"ownerId": 2}),
+    ]:
+        refused = api(verb, path, body, token=bob)
+        assert field_codes(refused) == {"ownerId": ["invalid"]}, (verb, path)
+    assert api("PATCH", "/notes/1", {**note, "text": "b"}, token=bob).json["ownerId"] == 1
+    assert api("PATCH", "/notes/1", {"ownerId": 1}, token=ada).json["ownerId"] == 1
