@@ -36,6 +36,11 @@ class OpenSchema(Schema):
         return {**kept, OTHERS: others} if others else kept
 
 
+def flatten(dumped: Values) -> Values:
+    """Return the JSON object of a row with the properties that are kept together beside others."""
+    return {**(dumped.pop(OTHERS, None) or {}), **dumped}
+
+
 def merge_others(values: Values, find_row: Callable[[], Any]) -> None:
     """Add the properties of a change to those that the row has; raise ValidationError."""
     values[ATTRIBUTE] = {**(getattr(find_row(), ATTRIBUTE) or {}), **values[ATTRIBUTE]}

@@ -25,7 +25,7 @@ from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
 from .hooks import Hook, LoadEvent, SavedValues
 from .ids import Id
-from .others import ATTRIBUTE, merge_others
+from .others import ATTRIBUTE, flatten, merge_others
 from .owners import check_owner, owner_to_fix
 from .references import check_changed_references, check_references
 from .relations import BELONGS_TO, Relation
@@ -150,7 +150,7 @@ class Resource:
             if isinstance(result, Response):
                 return result
             rows = result if many else [result]
-            objects = [self.leave(row, schema.dump(row)) for row in rows]
+            objects = [self.leave(row, flatten(schema.dump(row))) for row in rows]
             return jsonify(objects if many else objects[0])
 
         return call
@@ -237,7 +237,7 @@ class Resource:
         for name, field_ in self._serialized_fields:
             dumped[name] = field_._serialize(dumped.get(name), name, row)
         if OTHERS in dumped:
-            dumped = {**(dumped.pop(OTHERS) or {}), **dumped}
+            dumped = flatten(dumped)
         return self.leave(row, dumped) if self.loaded.receivers or self.withheld else dumped
 
     def leave(self, row: Any, dumped: Values) -> Values:

@@ -88,3 +88,25 @@ def test_the_holder_of_a_dynamic_role_does_not_become_the_owner(serve):
         assert field_codes(refused) == {"ownerId": ["invalid"]}, (verb, path)
     assert api("PATCH", "/notes/1", {**note, "text": "b"}, token=bob).json["ownerId"] == 1
     assert api("PATCH", "/notes/1", {"ownerId": 1}, token=ada).json["ownerId"] == 1
+
+
+ENDPOINT = """
+from app.access.rules import READ
+
+
+def extend(note):
+    @note.endpoint("again", READ, "GET /<id>/again", answer=note.schema)
+    def again(row):
+        return row
+"""
+
+
+def test_an_endpoint_answers_with_what_other_answers_have(serve):
+    model = {**NOTE, "strict": False, "hidden": ["secret", "ownerId"]}
+    api = serve({"note": model}, code={"note": ENDPOINT})
+    token = api.newcomer()
+
+    note = api("POST", "/notes", {"text": "a", "color": "red"}, token=token).json
+
+    assert note == {"id": 1, "text": "a", "reader": None, "color": "red"}
+    assert api("GET", "/notes/1/again", token=token).json == note
