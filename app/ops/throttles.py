@@ -227,8 +227,11 @@ def _give_back(use: Use) -> None:
 def _purge_batch() -> bool:
     """Delete expired rows; tell whether there may be more."""
     expired = select(ROWS.name, ROWS.digest).where(ROWS.expires_at <= now()).limit(PURGE_BATCH)
-    # Processes that purge at the same time do not wait for each other's rows.
-    chosen = expired.with_for_update(skip_locked=True)
-    statement = delete(Throttle).where(tuple_(ROWS.name, ROWS.digest).in_(chosen))
+    # Processes that purge at the same time do not wait for each other's rows. As a CTE it is
+    # evaluated once; PostgreSQL may evaluate a subquery for each row, and each time find others.
+    once = expired.with_for_update(skip_locked=True).cte("expired")
+    chosen = tuple_(ROWS.name, ROWS.digest).in_(select(once.c.name, once.c.digest))
+    deleted = delete(Throttle).where(chosen).returning(ROWS.digest)
     with connection() as connected:
-        return connected.execute(statement).rowcount >= PURGE_BATCH
+        # Python's sqlite3 counts no rows of a statement that begins with WITH.
+        return len(connected.execute(deleted).all()) >= PURGE_BATCH
