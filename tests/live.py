@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,33 @@ import requests
 from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from tests.conftest import PASSWORD
+
 ROOT = Path(__file__).parent.parent
 
 
 @dataclass
 class Server:
-    """A running gunicorn: where it listens, and what it has logged."""
+    """A gunicorn: how it is started, where it listens, and what it has logged."""
 
     url: str
-    process: subprocess.Popen
     log: Path
+    root: Path
+    environment: dict[str, str]
+    process: subprocess.Popen = field(init=False)
+
+    def start(self) -> None:
+        """Start it, for the first time or again at the same address; wait until it answers."""
+        command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
+        with self.log.open("a") as output:
+            self.process = subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        _wait_until_it_answers(self)
 
     def workers(self) -> list[int]:
         children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
@@ -45,6 +62,13 @@ class Server:
     def stop(self) -> int:
         self.process.terminate()
         return self.process.wait(30)
+
+    def kill(self) -> None:
+        """Kill all of its processes, as systemd does when the first one is killed."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        for pid in [*self.workers(), self.process.pid]:
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait(30)
 
 
 @contextmanager
@@ -71,17 +95,21 @@ def serve(
         **environment,
     }
     log = folder / "gunicorn.log"
-    command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command, cwd=root, env=environment, stdout=output, stderr=subprocess.STDOUT
-        )
-    server = Server(url, process, log)
+    log.write_text("")
+    server = Server(url, log, root, environment)
     try:
-        _wait_until_it_answers(server, int(environment["WEB_CONCURRENCY"]))
+        server.start()
         yield server
     finally:
         server.stop()
+
+
+def newcomer(url: str) -> dict[str, str]:
+    """Register, log in, and return the header that says so."""
+    credentials = {"email": "ada@example.com", "password": PASSWORD}
+    requests.post(f"{url}/api/users", json=credentials, timeout=60).raise_for_status()
+    token = requests.post(f"{url}/api/users/login", json=credentials, timeout=60).json()
+    return {"Authorization": token["id"]}
 
 
 class QuietHandler(WSGIRequestHandler):
@@ -105,7 +133,8 @@ def serve_app(app: Flask, port: int = 0) -> Iterator[str]:
         server.server_close()
 
 
-def _wait_until_it_answers(server: Server, workers: int) -> None:
+def _wait_until_it_answers(server: Server) -> None:
+    workers = int(server.environment["WEB_CONCURRENCY"])
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and server.process.poll() is None:
         if len(server.workers()) == workers and _answers(server.url):

@@ -11,7 +11,7 @@ import requests
 from app.outbox.delivery import drain
 from tests.apps import build, close
 from tests.conftest import PASSWORD, TOKEN
-from tests.live import serve
+from tests.live import newcomer, serve
 
 TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 # For what does not depend on the database; starting the service takes seconds.
@@ -24,19 +24,11 @@ def server(database_url, tmp_path):
         yield server
 
 
-def newcomer(server) -> dict[str, str]:
-    """Register, log in, and return the Authorization header."""
-    credentials = {"email": "ada@example.com", "password": PASSWORD}
-    requests.post(f"{server.url}/api/users", json=credentials, timeout=10).raise_for_status()
-    token = requests.post(f"{server.url}/api/users/login", json=credentials, timeout=10).json()
-    return {"Authorization": token["id"]}
-
-
 def test_a_token_of_one_worker_is_valid_on_the_other_until_logout(server):
     first, second = server.workers()
 
     with server.only(first):
-        headers = newcomer(server)
+        headers = newcomer(server.url)
     with server.only(second):
         todos = requests.get(f"{server.url}/api/todos", headers=headers, timeout=10)
         logout = requests.post(f"{server.url}/api/users/logout", headers=headers, timeout=10)
@@ -48,7 +40,7 @@ def test_a_token_of_one_worker_is_valid_on_the_other_until_logout(server):
 
 @on_one_database
 def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(server):
-    headers = newcomer(server)
+    headers = newcomer(server.url)
     token = headers["Authorization"]
 
     send_raw(server, f"GET /api/todos?access_token={token} HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -72,7 +64,7 @@ def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(databa
     planted = "Pl4ntedS3cret" * 5
     token = planted[:64]
     with serve(tmp_path, database_url, APP_LOG_FORMAT="json") as server:
-        headers = newcomer(server)
+        headers = newcomer(server.url)
         for place in ("X-Access-Token", "Cookie", "Referer", "User-Agent", "X-Request-Id"):
             requests.get(f"{server.url}/api/todos", headers={place: f"a={token}"}, timeout=10)
         body = {"email": planted, "password": planted, "sid": token, "newPassword": planted}
@@ -107,7 +99,7 @@ def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(databa
 
 @on_one_database
 def test_mail_that_a_stop_leaves_is_delivered_by_the_next_process(server, database_url, tmp_path):
-    newcomer(server)
+    newcomer(server.url)
 
     requests.post(f"{server.url}/api/users/reset", json={"email": "ada@example.com"}, timeout=10)
     status = server.stop()
