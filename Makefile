@@ -27,13 +27,16 @@ run: install ## migrate the database and serve on http://127.0.0.1:3000 (HOST, P
 	exec $(BIN)/gunicorn wsgi:app
 
 # Tests start the service often; none of its processes should compile it again.
-test coverage: export PYTHONDONTWRITEBYTECODE :=
+test coverage drills: export PYTHONDONTWRITEBYTECODE :=
 
 test: .venv/.installed-dev ## run the whole test suite
 	$(BIN)/pytest -n auto
 
 coverage: .venv/.installed-dev ## run it and require that 95 % of the code is covered; takes twice as long
 	$(BIN)/pytest -n auto --cov --cov-fail-under=95
+
+drills: .venv/.installed-dev ## break things under load: kills, full disks, lost servers; some minutes (NAMES=...)
+	$(BIN)/python -m tests.drills $(NAMES)
 
 lint: .venv/.installed-dev ## check style, types and the import rules
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -65,4 +68,4 @@ clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules
 	find app docs tests -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test coverage lint format bench bench-peers bench-threads bench-calls docs clean
+.PHONY: help install run test coverage drills lint format bench bench-peers bench-threads bench-calls docs clean

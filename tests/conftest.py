@@ -27,7 +27,7 @@ PASSWORD = "correct horse battery"
 NEW = "a new and longer one"
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
 # Tests of these take many seconds each.
-LONG = {"test_model_example.py", "test_kills.py", "test_browser.py"}
+LONG = {"test_model_example.py", "test_kills.py", "test_browser.py", "test_drills.py"}
 
 
 def pytest_collection_modifyitems(items):

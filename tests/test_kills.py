@@ -3,11 +3,9 @@
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
-from threading import Event
 
 import pytest
 import requests
@@ -25,11 +23,7 @@ from tests.live import serve
 from tests.mail.resets import LINK
 from tests.outbox.conftest import make_past
 from tests.rows import count
-from tests.smtp import Postbox, eventually, free_port, smtp_server
-
-WRITERS = 4
-# Rows acknowledged between two kills, and how many kills there are.
-BETWEEN, KILLS = 15, 3
+from tests.smtp import Postbox, free_port, smtp_server
 
 
 @pytest.fixture(scope="module")
@@ -38,54 +32,6 @@ def forks() -> ForkServerContext:
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
-
-
-def test_no_acknowledged_row_is_lost_when_workers_are_killed(database_url, tmp_path):
-    acknowledged, done = [], Event()
-    with serve(tmp_path, database_url) as server, ThreadPoolExecutor(WRITERS) as pool:
-        headers = newcomer(server)
-        todos = f"{server.url}/api/todos"
-        writers = [
-            pool.submit(write, todos, headers, f"{number}", acknowledged, done)
-            for number in range(WRITERS)
-        ]
-        try:
-            for _ in range(KILLS):
-                enough = len(acknowledged) + BETWEEN
-                eventually(lambda: len(acknowledged) >= enough)  # noqa: B023 called at once
-                os.kill(server.workers()[0], signal.SIGKILL)
-        finally:
-            done.set()
-        sent = sum(each.result() for each in writers)
-        stored = requests.get(todos, headers=headers, timeout=10).json()
-
-    titles = [each["title"] for each in stored]
-    assert set(acknowledged) <= set(titles)
-    # Whatever got no answer was stored once or not at all.
-    assert len(titles) == len(set(titles)) <= sent
-
-
-def write(url, headers, name, acknowledged, done):
-    """Create rows until there are enough; return how many requests were sent."""
-    sent = 0
-    while not done.is_set():
-        title = f"{name}.{sent}"
-        sent += 1
-        try:
-            response = requests.post(url, json={"title": title}, headers=headers, timeout=10)
-        except requests.RequestException:
-            continue
-        assert response.status_code == 200
-        acknowledged.append(title)
-    return sent
-
-
-def newcomer(server):
-    """Register, log in, and return the header that says so."""
-    credentials = {"email": "ada@example.com", "password": PASSWORD}
-    requests.post(f"{server.url}/api/users", json=credentials, timeout=10).raise_for_status()
-    token = requests.post(f"{server.url}/api/users/login", json=credentials, timeout=10).json()
-    return {"Authorization": token["id"]}
 
 
 def test_a_password_change_that_is_killed_has_no_effect(

@@ -1,0 +1,52 @@
+"""kill -9 of workers, and of the whole service, while clients write."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+
+from tests.live import Server, serve
+
+from .load import Load, load
+from .places import Place, places
+from .report import Report
+
+
+def run(seconds: float) -> Report:
+    """On each database, kill workers for half of the time, and the service for the other half."""
+    report = Report("kills")
+    with places() as found:
+        for place in found:
+            _kill_under_load(place, seconds / len(found) / 2, report)
+    return report
+
+
+def _kill_under_load(place: Place, seconds: float, report: Report) -> None:
+    prefix = f"{place.name} "
+    with serve(place.folder, place.url) as server:
+        with load(server.url) as clients:
+            workers = _repeat(seconds, clients, lambda: _kill_a_worker(server))
+            services = _repeat(seconds, clients, lambda: _kill_the_service(server))
+        report.did(f"{prefix}workers killed", workers)
+        report.did(f"{prefix}services killed", services)
+        clients.report_on(report, prefix)
+
+
+def _repeat(seconds: float, clients: Load, kill: Callable[[], None]) -> int:
+    """Kill again and again, each time once the service answers; return how often."""
+    end, kills = time.monotonic() + seconds, 0
+    while time.monotonic() < end or not kills:
+        kill()
+        kills += 1
+        clients.goes_on()
+    return kills
+
+
+def _kill_a_worker(server: Server) -> None:
+    os.kill(random.choice(server.workers()), signal.SIGKILL)
+
+
+def _kill_the_service(server: Server) -> None:
+    server.kill()
+    server.start()
