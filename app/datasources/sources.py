@@ -1,9 +1,10 @@
 """Create the data sources of the settings."""
 
-from flask import Flask, has_request_context, request
+from flask import Flask
 
 from app.config import ConfigurationError
 from app.connector import ConfigError, DataSource
+from app.ops.origin import current_request_id
 
 
 def create_sources(app: Flask) -> None:
@@ -29,11 +30,8 @@ def _make_source(name: str, settings: object, defaults: dict[str, str]) -> DataS
     if not isinstance(settings, dict):
         raise ConfigurationError(f"data source {name!r} must be an object")
     try:
-        return DataSource.from_config({**defaults, **settings}, name=name, request_id=_request_id)
+        return DataSource.from_config(
+            {**defaults, **settings}, name=name, request_id=current_request_id
+        )
     except ConfigError as error:
         raise ConfigurationError(str(error)) from None
-
-
-def _request_id() -> str | None:
-    """Return the id of the request that is served, which its response has too."""
-    return request.headers.get("X-Request-Id") if has_request_context() else None

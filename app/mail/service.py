@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 from app import outbox
+from app.ops.origin import current_request_id
 from app.outbox import DeliveryError, UndeliverableError
 
 from .delivery import Deliver, is_permanent, make_delivery
@@ -43,6 +44,8 @@ def transmit(app: Flask, kind: str, to: str, context: Mapping[str, Any]) -> str:
     """Make and deliver a mail now; return how. Raises DeliveryError, without any content."""
     mailer: Mailer = app.extensions["mail"]
     message = mailer.compose(kind, to, context)
+    if request_id := current_request_id():
+        message["X-Request-Id"] = request_id
     try:
         return mailer.deliver(message)
     except Exception as error:

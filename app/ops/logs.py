@@ -6,10 +6,12 @@ import re
 from datetime import UTC, datetime
 from typing import Any, TextIO, cast
 
-from flask import Flask, Request, has_request_context, request
+from flask import Flask, Request, request
 from flask.logging import wsgi_errors_stream
 
 from app.extensions import iso_time
+
+from .origin import current_request_id
 
 # What a path may have of an access token, as LoopBack's clients write one after `accessTokens/`.
 TOKEN = re.compile("[A-Za-z0-9]{64}", re.ASCII)
@@ -76,8 +78,9 @@ class JsonFormatter(TextFormatter):
 
     def _message(self, record: logging.LogRecord) -> dict[str, Any]:
         fields: dict[str, Any] = {"message": record.getMessage()}
-        if has_request_context():
-            fields["request_id"] = request.environ.get("HTTP_X_REQUEST_ID")
+        request_id = getattr(record, "request_id", None) or current_request_id()
+        if request_id is not None:
+            fields["request_id"] = request_id
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
         return fields

@@ -3,18 +3,18 @@
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
-from flask import g, has_request_context, request
+from flask import g, has_app_context, has_request_context, request
 
-# Characters of a User-Agent header that are kept.
 from app.ids import Id
 
+# Characters of a User-Agent header that are kept.
 MAX_USER_AGENT = 200
 # Characters of an address that are kept; an IPv6 address has at most 45, without its zone.
 MAX_ADDRESS = 64
 
 
 class Origin(NamedTuple):
-    """Where work comes from; every field is None outside of a request."""
+    """Where work comes from; outside of a request every field but the request id is None."""
 
     # As the last trusted proxy states it (TRUSTED_PROXIES), else that of the connection.
     address: str | None = None
@@ -27,14 +27,27 @@ class Origin(NamedTuple):
 def current_origin() -> Origin:
     """Return the origin of the current request; an empty one for a command."""
     if not has_request_context():
-        return Origin()
+        return Origin(request_id=current_request_id())
     token = g.get("access_token")
     return Origin(
         _printable(request.remote_addr or "", MAX_ADDRESS),
         _printable(request.headers.get("User-Agent", ""), MAX_USER_AGENT),
-        request.environ.get("HTTP_X_REQUEST_ID"),
+        current_request_id(),
         None if token is None or token.scope else token.user_id,
     )
+
+
+def current_request_id() -> str | None:
+    """Return the id of the current request, or of the one whose consequences this is."""
+    if has_request_context():
+        request_id: str | None = request.environ.get("HTTP_X_REQUEST_ID")
+        return request_id
+    return g.get("request_id") if has_app_context() else None
+
+
+def continue_request(request_id: str | None) -> None:
+    """Let the work of this app context, which is no request, be a consequence of a request."""
+    g.request_id = request_id
 
 
 def current_network() -> str | None:

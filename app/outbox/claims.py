@@ -26,6 +26,8 @@ class Claim(NamedTuple):
     event: str
     data: dict[str, Any]
     deadline: datetime
+    # Of the request that recorded the event.
+    request_id: str | None
 
     def attempt(self, secret: str | None) -> Attempt:
         """Return what the payload depends on."""
@@ -95,8 +97,8 @@ def _claim(*conditions: ColumnElement[bool]) -> Claim | None:
     row = db.session.execute(statement).first()
     if row is None:
         return None
-    event = select(OutboxEvent.event, OutboxEvent.data, OutboxEvent.deadline)
-    found = db.session.execute(event.where(OutboxEvent.id == row.event_id)).one()
+    event = OutboxEvent.event, OutboxEvent.data, OutboxEvent.deadline, OutboxEvent.request_id
+    found = db.session.execute(select(*event).where(OutboxEvent.id == row.event_id)).one()
     return Claim(*row[:-1], *found)
 
 

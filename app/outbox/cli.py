@@ -13,7 +13,10 @@ from .delivery import drain
 from .models import STATES
 from .worker import worker_of
 
-COLUMNS = ("id", "event", "subscriber", "state", "attempts", "created", "deadline", "lastError")
+COLUMNS = (
+    *("id", "event", "subscriber", "state", "attempts", "created", "deadline", "requestId"),
+    "lastError",
+)
 STOP_SIGNALS = signal.SIGTERM, signal.SIGINT
 
 outbox = CommandGroup("outbox", help="Deliver, list, retry and purge what happens after requests.")
@@ -53,6 +56,7 @@ def list_(state: str | None, limit: int, as_json: bool) -> None:
             delivery.attempts,
             event.created,
             event.deadline,
+            event.request_id,
             delivery.last_error,
         )
         for delivery, event in maintenance.list_deliveries(state, limit)

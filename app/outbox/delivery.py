@@ -1,5 +1,6 @@
 """One attempt at a delivery, and what follows from it."""
 
+import logging
 import math
 import threading
 from collections import Counter
@@ -10,6 +11,7 @@ from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.extensions import now
+from app.ops.origin import continue_request
 
 from . import claims
 from .claims import Claim
@@ -66,7 +68,7 @@ def deliver(app: Flask, claim: Claim, secret: str | None = None) -> str:
         return _handle_failure(app, claim, error)
     if how is None:
         return _finish(app, claim, OBSOLETE)
-    app.logger.info("%s %s %s", claim.subscriber, how, _describe(claim))
+    _log(app, logging.INFO, claim, "%s", how)
     return _finish(app, claim, DELIVERED)
 
 
@@ -81,6 +83,7 @@ def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
     if info is None:
         return None
     with _leased(app, claim), app.app_context():
+        continue_request(claim.request_id)
         return handler(app, info)
 
 
@@ -110,15 +113,14 @@ def _handle_failure(app: Flask, claim: Claim, error: Exception) -> str:
     is_last = (claim.deadline - now()).total_seconds() <= backoff
     if is_last or isinstance(error, UndeliverableError):
         return _give_up(app, claim, FAILED, reason)
-    what = (claim.subscriber, backoff, reason, _describe(claim))
-    app.logger.warning("%s delayed by %.0f s: %s %s", *what)
+    _log(app, logging.WARNING, claim, "delayed by %.0f s: %s", backoff, reason)
     with app.app_context():
         claims.postpone(claim, backoff, reason)
     return DELAYED
 
 
 def _give_up(app: Flask, claim: Claim, state: str, reason: str) -> str:
-    app.logger.error("%s given up: %s %s", claim.subscriber, reason, _describe(claim))
+    _log(app, logging.ERROR, claim, "given up: %s", reason)
     return _finish(app, claim, state, reason)
 
 
@@ -128,8 +130,12 @@ def _finish(app: Flask, claim: Claim, state: str, reason: str | None = None) -> 
     return state
 
 
-def _describe(claim: Claim) -> str:
-    return f"({claim.event}, attempts: {claim.attempts})"
+def _log(app: Flask, level: int, claim: Claim, what: str, *arguments: object) -> None:
+    """Log what came of an attempt, with the id of the request that recorded the event."""
+    request = f", request: {claim.request_id}" if claim.request_id else ""
+    described = f"({claim.event}, attempts: {claim.attempts}{request})"
+    extra = {"request_id": claim.request_id}
+    app.logger.log(level, f"%s {what} %s", claim.subscriber, *arguments, described, extra=extra)
 
 
 def _reason(error: Exception) -> str:

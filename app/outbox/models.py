@@ -57,6 +57,8 @@ class OutboxEvent(Model):
     # Seconds for which deliveries are of use, since the event or the last retry.
     lifetime: Mapped[float]
     deadline: Mapped[datetime] = mapped_column(UtcDateTime)
+    # None for what a command recorded.
+    request_id: Mapped[str | None] = mapped_column(String(64))
 
 
 class Delivery(Model):

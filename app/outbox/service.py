@@ -7,6 +7,7 @@ from typing import Any
 from flask import current_app
 
 from app.extensions import after_commit, db, now, transaction
+from app.ops.origin import current_request_id
 
 from .claims import lease_end
 from .models import OBSOLETE, PENDING, Delivery, OutboxEvent
@@ -39,7 +40,14 @@ def _insert(
     is_reserved, created = worker.has_room(), now()
     first_attempt = lease_end() if is_reserved else created
     deadline = created + timedelta(seconds=lifetime)
-    row = OutboxEvent(event=event, data=data, created=created, lifetime=lifetime, deadline=deadline)
+    row = OutboxEvent(
+        event=event,
+        data=data,
+        created=created,
+        lifetime=lifetime,
+        deadline=deadline,
+        request_id=current_request_id(),
+    )
     with transaction():
         db.session.add(row)
         db.session.flush()

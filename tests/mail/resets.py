@@ -8,11 +8,13 @@ from pathlib import Path
 from app import outbox
 from app.outbox.delivery import drain
 
+REQUEST_ID = "reset-1"
 LINK = re.compile(r"(\S*)/reset-password\?access_token=([A-Za-z0-9]{64})")
 
 
 def request_reset(api, address="ada@example.com", **options):
-    return api("POST", "/users/reset", {"email": address}, **options)
+    headers = {"X-Request-Id": REQUEST_ID, **options.pop("headers", {})}
+    return api("POST", "/users/reset", {"email": address}, headers=headers, **options)
 
 
 def parse(raw):

@@ -34,7 +34,8 @@ def test_a_mail_that_is_written_is_one_log_line_with_its_path(mailing, caplog):
     request_reset(api)
 
     [path] = written(api)
-    assert log_lines(caplog) == [f"mail written to {path} (resetPasswordRequest, attempts: 1)"]
+    described = "(resetPasswordRequest, attempts: 1, request: reset-1)"
+    assert log_lines(caplog) == [f"mail written to {path} {described}"]
 
 
 def test_a_mail_that_is_sent_is_one_log_line_without_its_content(mailing, authority, caplog):
@@ -46,7 +47,8 @@ def test_a_mail_that_is_sent_is_one_log_line_without_its_content(mailing, author
         request_reset(api)
         [line] = eventually(lambda: log_lines(caplog))
 
-    assert line == f"mail sent by SMTP server 127.0.0.1:{port} (resetPasswordRequest, attempts: 1)"
+    described = "(resetPasswordRequest, attempts: 1, request: reset-1)"
+    assert line == f"mail sent by SMTP server 127.0.0.1:{port} {described}"
 
 
 def test_a_server_gets_the_mail(mailing):

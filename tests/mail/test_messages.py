@@ -148,7 +148,8 @@ def test_a_template_that_fails_is_logged_without_values(
     assert written(api) == []
     # That it holds no token is checked after every test.
     assert log_lines(caplog) == [
-        f"mail given up: {problem} in reset_password/{part} (resetPasswordRequest, attempts: 1)"
+        f"mail given up: {problem} in reset_password/{part}"
+        " (resetPasswordRequest, attempts: 1, request: reset-1)"
     ]
 
 

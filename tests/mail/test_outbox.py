@@ -1,16 +1,46 @@
 """How mails wait: beside the requests, until the server takes them or they are of no use."""
 
+import json
 import time
 
 import pytest
 
 from app import outbox
 from app.mail import delivery, send
+from app.ops.logs import JsonFormatter
 from app.outbox import delivery as attempts
 from app.outbox import worker
 from app.outbox.delivery import drain
-from tests.mail.resets import LINK, log_lines, request_reset, written
+from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.smtp import Postbox, eventually, free_port, hanging_server, smtp_server
+
+
+def test_a_mail_names_the_request_that_caused_it(mailing, caplog):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+    app = api.client.application
+
+    answer = api("POST", "/users/reset", {"email": "ada@example.com"})
+    with app.app_context():
+        send("email_changed", "ada@example.com", {}, lifetime=60)
+    with smtp_server(port, Postbox()) as postbox:
+        mails = [parse(postbox.wait().content) for _ in range(2)]
+    request_id = answer.headers["X-Request-Id"]
+    listed = app.test_cli_runner().invoke(args=["outbox", "list", "--json"])
+    sent = eventually(lambda: sent_records(caplog, 2))
+
+    # Across further attempts, which a missing server makes, and without one for a command's.
+    assert {mail["X-Request-Id"] for mail in mails} == {request_id, None}
+    assert {row["requestId"] for row in json.loads(listed.stdout)} == {request_id, None}
+    lines = [json.loads(JsonFormatter().format(record)) for record in sent]
+    assert {line.get("request_id") for line in lines} == {request_id, None}
+    assert f"attempts: 1, request: {request_id})" in caplog.text
+
+
+def sent_records(caplog, number):
+    """Return the records of mails that were sent, once there are so many."""
+    found = [record for record in caplog.records if "mail sent" in record.getMessage()]
+    return found if len(found) >= number else None
 
 
 def test_several_mails_all_arrive(mailing):
@@ -128,7 +158,7 @@ def test_a_delivery_is_logged_with_its_attempts(mailing, caplog):
     *delayed, sent = log_lines(caplog)
     expected = "SMTPRecipientsRefused (resetPasswordRequest, attempts: "
     assert all(expected in line for line in delayed)
-    assert sent.endswith(f"(resetPasswordRequest, attempts: {len(delayed) + 1})")
+    assert sent.endswith(f"(resetPasswordRequest, attempts: {len(delayed) + 1}, request: reset-1)")
 
 
 def test_a_refused_mail_does_not_hold_up_the_next(mailing, caplog):

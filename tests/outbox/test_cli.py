@@ -45,7 +45,8 @@ def test_list_is_a_table_with_the_newest_first(run, three):
     header, *lines = run("list").output.splitlines()
 
     assert header.split() == [
-        *("id", "event", "subscriber", "state", "attempts", "created", "deadline", "lastError")
+        *("id", "event", "subscriber", "state", "attempts", "created", "deadline", "requestId"),
+        "lastError",
     ]
     found = [(line.split()[0], line.split()[3], line.split()[-1]) for line in lines]
     assert found == [("3", "pending", "-"), ("2", "failed", "550"), ("1", "delivered", "-")]
@@ -56,6 +57,8 @@ def test_list_in_json_of_one_state(run, three):
 
     assert (row["id"], row["state"], row["attempts"], row["lastError"]) == (2, "failed", 1, "550")
     assert row["created"].endswith("Z")
+    # What is recorded outside of a request has none.
+    assert row["requestId"] is None
 
 
 def test_run_once_delivers_what_is_due(run, three):
