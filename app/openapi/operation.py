@@ -18,11 +18,21 @@ from .security import Security
 
 BODILESS = ("GET", "DELETE")
 ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
-NEXT_PAGE = {
+COUNT: Json = {
+    "name": "count",
+    "in": "query",
+    "description": "Whether the answer has `X-Total-Count`, which takes one more query.",
+    "schema": {"type": "boolean", "default": False},
+}
+PAGE_HEADERS = {
     "Link": {
         "description": 'The next page, with `rel="next"`, when rows are left.',
         "schema": {"type": "string"},
-    }
+    },
+    "X-Total-Count": {
+        "description": "The number of rows of all pages, with `count=true`.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
 }
 REDIRECT: Json = {
     "description": "Done, with the address that `redirect` asked for.",
@@ -104,7 +114,10 @@ class Operation:
         return {"type": "string"}
 
     def _query_parameters(self) -> Iterator[Json]:
-        """Yield the structured parameter; without an example, the explorer leaves it empty."""
+        """Yield the structured parameter; without an example, the explorer leaves it empty.
+
+        Lists have `count` as well.
+        """
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
             schema = f"{model_name(self._subject)}{name.capitalize()}"
@@ -115,6 +128,13 @@ class Operation:
                 "description": f"JSON of the schema `{schema}`, or in brackets: `{name}[...]=...`.",
                 "content": {"application/json": {"schema": ref(schema)}},
             }
+        if self._has_pages():
+            yield COUNT
+
+    def _has_pages(self) -> bool:
+        """Tell whether it lists rows of the database, page by page."""
+        is_list = str(self._endpoint.answer).startswith("[{}")
+        return self._endpoint.query == "filter" and is_list
 
     def _body(self, schemas: Schemas) -> Json | None:
         if self._endpoint.body is None or self._verb in BODILESS:
@@ -132,8 +152,8 @@ class Operation:
             "description": "Done.",
             "content": {"application/json": {"schema": schema}},
         }
-        if self._endpoint.query == "filter" and schema.get("type") == "array":
-            success["headers"] = NEXT_PAGE
+        if self._has_pages():
+            success["headers"] = PAGE_HEADERS
         return {"200": success}
 
     def _errors(self, has_body: bool) -> Iterator[HTTPException]:

@@ -48,7 +48,7 @@ class CollectionViews:
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
         filter_ = self.resource.parse(read_parameter("filter"))
-        return respond_page(self.resource, self.rows.find(self._scope(grant), filter_), filter_)
+        return respond_page(self.resource, self._scope(grant), filter_)
 
     @declare(
         "patchOrCreate",

@@ -1,4 +1,4 @@
-"""Parse structured query parameters: `?filter=<JSON>` or `?filter[where][title]=...`."""
+"""Parse query parameters: `?filter=<JSON>`, `?filter[where][title]=...` and `?count=true`."""
 
 import re
 from collections.abc import Iterator
@@ -30,6 +30,14 @@ def read_parameter(name: str) -> dict[str, Any] | None:
         raise InvalidFilter(f"{name} must be an object.")
     _check_depth(name, value)
     return value
+
+
+def read_flag(name: str) -> bool:
+    """Tell whether a query parameter is `true`; raise InvalidFilter unless that or `false`."""
+    values = request.args.getlist(name)
+    if values not in ([], ["true"], ["false"]):
+        raise InvalidFilter(f"{name} must be true or false.")
+    return values == ["true"]
 
 
 def as_list(value: Any, path: str) -> list[Any]:

@@ -148,7 +148,7 @@ class ToManyViews(Related):
         """List the rows that belong to the parent."""
         conditions = self.scope(grant, id, "find")
         filter_ = self.target.parse(read_parameter("filter"))
-        return respond_page(self.target, self.target.rows.find(conditions, filter_), filter_)
+        return respond_page(self.target, conditions, filter_)
 
     @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:

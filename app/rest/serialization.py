@@ -17,15 +17,25 @@ from app.ids import Id
 from .filters import Filter
 from .includes import Include, parse_includes
 from .pages import PROPERTY_SIZE, Budget, Page, text_size
+from .parameters import read_flag
 from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
+from .repository import Conditions
 from .resource import Resource
 from .targets import Column
 
 Object = dict[str, Any]
 
 
-def respond_page(resource: Resource, page: Page, filter_: Filter) -> ResponseReturnValue:
-    """Answer with a page of rows, and with a `Link` to the next page if there are more rows."""
+def respond_page(
+    resource: Resource, conditions: Conditions, filter_: Filter
+) -> ResponseReturnValue:
+    """Answer with the page of the rows within these conditions that a filter selects.
+
+    `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
+    of all pages in `X-Total-Count`.
+    """
+    is_counted = read_flag("count")
+    page = resource.rows.find(conditions, filter_)
     response = jsonify(serialize(resource, page.rows, filter_))
     if page.more:
         next_filter = filter_.next_page(len(page.rows))
@@ -33,7 +43,16 @@ def respond_page(resource: Resource, page: Page, filter_: Filter) -> ResponseRet
         # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
         url = f"{request.script_root}{request.path}"
         response.headers["Link"] = f'<{url}?{query}>; rel="next"'
+    if is_counted:
+        response.headers["X-Total-Count"] = str(_total(resource, conditions, filter_, page))
     return response
+
+
+def _total(resource: Resource, conditions: Conditions, filter_: Filter, page: Page) -> int:
+    """Return the number of rows of all pages; asks the database unless the last page tells."""
+    if not page.more and (page.rows or not filter_.skip):
+        return filter_.skip + len(page.rows)
+    return resource.rows.count([*conditions, *filter_.conditions])
 
 
 def respond_rows(resource: Resource, rows: Sequence[Any]) -> ResponseReturnValue:

@@ -32,5 +32,4 @@ def respond_records(user_id: Id) -> ResponseReturnValue:
     """Answer with the records about a user that the filter selects, by default the newest first."""
     filter_ = records.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or [AuditRecord.id.desc()])
-    page = records.rows.find([AuditRecord.user_id == user_id], ordered)
-    return respond_page(records, page, ordered)
+    return respond_page(records, [AuditRecord.user_id == user_id], ordered)

@@ -175,6 +175,10 @@ def test_rules_decide_in_the_order_of_their_ranks(serve):
         answers = [call(caller, "GET", f"/rooms{number}") for caller in ("bob", "ada")]
         found = [None if each.status_code == 403 else names(each) for each in answers]
         assert (number, found) == (number, expected)
+        for caller, seen in zip(("bob", "ada"), expected, strict=True):
+            page = call(caller, "GET", f"/rooms{number}?filter[limit]=1&count=true")
+            total = None if seen is None else str(len(seen))
+            assert (number, page.headers.get("X-Total-Count")) == (number, total)
 
 
 def test_a_role_that_allows_reading_only_refuses_changes_with_403(serve):
