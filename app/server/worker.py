@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from select import select
 from selectors import EVENT_READ
 from traceback import format_tb
 from typing import Any
@@ -52,6 +53,23 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         health.announce(self.wsgi, is_serving=lambda: self.alive)
         outbox.start(self.wsgi)
         super().run()
+
+    def set_accept_enabled(self, enabled: bool) -> None:
+        """Accept new connections, or do not; a worker that stops closes its listeners at once.
+
+        gunicorn keeps them open until the last request is answered. A proxy would connect, send a
+        request that nobody reads, and could not know whether to send it to another instance.
+        """
+        super().set_accept_enabled(enabled)
+        if not enabled and not self.alive:
+            for listener in self.sockets:
+                self._accept_waiting(listener)
+                listener.close()
+
+    def _accept_waiting(self, listener: Any) -> None:
+        """Accept the connections that the kernel has accepted already."""
+        while self.nr_conns < self.worker_connections and select([listener], [], [], 0)[0]:
+            self.accept(listener)
 
     @property
     def _timeout(self) -> float:

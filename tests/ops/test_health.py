@@ -82,7 +82,9 @@ def test_ready_is_503_on_a_database_that_is_not_migrated(
 
 
 @on_one_database
-def test_ready_is_503_while_the_service_stops(database_url, tmp_path):
+def test_while_the_service_stops_ready_is_503_and_new_connections_are_refused(
+    database_url, tmp_path
+):
     with serve(tmp_path, database_url) as server:
         address = urlsplit(server.url)
         before = requests.get(f"{server.url}/ready", timeout=10)
@@ -91,6 +93,9 @@ def test_ready_is_503_while_the_service_stops(database_url, tmp_path):
             assert begun.recv(65536).startswith(b"HTTP/1.1 100 ")
             server.process.terminate()
             wait_for_the_idle_worker_to_exit(server)
+            # A proxy that is refused asks another instance at once.
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((address.hostname, address.port), timeout=20)
             begun.sendall(b"{}")
             answer = b"".join(iter(lambda: begun.recv(65536), b""))
 
