@@ -45,7 +45,11 @@ def health() -> ResponseReturnValue:
 
 @bp.get("/ready")
 def ready() -> ResponseReturnValue:
-    """Tell whether the process can serve; raise NotReady."""
+    """Tell whether the process can serve; raise NotReady.
+
+    It can on a database that a newer release has migrated: then that release is being rolled out,
+    one process after the other.
+    """
     if not current_app.extensions["is_serving"]():
         raise NotReady("The service is stopping.")
     try:
@@ -53,7 +57,7 @@ def ready() -> ResponseReturnValue:
             applied = set(database.scalars(text("SELECT version_num FROM alembic_version")))
     except SQLAlchemyError:
         raise NotReady("The database cannot be used, or was never migrated.") from None
-    if applied != newest_revisions():
+    if applied != newest_revisions() and applied <= known_revisions().keys():
         raise NotReady("The database is not at the newest migration.")
     return jsonify({"status": "ready"})
 
@@ -65,19 +69,24 @@ def status() -> ResponseReturnValue:
     return jsonify({"started": iso_time(started), "uptime": round(time.monotonic() - at, 3)})
 
 
-@cache
 def newest_revisions() -> set[str]:
-    """Return the migrations that no other one follows.
+    """Return the migrations that no other one follows."""
+    known = known_revisions()
+    return known.keys() - set().union(*known.values())
+
+
+@cache
+def known_revisions() -> dict[str, set[str]]:
+    """Return the migrations, each with those that it follows.
 
     Read from the files: Alembic would take 10 MiB of memory in every process.
     """
-    revisions, followed = set[str](), set[str]()
+    known = {}
     for path in MIGRATIONS.glob("*.py"):
         stated = {
             name: ast.literal_eval(value.strip())
             for name, value in REVISION.findall(path.read_text())
         }
-        revisions.add(stated["revision"])
         before = stated["down_revision"]
-        followed |= {before} if isinstance(before, str) else set(before or ())
-    return revisions - followed
+        known[stated["revision"]] = {before} if isinstance(before, str) else set(before or ())
+    return known

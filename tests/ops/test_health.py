@@ -81,6 +81,19 @@ def test_ready_is_503_on_a_database_that_is_not_migrated(
     assert ready.headers["Retry-After"]
 
 
+def test_ready_is_200_on_a_database_that_a_newer_release_has_migrated(sqlite_template, tmp_path):
+    path = shutil.copy(sqlite_template, tmp_path / "new.sqlite")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'of_a_newer_release'")
+    connection.close()
+    app = build(f"sqlite:///{path}", tmp_path)
+
+    ready = ask(app, "/ready")
+    close(app)
+
+    assert (ready.status_code, ready.json) == (200, {"status": "ready"})
+
+
 @on_one_database
 def test_while_the_service_stops_ready_is_503_and_new_connections_are_refused(
     database_url, tmp_path
