@@ -26,6 +26,17 @@ class ConfigurationError(Exception):
     """A setting, or something a setting points to, is unusable; says which in one sentence."""
 
 
+def instance_path() -> str | None:
+    """Return the folder that INSTANCE_PATH names, or None for `instance/` beside the code.
+
+    Raises ConfigurationError for a folder that does not exist: a new one would be empty.
+    """
+    named = os.environ.get("INSTANCE_PATH")
+    if named and not os.path.isdir(named):
+        raise ConfigurationError(f"INSTANCE_PATH is no folder: {named}")
+    return os.path.abspath(named) if named else None
+
+
 def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     """Fill `app.config` from the layers; raise ConfigurationError for what does not fit.
 

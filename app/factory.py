@@ -52,7 +52,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
     Raises ConfigurationError, with one sentence, for settings that cannot be used.
     """
-    app = Flask("app", instance_relative_config=True, static_folder=None)
+    instance = config.instance_path()
+    app = Flask("app", instance_path=instance, instance_relative_config=True, static_folder=None)
     app.logger.setLevel(logging.INFO)
     app.url_map.strict_slashes = False
     # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.

@@ -393,3 +393,17 @@ def test_gunicorn_rejects_tls_settings(installation):
     assert result.returncode != 0
     assert "a proxy in front does" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_the_instance_folder_may_be_elsewhere_but_must_exist(installation, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "config.py").write_text("TOKEN_TTL = 77")
+
+    values = installation.settings("TOKEN_TTL", INSTANCE_PATH=str(folder))
+    failed = installation.run("-m", "flask", "users", "list", INSTANCE_PATH=f"{folder}s")
+
+    assert values == ["77"]
+    assert (folder / "ostiary.sqlite").exists()
+    assert failed.returncode == 1
+    assert failed.stderr == f"ostiary: INSTANCE_PATH is no folder: {folder}s\n"
