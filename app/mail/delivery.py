@@ -82,7 +82,12 @@ def _file_delivery(app: Flask) -> Deliver:
     def deliver(message: EmailMessage) -> str:
         path = folder / f"{time.time_ns()}.eml"
         path.touch(mode=0o600, exist_ok=False)
-        path.write_bytes(bytes(message))
+        try:
+            path.write_bytes(bytes(message))
+        except OSError:
+            # Most likely the disk is full; the mail will be another file.
+            path.unlink()
+            raise
         return f"written to {path}"
 
     return deliver

@@ -1,12 +1,16 @@
 """How mails are delivered: as files, and to SMTP servers that show their certificate."""
 
+import resource
 import ssl
 import stat
+from email.message import EmailMessage
+from pathlib import Path
 
 import pytest
 import trustme
 from aiosmtpd.controller import Controller
 
+from app.mail.delivery import make_delivery
 from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.smtp import Postbox, SmtpsController, accept_ada, eventually, free_port, smtp_server
 
@@ -26,6 +30,21 @@ def test_without_a_server_the_mail_is_a_file_that_only_the_service_reads(mailing
     assert path.suffix == ".eml"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_mail_for_which_there_is_no_room_leaves_no_file(app):
+    deliver, message = make_delivery(app), EmailMessage()
+    message.set_content("x" * 1000)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, most))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            deliver(message)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    assert list(Path(app.config["MAIL_FOLDER"]).iterdir()) == []
 
 
 def test_a_mail_that_is_written_is_one_log_line_with_its_path(mailing, caplog):
