@@ -17,8 +17,8 @@ from tests.programs import require
 @contextmanager
 def postgres_server() -> Iterator[str]:
     """Yield the URL of an empty database: on TEST_DATABASE_URL, or on a server started for it."""
-    if url := os.environ.get("TEST_DATABASE_URL"):
-        yield _own_database(url)
+    if not is_own_server():
+        yield _own_database(os.environ["TEST_DATABASE_URL"])
         return
     programs = _programs()
     require("PostgreSQL", programs is not None)
@@ -35,6 +35,23 @@ def postgres_server() -> Iterator[str]:
     finally:
         _run(user, f"{programs}/pg_ctl", "-D", data, "-m", "immediate", "stop")
         shutil.rmtree(folder)
+
+
+def is_own_server() -> bool:
+    """Tell whether the server is one that is started for the tests, on this machine."""
+    return not os.environ.get("TEST_DATABASE_URL")
+
+
+def move_tables(url: str, folder: Path) -> None:
+    """Move all tables of a database of an own server into a folder."""
+    _unprivileged(folder)
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE TABLESPACE elsewhere LOCATION '{folder}'")
+        for kind in ("TABLE", "INDEX"):
+            move = f"ALTER {kind} ALL IN TABLESPACE pg_default SET TABLESPACE elsewhere"
+            connection.exec_driver_sql(move)
+    engine.dispose()
 
 
 def _own_database(url: str) -> str:
@@ -56,7 +73,7 @@ def _programs() -> Path | None:
     return found[-1].parent if found else None
 
 
-def _unprivileged(folder: str) -> str | None:
+def _unprivileged(folder: str | Path) -> str | None:
     """Change the owner of the folder to an unprivileged user: PostgreSQL does not run as root."""
     if os.geteuid() != 0:
         return None

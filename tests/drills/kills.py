@@ -24,10 +24,9 @@ def run(seconds: float) -> Report:
 
 def _kill_under_load(place: Place, seconds: float, report: Report) -> None:
     prefix = f"{place.name} "
-    with serve(place.folder, place.url) as server:
-        with load(server.url) as clients:
-            workers = _repeat(seconds, clients, lambda: _kill_a_worker(server))
-            services = _repeat(seconds, clients, lambda: _kill_the_service(server))
+    with serve(place.folder, place.url) as server, load(server.url) as clients:
+        workers = _repeat(seconds, clients, lambda: _kill_a_worker(server))
+        services = _repeat(seconds, clients, lambda: _kill_the_service(server))
         report.did(f"{prefix}workers killed", workers)
         report.did(f"{prefix}services killed", services)
         clients.report_on(report, prefix)

@@ -26,7 +26,7 @@ PAGE = 1000
 
 @dataclass
 class Client:
-    """One client on a connection that it keeps: it writes a to-do and reads it, again and again."""
+    """One client on a connection that it keeps: it writes to-dos and reads the last one again."""
 
     name: str
     url: str
@@ -44,11 +44,13 @@ class Client:
 
     def work(self, stop: threading.Event) -> None:
         """Write and read until it is stopped."""
-        number = 0
+        number, last = 0, None
         while not stop.is_set():
             title = f"{self.name}.{number}"
             number += 1
-            if not (self.write(title) and self.read_back(title)):
+            written = self.write(title)
+            last = title if written else last
+            if not (last and self.read_back(last) and written):
                 stop.wait(PAUSE)
 
     def write(self, title: str) -> bool:
@@ -113,8 +115,23 @@ class Load:
         self.url = url
         self.headers = newcomer(url)
         self.clients = [Client(f"{number}", url, requests.Session()) for number in range(clients)]
-        for each in self.clients:
-            each.session.headers.update(self.headers)
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=each.work, args=(self._stop,)) for each in self.clients
+        ]
+
+    def start(self) -> None:
+        """Let the clients begin."""
+        for client, thread in zip(self.clients, self._threads, strict=True):
+            client.session.headers.update(self.headers)
+            thread.start()
+
+    def stop(self) -> None:
+        """Let the clients finish what they do."""
+        self._stop.set()
+        for client, thread in zip(self.clients, self._threads, strict=True):
+            thread.join()
+            client.session.close()
 
     def titles(self, what: str) -> list[str]:
         """Return the titles of to-dos that were "acknowledged", "refused" or "unanswered"."""
@@ -147,7 +164,8 @@ class Load:
                 return titles
 
     def report_on(self, report: Report, prefix: str = "") -> None:
-        """Read everything back and report: what was acknowledged is there once, as it was sent."""
+        """Stop, read everything back and report: what was acknowledged is there once, as sent."""
+        self.stop()
         acknowledged = set(self.titles("acknowledged"))
         sent = acknowledged | set(self.titles("refused")) | set(self.titles("unanswered"))
         stored = Counter(self.stored())
@@ -163,18 +181,19 @@ class Load:
         wrong = [text for each in self.clients for text in each.wrong]
         report.none_may(f"{prefix}wrong", wrong + sorted(stored.keys() - sent))
 
+    def none_refused_is_stored(self, report: Report, prefix: str = "") -> None:
+        """Report that nothing is there of what was refused, where a refusal is certain of it."""
+        self.stop()
+        stored = sorted(set(self.titles("refused")) & set(self.stored()))
+        report.none_may(f"{prefix}refused but stored", stored)
+
 
 @contextmanager
 def load(url: str, clients: int = CLIENTS) -> Iterator[Load]:
     """Let clients of a new user write and read until the end of the block."""
-    made, stop = Load(url, clients), threading.Event()
-    threads = [threading.Thread(target=each.work, args=(stop,)) for each in made.clients]
-    for thread in threads:
-        thread.start()
+    made = Load(url, clients)
+    made.start()
     try:
         yield made
     finally:
-        stop.set()
-        for thread, client in zip(threads, made.clients, strict=True):
-            thread.join()
-            client.session.close()
+        made.stop()
