@@ -53,7 +53,8 @@ class User(Model):
 
     __tablename__ = "users"
     __table_args__ = (
-        Index("uq_users_realm_email", "realm", "email", unique=True),
+        # Finds an email in any realm; the index of usernames finds the users of a realm.
+        Index("uq_users_email_realm", "email", "realm", unique=True),
         Index("uq_users_realm_username_key", "realm", "username_key", unique=True),
         # Ids of deleted users are not reused.
         {"sqlite_autoincrement": True},
@@ -63,7 +64,7 @@ class User(Model):
     # Empty for users without a realm, because unique indexes do not compare NULLs.
     realm: Mapped[str] = mapped_column(String(255), default="", info={"null": ""})
     email: Mapped[str] = mapped_column(String(320))
-    username: Mapped[str | None] = mapped_column(String(255))
+    username: Mapped[str | None] = mapped_column(String(255), index=True)
     # The normalized username, which comparisons and the unique index use.
     username_key: Mapped[str | None] = mapped_column(String(255))
     # None for a user who logs in by an identity provider alone. Sorts by code point on every
