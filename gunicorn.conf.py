@@ -2,6 +2,13 @@
 
 import os
 
+from app.server.hooks import (  # noqa: F401 gunicorn finds its hooks by their names
+    child_exit,
+    on_exit,
+    on_starting,
+    post_worker_init,
+    pre_fork,
+)
 from app.settings import SettingsSchema
 
 bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '3000')}"

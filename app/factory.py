@@ -43,6 +43,7 @@ OPTIONAL_FEATURES = {
     "CORS_ORIGINS": "app.ops.cors",
     "DATA_SOURCES": "app.datasources.endpoints",
     "EXPLORER_ENABLED": "app.explorer.views",
+    "METRICS_ENABLED": "app.metrics.feature",
     "PROVIDERS": "app.oauth.feature",
 }
 

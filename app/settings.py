@@ -542,6 +542,28 @@ class SettingsSchema(Schema):
             " `APP_LOG_FORMAT`, where gunicorn reads it too."
         ),
     )
+    METRICS_ENABLED = fields.Boolean(
+        load_default=False,
+        metadata=described(
+            "`true`: the service's processes count what they do, and serve it to Prometheus:"
+            " [monitoring.md](monitoring.md). Needs the extra `metrics`."
+        ),
+    )
+    METRICS_HOST = fields.String(
+        load_default="127.0.0.1",
+        validate=validate.Length(min=1),
+        metadata=described(
+            "The address at which metrics are served, without a password: one that only Prometheus"
+            " reaches."
+        ),
+    )
+    # By default that of OpenTelemetry's exporter for Prometheus.
+    METRICS_PORT = fields.Integer(
+        strict=True,
+        load_default=9464,
+        validate=validate.Range(min=1, max=65535),
+        metadata=described("The port of the metrics; each service on a host needs its own."),
+    )
     DATA_SOURCE_CALLS = fields.Integer(
         strict=True,
         load_default=None,

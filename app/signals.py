@@ -48,6 +48,14 @@ identity_linked = signal("identityLinked")
 # info = {"identity": the identity, which is deleted, "user": the user}.
 identity_unlinked = signal("identityUnlinked")
 
+# Sent with each record of the audit log, stored or not, after commit. The sender is the app; the
+# payload is action = the Action and details = its details, which have no secret.
+audited = signal("audited")
+
+# Sent after each attempt of the outbox to deliver an event. The sender is the app; the payload is
+# subscriber = the name of the subscriber and outcome = the state of the delivery, or "delayed".
+delivery_attempted = signal("deliveryAttempted")
+
 
 def emit(event: NamedSignal, **payload: Any) -> None:
     """Send a signal of the current app to every receiver; log the error of one that raises.

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any, Self
 
 from flask import current_app
@@ -11,8 +12,19 @@ from sqlalchemy import Index, String, delete, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.columns import Json
-from app.extensions import IntegerId, Model, RowId, UtcDateTime, connection, db, now, transaction
+from app.extensions import (
+    IntegerId,
+    Model,
+    RowId,
+    UtcDateTime,
+    after_commit,
+    connection,
+    db,
+    now,
+    transaction,
+)
 from app.ids import Id
+from app.signals import audited, emit
 
 from .origin import MAX_ADDRESS, current_origin
 from .purging import purge_if_due
@@ -126,6 +138,15 @@ def record_all(
     actor_id: Id | None = None,
 ) -> None:
     """Write records as `record` does, in one statement; `about` are users, each with details."""
+    found = list(about)
+    for _, details in found:
+        _announce(action, details)
+    _insert(action, found, actor_id)
+
+
+def _insert(
+    action: Action, about: Iterable[tuple[Id | None, Mapping[str, Any]]], actor_id: Id | None = None
+) -> None:
     if not _is_enabled():
         return
     origin = current_origin()
@@ -151,6 +172,7 @@ def record_attempt(action: Action, user_id: Id | None = None, **details: Any) ->
 
     Otherwise whoever repeats it could fill the disk. The last record has `limitReached`.
     """
+    _announce(action, details)
     if not _is_enabled():
         return
     an_hour_ago = now() - timedelta(hours=1)
@@ -163,7 +185,7 @@ def record_attempt(action: Action, user_id: Id | None = None, **details: Any) ->
     if count == MAX_ATTEMPTS - 1:
         details["limitReached"] = True
     if count < MAX_ATTEMPTS:
-        record(action, user_id, **details)
+        _insert(action, [(user_id, details)])
 
 
 @contextmanager
@@ -216,6 +238,12 @@ def _purge_batch(days: float) -> int:
     with connection() as database:
         # Python's sqlite3 counts no rows of a statement that begins with WITH.
         return len(database.execute(deleted).all())
+
+
+def _announce(action: Action, details: Mapping[str, Any]) -> None:
+    """Send the signal of a record, once it cannot be rolled back any more."""
+    if audited.receivers:
+        after_commit(partial(emit, audited, action=action, details=details))
 
 
 def _is_enabled() -> bool:

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.extensions import now
 from app.ops.origin import continue_request
+from app.signals import delivery_attempted, emit
 
 from . import claims
 from .claims import Claim
@@ -56,10 +57,17 @@ def deliver_due(app: Flask) -> str | None:
 
 
 def deliver(app: Flask, claim: Claim, secret: str | None = None) -> str:
-    """Attempt a delivery and record what came of it; return the outcome.
+    """Attempt a delivery, record what came of it and send the signal; return the outcome.
 
     Logs one line, without any value of the payload.
     """
+    outcome = _deliver(app, claim, secret)
+    with app.app_context():
+        emit(delivery_attempted, subscriber=claim.subscriber, outcome=outcome)
+    return outcome
+
+
+def _deliver(app: Flask, claim: Claim, secret: str | None) -> str:
     if claim.deadline <= now():
         return _give_up(app, claim, EXPIRED, "its deadline has passed")
     try:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from threading import BoundedSemaphore, get_native_id, local
+from threading import Lock, get_native_id, local
 from typing import Any, TypeVar
 
 import bcrypt
@@ -54,7 +54,11 @@ class Slots:
     """
 
     def __init__(self, limit: int) -> None:
-        self._free = BoundedSemaphore(limit)
+        # How many requests hold a place, and how many have got none.
+        self.in_use = 0
+        self.refused = 0
+        self._limit = limit
+        self._lock = Lock()
         self._thread = local()
         # Starts its thread with the first hash, and so after the server's fork.
         self._executor = ThreadPoolExecutor(1, "password-hashes", _lower_priority)
@@ -72,14 +76,21 @@ class Slots:
         if getattr(self._thread, "holds_one", False):
             yield
             return
-        if not self._free.acquire(blocking=False):
-            raise TooManyHashes()
+        self._take()
         self._thread.holds_one = True
         try:
             yield
         finally:
             self._thread.holds_one = False
-            self._free.release()
+            with self._lock:
+                self.in_use -= 1
+
+    def _take(self) -> None:
+        with self._lock:
+            if self.in_use == self._limit:
+                self.refused += 1
+                raise TooManyHashes()
+            self.in_use += 1
 
 
 def _lower_priority() -> None:

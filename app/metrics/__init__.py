@@ -1,0 +1,1 @@
+"""Metrics for Prometheus, of all processes of a service under gunicorn."""

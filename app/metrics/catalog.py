@@ -1,0 +1,123 @@
+"""The metrics: each with its name, labels and meaning."""
+
+from collections.abc import Iterable
+
+from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+
+NAMESPACE = "ostiary"
+SUCCESS, FAILED, UNVERIFIED = LOGIN_OUTCOMES = "success", "failed", "unverified"
+MAIL_OUTCOMES = "delivered", "delayed", "failed", "expired", "obsolete"
+# Seconds; Prometheus' defaults, without those below the time of a read by id, and with 30.
+REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+# Seconds of calls to other services, whose time-out is 10 seconds by default.
+CALL_BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Catalog:
+    """The metrics that processes keep; every label has a bounded number of values."""
+
+    def __init__(self) -> None:
+        self.requests = _counter(
+            "http_requests",
+            "Requests that were answered.",
+            *("method", "route", "status"),
+        )
+        self.request_seconds = _histogram(
+            "http_request_duration_seconds",
+            "Seconds from a request's start in the application to its answer.",
+            REQUEST_BUCKETS,
+            *("method", "route"),
+        )
+        self.logins = _counter(
+            "logins", "Logins with a password: `success`, `failed` or `unverified`.", "outcome"
+        )
+        self.provider_logins = _counter(
+            "provider_logins",
+            "Logins by an identity provider, with the same outcomes.",
+            *("provider", "outcome"),
+        )
+        self.throttled = _counter(
+            "throttled_requests", "Requests that a throttle refused.", "throttle"
+        )
+        self.deliveries = _counter(
+            "deliveries",
+            "Attempts of the service's processes to deliver an event, which for the subscriber"
+            " `mail` are mails: `delivered`, `delayed` (there is another attempt), `failed`,"
+            " `expired` or `obsolete`.",
+            *("subscriber", "outcome"),
+        )
+        self.calls = _counter(
+            "data_source_calls",
+            "Calls of data sources: `success`, or the class of the connector's error.",
+            *("data_source", "outcome"),
+        )
+        self.call_seconds = _histogram(
+            "data_source_call_duration_seconds",
+            "Seconds of calls of data sources, retries included.",
+            CALL_BUCKETS,
+            "data_source",
+        )
+        self.connections = _gauge(
+            "database_connections_in_use", "Connections of the pool that are in use."
+        )
+        self.pool_size = _gauge(
+            "database_pool_connections",
+            "Connections that the pool keeps; more are opened for a while when all are in use.",
+        )
+        self.hashes = _gauge(
+            "password_hashes_in_progress",
+            "Requests that compute a password hash, or wait for it.",
+        )
+        self.refused_hashes = _counter(
+            "password_hashes_refused",
+            "Requests that were refused because too many computed a password hash.",
+        )
+
+    def begin(self, throttles: Iterable[str], providers: Iterable[str]) -> None:
+        """Begin with 0 where labels are known: an increase from nothing is none to Prometheus."""
+        for outcome in LOGIN_OUTCOMES:
+            self.logins.labels(outcome)
+            for provider in providers:
+                self.provider_logins.labels(provider, outcome)
+        for throttle in throttles:
+            self.throttled.labels(throttle)
+        for outcome in MAIL_OUTCOMES:
+            self.deliveries.labels("mail", outcome)
+
+
+def outbox_levels(pending: int, oldest: float) -> list[GaugeMetricFamily]:
+    """Return the metrics of the outbox, which are read from the database at each scrape."""
+    return [
+        GaugeMetricFamily(
+            f"{NAMESPACE}_outbox_pending_deliveries", "Deliveries that are pending.", pending
+        ),
+        GaugeMetricFamily(
+            f"{NAMESPACE}_outbox_oldest_pending_seconds",
+            "Seconds since the oldest event with a pending delivery; 0 without one.",
+            oldest,
+        ),
+    ]
+
+
+def database_up(is_up: bool) -> GaugeMetricFamily:
+    """Return the metric that tells whether the database answered this scrape."""
+    return GaugeMetricFamily(
+        f"{NAMESPACE}_database_up",
+        "1 if the database answered this scrape within a second, else 0; the metrics of the outbox"
+        " are then absent.",
+        int(is_up),
+    )
+
+
+def _counter(name: str, meaning: str, *labels: str) -> Counter:
+    return Counter(name, meaning, labels, namespace=NAMESPACE, registry=None)
+
+
+def _histogram(name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    return Histogram(name, meaning, labels, namespace=NAMESPACE, registry=None, buckets=buckets)
+
+
+def _gauge(name: str, meaning: str) -> Gauge:
+    """Make a gauge of each process that lives, with the label `process`."""
+    return Gauge(name, meaning, namespace=NAMESPACE, registry=None, multiprocess_mode="liveall")

@@ -1,0 +1,73 @@
+"""What a scrape reads from the database: how much the outbox has to deliver, and since when."""
+
+import threading
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flask import Flask
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.extensions import db, now
+from app.outbox.models import PENDING, Delivery, OutboxEvent
+
+from .catalog import database_up, outbox_levels
+
+# Seconds that a scrape waits for the database; Prometheus waits 10 for the scrape.
+TIMEOUT = 1.0
+
+# Ids of events follow their time. The first index of deliveries begins with the state.
+pending = (
+    select(func.count().label("number"), func.min(Delivery.event_id).label("first"))
+    .where(Delivery.state == PENDING)
+    .subquery()
+)
+STATEMENT = select(pending.c.number, OutboxEvent.created).outerjoin(
+    OutboxEvent, OutboxEvent.id == pending.c.first
+)
+
+
+class Pending(NamedTuple):
+    """The number of pending deliveries, and the age of the oldest one in seconds."""
+
+    number: int
+    age: float
+
+
+class Outbox(Collector):
+    """Reads the outbox on a thread of its own, as no time-out of a database bounds everything."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._thread: threading.Thread | None = None
+        self._found: Pending | None = None
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics; without those of the outbox if the database does not answer in time.
+
+        While it does not, a process sends it one statement at a time.
+        """
+        found = self._read_in_time()
+        yield database_up(found is not None)
+        if found is not None:
+            yield from outbox_levels(found.number, found.age)
+
+    def _read_in_time(self) -> Pending | None:
+        if self._thread is None or not self._thread.is_alive():
+            self._found = None
+            self._thread = threading.Thread(target=self._read, name="metrics-database", daemon=True)
+            self._thread.start()
+        self._thread.join(TIMEOUT)
+        return None if self._thread.is_alive() else self._found
+
+    def _read(self) -> None:
+        try:
+            with self._app.app_context(), db.engine.connect() as connection:
+                row = connection.execute(STATEMENT).one()
+        except SQLAlchemyError as error:
+            self._app.logger.warning("metrics: no database: %s", type(error).__name__)
+        else:
+            age = 0.0 if row.created is None else (now() - row.created).total_seconds()
+            self._found = Pending(row.number, max(0.0, age))

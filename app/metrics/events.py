@@ -1,0 +1,56 @@
+"""Counting what features tell by signals; they know no metrics."""
+
+from typing import Any
+
+from flask import Flask
+
+from app.ops.audit import Action
+from app.signals import audited, delivery_attempted
+
+from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog
+
+
+class EventCounter:
+    """The receivers of signals; the one who makes it keeps it, as signals refer to it weakly."""
+
+    def __init__(self, app: Flask, catalog: Catalog) -> None:
+        self._catalog = catalog
+        catalog.begin(app.config["THROTTLES"], app.config["PROVIDERS"])
+        audited.connect(self.count_audited, sender=app)
+        delivery_attempted.connect(self.count_delivery, sender=app)
+        for source in app.extensions.get("datasources", {}).values():
+            source.after_execute.connect(self.count_answer, sender=source)
+            source.execute_failed.connect(self.count_failure, sender=source)
+
+    def count_audited(self, _app: Flask, action: Action, details: dict[str, Any]) -> None:
+        """Count a login or a refusal of a throttle."""
+        if action is Action.LOGIN:
+            self._count_login(details, SUCCESS)
+        elif action is Action.LOGIN_FAILED:
+            is_unverified = details.get("reason") == "unverified email"
+            self._count_login(details, UNVERIFIED if is_unverified else FAILED)
+        elif action is Action.THROTTLED:
+            self._catalog.throttled.labels(details["throttle"]).inc()
+
+    def _count_login(self, details: dict[str, Any], outcome: str) -> None:
+        if provider := details.get("provider"):
+            self._catalog.provider_logins.labels(provider, outcome).inc()
+        else:
+            self._catalog.logins.labels(outcome).inc()
+
+    def count_delivery(self, _app: Flask, subscriber: str, outcome: str) -> None:
+        """Count an attempt to deliver."""
+        self._catalog.deliveries.labels(subscriber, outcome).inc()
+
+    def count_answer(self, source: Any, ctx: Any) -> None:
+        """Count a call of a data source that was answered without an error."""
+        if ctx.error is None:
+            self._count_call(source.name, SUCCESS, ctx.elapsed)
+
+    def count_failure(self, source: Any, ctx: Any) -> None:
+        """Count a call of a data source that failed."""
+        self._count_call(source.name, type(ctx.error).__name__, ctx.elapsed)
+
+    def _count_call(self, source: str, outcome: str, seconds: float) -> None:
+        self._catalog.calls.labels(source, outcome).inc()
+        self._catalog.call_seconds.labels(source).observe(seconds)

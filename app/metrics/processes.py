@@ -1,0 +1,79 @@
+"""What the processes of a service count, kept in files of a folder and added up when it is read."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from prometheus_client import values
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+
+# In memory: a write to a file that is mapped kills the process if the disk is full.
+MEMORY = Path("/dev/shm")  # noqa: S108 its folders are made by mkdtemp
+PREFIX = "ostiary-metrics-"
+
+
+class Processes(Collector):
+    """The files of a service's processes.
+
+    A process is known by a number instead of its id, and its successor continues its files:
+    otherwise each process that ever ran would leave files, and values of a label, behind.
+    """
+
+    def __init__(self) -> None:
+        self._number = 0
+        parent = MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+        _remove_stale(parent)
+        # A folder that nobody else has: no old value counts, and no other service's.
+        self._folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = self._folder
+        # The class of every value that is made from now on.
+        values.ValueClass = values.MultiProcessValue(lambda: self._number)  # type: ignore[no-untyped-call]
+
+    def become(self, number: int) -> None:
+        """Let what this process counts be that of the process with this number."""
+        self._number = number
+        # Should somebody have cleaned up, counting begins again instead of failing.
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+
+    def forget(self, number: int) -> None:
+        """Remove what only a living process has; what it counted stays."""
+        mark_process_dead(number, self._folder)  # type: ignore[no-untyped-call]
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of all processes together."""
+        for metric in MultiProcessCollector(None, self._folder).collect():  # type: ignore[no-untyped-call]
+            metric.samples = [
+                sample._replace(labels=_with_process(sample.labels)) for sample in metric.samples
+            ]
+            yield metric
+
+    def close(self) -> None:
+        """Delete the files."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _with_process(labels: dict[str, str]) -> dict[str, str]:
+    """Return labels with `process` for what the library calls `pid`, a number here."""
+    return {"process" if name == "pid" else name: value for name, value in labels.items()}
+
+
+def _remove_stale(parent: Path) -> None:
+    """Delete the folders of services that were killed."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdecimal() and folder.stat().st_uid == os.getuid() and not _lives(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

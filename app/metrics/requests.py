@@ -1,0 +1,47 @@
+"""Counting requests, as WSGI middleware around everything else."""
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from .catalog import Catalog
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# The label of other methods and of paths without a route, of which clients can send any number.
+UNKNOWN = "unknown"
+
+
+class RequestCounter:
+    """Counts each request by its route as it was declared, method and status."""
+
+    def __init__(self, app: "WSGIApplication", catalog: Catalog) -> None:
+        self._app = app
+        self._catalog = catalog
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Call the app, and count the request once it has answered."""
+        status = "500"
+        started = perf_counter()
+
+        def note(given: str, *args: Any) -> Any:
+            nonlocal status
+            status = given[:3]
+            return start_response(given, *args)
+
+        try:
+            return self._app(environ, note)
+        finally:
+            self._count(environ, status, perf_counter() - started)
+
+    def _count(self, environ: "WSGIEnvironment", status: str, seconds: float) -> None:
+        given = environ["REQUEST_METHOD"]
+        method = given if given in METHODS else UNKNOWN
+        rule = environ.get("ostiary.route")
+        route = UNKNOWN if rule is None else rule.rule
+        self._catalog.requests.labels(method, route, status).inc()
+        self._catalog.request_seconds.labels(method, route).observe(seconds)

@@ -1,0 +1,41 @@
+"""gunicorn's hooks, by which its master and its workers keep the metrics, if METRICS_ENABLED.
+
+Metrics are imported where a setting switches them on, and found among the app's extensions.
+"""
+
+from typing import Any
+
+
+def on_starting(server: Any) -> None:
+    """Open the port of the metrics."""
+    if metrics := _metrics(server.app):
+        metrics.open([each[1] for each in server.cfg.address if isinstance(each, tuple)])
+
+
+def pre_fork(server: Any, worker: Any) -> None:
+    """Give a worker the lowest number that no other one has."""
+    taken = {other.number for other in server.WORKERS.values()}
+    worker.number = min(set(range(1, len(taken) + 2)) - taken)
+
+
+def post_worker_init(worker: Any) -> None:
+    """Serve the metrics in this worker too."""
+    if metrics := _metrics(worker.app):
+        metrics.serve(worker.number)
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Forget what only a living worker has."""
+    if metrics := _metrics(server.app):
+        metrics.forget(worker.number)
+
+
+def on_exit(server: Any) -> None:
+    """Delete what was counted."""
+    if metrics := _metrics(server.app):
+        metrics.close()
+
+
+def _metrics(app: Any) -> Any:
+    """Return the metrics of gunicorn's application, None without them."""
+    return app.wsgi().extensions.get("metrics")
