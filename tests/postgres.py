@@ -7,11 +7,70 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import create_engine, make_url, text
 
 from tests.programs import require
+
+
+@dataclass
+class Cluster:
+    """A PostgreSQL server with its data in a folder, which also has its socket."""
+
+    folder: Path
+    programs: Path
+    user: str | None
+    port: int = 5432
+
+    @property
+    def data(self) -> Path:
+        return self.folder / f"data{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"postgresql+psycopg://ostiary@/postgres?host={self.folder}&port={self.port}"
+
+    def create(self) -> None:
+        self._run("initdb", "-U", "ostiary", "-A", "trust", "-E", "UTF8", "-N")
+
+    def start(self, **settings: str) -> None:
+        """Start it without writing to the disk at each commit, which only a power failure needs."""
+        given = {
+            "unix_socket_directories": str(self.folder),
+            "listen_addresses": "",
+            "port": str(self.port),
+            "fsync": "off",
+            "max_connections": "200",
+            **settings,
+        }
+        options = " ".join(f"-c {name}='{value}'" for name, value in given.items())
+        self._run("pg_ctl", "-w", "-o", options, "-l", f"{self.folder}/log{self.port}", "start")
+
+    def stop(self, mode: str) -> None:
+        self._run("pg_ctl", "-m", mode, "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [self.programs / program, "-D", self.data, *arguments]
+        subprocess.run(command, user=self.user, cwd="/", check=True, stdout=subprocess.DEVNULL)
+
+
+@contextmanager
+def cluster() -> Iterator[Cluster]:
+    """Yield a PostgreSQL server that is running, and stop it afterwards, if it still is."""
+    programs = _programs()
+    require("PostgreSQL", programs is not None)
+    folder = Path(tempfile.mkdtemp(prefix="ostiary-pg-"))
+    server = Cluster(folder, programs, unprivileged(folder))
+    try:
+        server.create()
+        server.start()
+        yield server
+    finally:
+        if (server.data / "postmaster.pid").exists():
+            server.stop("immediate")
+        shutil.rmtree(folder)
 
 
 @contextmanager
@@ -20,21 +79,8 @@ def postgres_server() -> Iterator[str]:
     if not is_own_server():
         yield _own_database(os.environ["TEST_DATABASE_URL"])
         return
-    programs = _programs()
-    require("PostgreSQL", programs is not None)
-    folder = tempfile.mkdtemp(prefix="ostiary-pg-")
-    user = _unprivileged(folder)
-    data = f"{folder}/data"
-    _run(user, f"{programs}/initdb", "-D", data, "-U", "ostiary", "-A", "trust", "-E", "UTF8", "-N")
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
-    _run(
-        user, f"{programs}/pg_ctl", "-D", data, "-w", "-o", options, "-l", f"{folder}/log", "start"
-    )
-    try:
-        yield f"postgresql+psycopg://ostiary@/postgres?host={folder}"
-    finally:
-        _run(user, f"{programs}/pg_ctl", "-D", data, "-m", "immediate", "stop")
-        shutil.rmtree(folder)
+    with cluster() as server:
+        yield server.url
 
 
 def is_own_server() -> bool:
@@ -44,7 +90,7 @@ def is_own_server() -> bool:
 
 def move_tables(url: str, folder: Path) -> None:
     """Move all tables of a database of an own server into a folder."""
-    _unprivileged(folder)
+    unprivileged(folder)
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.exec_driver_sql(f"CREATE TABLESPACE elsewhere LOCATION '{folder}'")
@@ -73,7 +119,7 @@ def _programs() -> Path | None:
     return found[-1].parent if found else None
 
 
-def _unprivileged(folder: str | Path) -> str | None:
+def unprivileged(folder: Path) -> str | None:
     """Change the owner of the folder to an unprivileged user: PostgreSQL does not run as root."""
     if os.geteuid() != 0:
         return None
@@ -81,7 +127,3 @@ def _unprivileged(folder: str | Path) -> str | None:
     user = "postgres" if "postgres" in names else "nobody"
     shutil.chown(folder, user)
     return user
-
-
-def _run(user: str | None, *command: str) -> None:
-    subprocess.run(command, user=user, cwd="/", check=True, stdout=subprocess.DEVNULL)
