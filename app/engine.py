@@ -12,8 +12,9 @@ from logging import Logger
 from typing import Any
 
 from flask import has_request_context
-from sqlalchemy import URL, Connection, Engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.pool import PoolProxiedConnection
 
 # Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
 # seconds, except `tcp_user_timeout` in milliseconds.
@@ -25,6 +26,13 @@ POSTGRES_DEFAULTS = {
     "tcp_user_timeout": 10_000,
 }
 ALWAYS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
+# Seconds after which PostgreSQL ends a transaction that sends nothing, as that of a host that died.
+# Longer than the calls of data sources that a hook may make in one.
+IDLE_IN_TRANSACTION = 60
+# PostgreSQL's read_only_sql_transaction: the server has become a standby, or is to become one.
+READ_ONLY = "25006"
+# What PgBouncer says about the `options` of a connection.
+BOUNCED = "unsupported startup parameter"
 # Connections in addition to one for each thread, for background work.
 POOL_OVERFLOW = 2
 # SQLite instructions between two checks of the time-out; listing 1000 rows takes about 10,000.
@@ -44,7 +52,7 @@ def engine_options(config: Mapping[str, Any]) -> dict[str, Any]:
     url = make_url(config["SQLALCHEMY_DATABASE_URI"])
     options = {**_pool_options(url, config), **given, **ALWAYS}
     if url.get_backend_name() == "postgresql":
-        defaults = _postgres_arguments(url, config["STATEMENT_TIMEOUT"])
+        defaults = _postgres_arguments(url, config)
         options["connect_args"] = defaults | given.get("connect_args", {})
     return options
 
@@ -70,17 +78,31 @@ def _is_file(url: URL) -> bool:
     return is_sqlite and not _is_in_memory(url) and not str(url.database).startswith("file:")
 
 
-def _postgres_arguments(url: URL, statement_timeout: float) -> dict[str, Any]:
-    """Return the arguments of psycopg that are not in the URL; the URL's `options` take precedence.
+def _postgres_arguments(url: URL, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of psycopg that are not in the URL.
+
+    PgBouncer accepts no `options`, and its connections have other prepared statements each time.
+    """
+    defaults = {name: each for name, each in POSTGRES_DEFAULTS.items() if name not in url.query}
+    if config["PGBOUNCER"]:
+        return {**defaults, "prepare_threshold": None}
+    return {**defaults, "options": _postgres_options(url, config["STATEMENT_TIMEOUT"])}
+
+
+def _postgres_options(url: URL, statement_timeout: float) -> str:
+    """Return the time-outs that a connection starts with; the URL's `options` take precedence.
 
     The lock time-out matters where the statement time-out is disabled, as in migrations.
     """
     milliseconds = max(1, round(statement_timeout * 1000))
-    ours = f"-c statement_timeout={milliseconds} -c lock_timeout={milliseconds}"
+    ours = {
+        "statement_timeout": milliseconds,
+        "lock_timeout": milliseconds,
+        "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION * 1000,
+    }
     theirs = url.query.get("options", "")
-    options = " ".join([ours, *([theirs] if isinstance(theirs, str) else theirs)]).strip()
-    defaults = {name: each for name, each in POSTGRES_DEFAULTS.items() if name not in url.query}
-    return {**defaults, "options": options}
+    given = [theirs] if isinstance(theirs, str) else theirs
+    return " ".join([*(f"-c {name}={value}" for name, value in ours.items()), *given]).strip()
 
 
 def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> None:
@@ -92,6 +114,7 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
         _limit_statements(engine, statement_timeout)
     if engine.dialect.name == "postgresql":
         event.listen(engine, "checkout", _refuse_ended)
+        event.listen(engine, "handle_error", _leave_standby)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
@@ -179,3 +202,38 @@ def _refuse_ended(connection: Any, _record: Any, _proxy: Any) -> None:
     poll.register(connection.fileno(), select.POLLIN)
     if poll.poll(0):
         raise InvalidatePoolError
+
+
+def warn_of_no_time_out(connection: Connection, logger: Logger) -> None:
+    """Warn if PostgreSQL does not limit the statements of a new connection."""
+    if connection.dialect.name != "postgresql":
+        return
+    if connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0":
+        logger.warning(
+            "statements have no time-out: behind PgBouncer set PGBOUNCER, and statement_timeout"
+            " for the role"
+        )
+
+
+def _leave_standby(context: ExceptionContext) -> None:
+    """Have SQLAlchemy replace the connections to a server that has become read-only."""
+    if is_read_only(context.original_exception):
+        context.is_disconnect = True
+
+
+def is_lost(error: Any, engine: Engine, connection: Any) -> bool:
+    """Tell whether an error of the driver means that its connection is of no more use."""
+    return is_read_only(error) or bool(engine.dialect.is_disconnect(error, connection, None))
+
+
+def is_read_only(error: BaseException | None) -> bool:
+    """Tell whether the server refused a statement because it only reads, as a standby does."""
+    return getattr(error, "sqlstate", None) == READ_ONLY
+
+
+def abandon(pooled: PoolProxiedConnection, engine: Engine) -> None:
+    """Let nobody use this connection again, nor those as old: they are to the same server.
+
+    SQLAlchemy has no public name for what it does so after errors of its own executions.
+    """
+    engine.pool._invalidate(pooled)

@@ -20,7 +20,8 @@ from sqlalchemy import (
     event,
     inspect,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapper
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import DeclarativeBase, Mapper, Session
 from sqlalchemy.sql.dml import Delete, Update
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -114,10 +115,12 @@ def transaction() -> Iterator[None]:
     if session.info.get("in_transaction"):
         yield
         return
-    opened = session.connection()
-    # On SQLite a transaction that starts with a read fails to write if another one wrote since.
-    is_sqlite = opened.dialect.name == "sqlite"
-    opened.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
+    try:
+        _begin(session)
+    except DBAPIError as error:
+        if not may_repeat(error):
+            raise
+        _begin(session)
     session.info["in_transaction"] = True
     actions: list[Callable[[], None]] = []
     session.info["after_commit"] = actions
@@ -131,6 +134,30 @@ def transaction() -> Iterator[None]:
         session.info["in_transaction"] = False
     for action in actions:
         action()
+
+
+def _begin(session: Session) -> None:
+    opened = session.connection()
+    # On SQLite a transaction that starts with a read fails to write if another one wrote since.
+    is_sqlite = opened.dialect.name == "sqlite"
+    opened.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
+
+
+def may_repeat(error: DBAPIError) -> bool:
+    """Tell whether a statement that has changed nothing may be sent again, to another connection.
+
+    Only if its own was lost, and nothing else with it: neither a transaction nor changes that the
+    session has not sent.
+    """
+    if not error.connection_invalidated or in_transaction():
+        return False
+    if db.session.registry.has():
+        session = db.session()
+        if session.new or session.dirty or session.deleted:
+            return False
+        # Gives up the connection.
+        session.rollback()
+    return True
 
 
 def after_commit(action: Callable[[], None]) -> None:

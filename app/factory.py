@@ -14,6 +14,7 @@ from app import config, errors, extensions, mail, openapi, outbox
 from app.access.policy import check_acls
 from app.commands import Commands
 from app.config import ConfigurationError
+from app.engine import BOUNCED, warn_of_no_time_out
 from app.extensions import app_metadata, db, missing_from_database
 from app.oauth import identity_views
 from app.ops import headers, health, json, logs
@@ -132,13 +133,15 @@ def _connect_database(app: Flask) -> None:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             stored = extensions.stored_id_type(connection)
+            warn_of_no_time_out(connection, app.logger)
             connection.rollback()
         with app.app_context():
             # Forked processes must not share a connection.
             db.engine.dispose()
     except (SQLAlchemyError, ImportError, ValueError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise ConfigurationError(f"the database cannot be used: {reason}") from None
+        hint = "; for PgBouncer set PGBOUNCER" if BOUNCED in reason else ""
+        raise ConfigurationError(f"the database cannot be used: {reason}{hint}") from None
     _check_id_type(app, stored)
 
 

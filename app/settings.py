@@ -37,6 +37,8 @@ def _check_database_url(value: str) -> None:
     """Refuse an address whose password would be taken for its host, and shown as such."""
     if not value.startswith("sqlite") and value.count("@") > 1:
         raise ValidationError("an @ in a user name, password or option must be written %40")
+    if re.search(r"@[^/?]*:[^/?]*,", value):
+        raise ValidationError("several hosts are written @/database?host=a:5432&host=b:5432")
 
 
 def check_redirect_url(value: str) -> None:
@@ -502,6 +504,13 @@ class SettingsSchema(Schema):
         metadata=described(
             'Arguments of SQLAlchemy\'s `create_engine`, such as `{"pool_size": 10}`; they'
             " override the service's own."
+        ),
+    )
+    PGBOUNCER = fields.Boolean(
+        load_default=False,
+        metadata=described(
+            "`true`: `DATABASE_URL` is that of PgBouncer, and the role has the time-outs:"
+            " [postgresql.md](postgresql.md#pgbouncer)."
         ),
     )
     ID_TYPE = fields.String(

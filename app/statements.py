@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Dialect, Select
+from sqlalchemy import ColumnElement, Dialect, Engine, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 
-from app.extensions import db
+from app.engine import abandon, is_lost, is_read_only
+from app.extensions import db, may_repeat
 
 Convert = Callable[[Any], Any]
 
@@ -40,28 +41,31 @@ class PreparedStatement:
 
     def __init__(self, statement: Select[Any] | ReturningInsert[Any]) -> None:
         self._statement = statement
+        self._is_read = isinstance(statement, Select)
         # By the database and the type of its ids.
         self._compiled: dict[tuple[str, str], Compiled] = {}
 
     def first(self, values: Mapping[str, Any]) -> Any:
-        """Execute it with these values; return the first row as a named tuple, or None."""
+        """Execute it with these values; return the first row as a named tuple, or None.
+
+        Once more if its connection was lost, unless it may have written something.
+        """
         engine = db.engine
         dialect: Any = engine.dialect
         key = dialect.name, dialect.id_type
         compiled = self._compiled.get(key)
         if compiled is None:
             compiled = self._compiled[key] = _compile(self._statement, dialect)
-        if db.session.registry.has():
-            # The session may have an open transaction.
-            connection = db.session.connection()
-            record = _fetch(connection.connection, compiled, values, dialect)
-        else:
-            pooled = engine.raw_connection()
-            try:
-                record = _fetch(pooled, compiled, values, dialect)
-            finally:
-                pooled.close()
+        try:
+            record = _execute(engine, compiled, values)
+        except DBAPIError as error:
+            if not (self._changed_nothing(error) and may_repeat(error)):
+                raise
+            record = _execute(engine, compiled, values)
         return None if record is None else _as_row(compiled, record)
+
+    def _changed_nothing(self, error: DBAPIError) -> bool:
+        return self._is_read or is_read_only(error.orig)
 
 
 def _compile(statement: Any, dialect: Dialect) -> Compiled:
@@ -88,8 +92,22 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
     )
 
 
+def _execute(engine: Engine, compiled: Compiled, values: Mapping[str, Any]) -> Any:
+    """Return the driver's first row, by the session's connection if it may have a transaction."""
+    if db.session.registry.has():
+        return _fetch(db.session.connection().connection, compiled, values, engine)
+    try:
+        pooled = engine.raw_connection()
+    except engine.dialect.loaded_dbapi.Error as error:
+        raise _translate(error, engine, compiled.sql) from error
+    try:
+        return _fetch(pooled, compiled, values, engine)
+    finally:
+        pooled.close()
+
+
 def _fetch(
-    pooled: PoolProxiedConnection, compiled: Compiled, values: Mapping[str, Any], dialect: Dialect
+    pooled: PoolProxiedConnection, compiled: Compiled, values: Mapping[str, Any], engine: Engine
 ) -> Any:
     """Return the driver's first row; raise SQLAlchemy's errors for those of the driver."""
     bound: Any = {
@@ -103,20 +121,27 @@ def _fetch(
     try:
         cursor = driver.execute(compiled.sql, bound)
         if compiled.read is None:
-            compiled.read = list(_readers(compiled.columns, cursor.description, dialect))
+            compiled.read = list(_readers(compiled.columns, cursor.description, engine.dialect))
         return cursor.fetchone()
-    except dialect.loaded_dbapi.Error as error:
-        if is_lost := dialect.is_disconnect(error, driver, None):
-            pooled.invalidate(error)
-        raise DBAPIError.instance(
-            compiled.sql,
-            None,
-            error,
-            dialect.loaded_dbapi.Error,
-            hide_parameters=True,
-            connection_invalidated=is_lost,
-            dialect=dialect,
-        ) from error
+    except engine.dialect.loaded_dbapi.Error as error:
+        lost = is_lost(error, engine, driver)
+        if lost:
+            abandon(pooled, engine)
+        raise _translate(error, engine, compiled.sql, lost) from error
+
+
+def _translate(error: Any, engine: Engine, sql: str, lost: bool = False) -> BaseException:
+    """Return SQLAlchemy's error for one of the driver."""
+    translated: BaseException = DBAPIError.instance(
+        sql,
+        None,
+        error,
+        engine.dialect.loaded_dbapi.Error,
+        hide_parameters=True,
+        connection_invalidated=lost,
+        dialect=engine.dialect,
+    )
+    return translated
 
 
 def _readers(

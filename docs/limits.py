@@ -148,7 +148,11 @@ LIMITS = {
     "rest.formats": {
         "MAX_WAYS": "Ways to divide a text among the repetitions of a `format`",
     },
-    "engine": {"POOL_OVERFLOW": "Database connections of a process beyond `THREADS`"},
+    "engine": {
+        "POOL_OVERFLOW": "Database connections of a process beyond `THREADS`",
+        "IDLE_IN_TRANSACTION": "Seconds after which PostgreSQL ends a transaction that sends"
+        " nothing",
+    },
     "connector.settings.options": {
         "PUBLIC_MAX_RESPONSE": "Bytes of a public data source's response, unless"
         " `maxResponseBytes` says otherwise",

@@ -168,6 +168,7 @@ def with_options(url, options):
     return changed.render_as_string(hide_password=False)
 
 
+IDLE = "idle_in_transaction_session_timeout"
 READ_ONLY = "-c default_transaction_read_only=on"
 only_postgres = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
@@ -240,13 +241,14 @@ def test_the_url_and_the_settings_override_our_time_outs(make_app, database_url)
     with app.app_context(), db.engine.connect() as connection:
         found = {
             name: connection.scalar(text(f"SHOW {name}"))
-            for name in ("statement_timeout", "lock_timeout", "work_mem", "application_name")
+            for name in ("statement_timeout", "lock_timeout", IDLE, "work_mem", "application_name")
         }
         size = db.engine.pool.size()
 
     assert found == {
         "statement_timeout": "1234ms",
         "lock_timeout": "5s",
+        IDLE: "1min",
         "work_mem": "5MB",
         "application_name": "doors",
     }

@@ -115,29 +115,23 @@ def test_a_pooled_connection_closed_by_the_server_is_replaced(context, database_
 
 
 @only_postgres
-@pytest.mark.parametrize(
-    ("run", "afterwards"),
-    [
-        pytest.param(in_transaction, lambda: None, id="in a transaction"),
-        # As at the end of a request.
-        pytest.param(lambda *steps: [step() for step in steps], db.session.remove, id="alone"),
-    ],
-)
-def test_a_connection_closed_by_the_server_in_use_fails_once(
-    context, database_url, run, afterwards
-):
-    steps = [
-        lambda: db.session.execute(select(Todo.id)),
-        lambda: end_connections(database_url),
-        lambda: COUNT.first({}),
-    ]
+def test_a_connection_closed_by_the_server_in_a_transaction_fails_once(context, database_url):
     with pytest.raises(OperationalError) as caught:
-        run(*steps)
-    afterwards()
+        in_transaction(lambda: end_connections(database_url), lambda: COUNT.first({}))
 
     assert caught.value.connection_invalidated
     assert in_transaction(lambda: INSERT.first(ROW).owner_id, count_by_session) == [1, 1]
     assert COUNT.first({}).number == 1
+
+
+@only_postgres
+def test_a_read_by_the_connection_of_a_session_that_the_server_closed_is_repeated(
+    context, database_url
+):
+    db.session.execute(select(Todo.id))
+    end_connections(database_url)
+
+    assert COUNT.first({}).number == 0
 
 
 def test_a_statement_is_limited_by_the_statement_time_out(shared_app):

@@ -64,12 +64,14 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _begin_postgresql(connection: Connection) -> None:
-    """Begin, without the time-out of requests' statements.
+    """Begin, without the time-outs of requests' statements and transactions.
 
-    Their lock time-out stays: requests would queue behind a migration that waits for a lock.
+    Their lock time-out stays: requests would queue behind a migration that waits for a lock. All
+    is set for this transaction alone: PgBouncer gives the connection to others.
     """
-    connection.exec_driver_sql("SET statement_timeout = 0")
     connection.exec_driver_sql("BEGIN")
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
     connection.exec_driver_sql("RESET lock_timeout")
