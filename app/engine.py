@@ -12,7 +12,7 @@ from logging import Logger
 from typing import Any
 
 from flask import has_request_context
-from sqlalchemy import URL, Connection, Engine, ExceptionContext, event, make_url
+from sqlalchemy import URL, Connection, Dialect, Engine, ExceptionContext, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import PoolProxiedConnection
 
@@ -109,6 +109,7 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
     """Register event listeners: SQLite's pragmas and time-outs, PostgreSQL's dead connections."""
     if _is_file(engine.url):
         _protect_file(str(engine.url.database), logger)
+        _replace_read_only(engine.dialect, str(engine.url.database))
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         _limit_statements(engine, statement_timeout)
@@ -126,6 +127,26 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
         "foreign_keys=ON",
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _replace_read_only(dialect: Dialect, path: str) -> None:
+    """Replace connections that were opened when the file was read-only, and remain so.
+
+    They are kept until it can be written, because SQLite leaves files open that others have locked.
+    """
+    is_lost = dialect.is_disconnect
+
+    def is_unusable(error: Any, connection: Any, cursor: Any) -> bool:
+        is_read_only = getattr(error, "sqlite_errorname", "").startswith("SQLITE_READONLY")
+        return (is_read_only and _is_writable(path)) or is_lost(error, connection, cursor)
+
+    dialect.is_disconnect = is_unusable  # type: ignore[assignment]
+
+
+def _is_writable(path: str) -> bool:
+    """Tell whether the file of a database, its folder and the files beside it can be written."""
+    needed = path, os.path.dirname(path) or ".", f"{path}-wal", f"{path}-shm"
+    return all(os.access(each, os.W_OK) for each in needed if os.path.exists(each))
 
 
 @contextmanager

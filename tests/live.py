@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,11 +30,13 @@ class Server:
     log: Path
     root: Path
     environment: dict[str, str]
+    # The program that starts it, and its arguments.
+    launcher: Sequence[str] = ()
     process: subprocess.Popen = field(init=False)
 
     def start(self) -> None:
         """Start it, for the first time or again at the same address; wait until it answers."""
-        command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
+        command = [*self.launcher, sys.executable, "-m", "gunicorn", "wsgi:app"]
         with self.log.open("a") as output:
             self.process = subprocess.Popen(
                 command,
@@ -73,11 +75,16 @@ class Server:
 
 @contextmanager
 def serve(
-    folder: Path, database_url: str, root: Path = ROOT, **environment: str
+    folder: Path,
+    database_url: str,
+    root: Path = ROOT,
+    launcher: Sequence[str] = (),
+    **environment: str,
 ) -> Iterator[Server]:
     """Run gunicorn on a migrated database, with its files in `folder` and the code of `root`.
 
-    It has two workers, unless WEB_CONCURRENCY says otherwise.
+    It has two workers, unless WEB_CONCURRENCY says otherwise. `launcher` is the program, with its
+    arguments, that executes it.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -96,7 +103,7 @@ def serve(
     }
     log = folder / "gunicorn.log"
     log.write_text("")
-    server = Server(url, log, root, environment)
+    server = Server(url, log, root, environment, launcher)
     try:
         server.start()
         yield server
