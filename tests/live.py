@@ -22,6 +22,13 @@ from tests.conftest import PASSWORD
 ROOT = Path(__file__).parent.parent
 
 
+def children_of(process: int) -> list[int]:
+    """Return the ids of the processes that a process has started."""
+    return [
+        int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
+
+
 @dataclass
 class Server:
     """A gunicorn: how it is started, where it listens, and what it has logged."""
@@ -36,7 +43,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, for the first time or again at the same address; wait until it answers."""
-        command = [*self.launcher, sys.executable, "-m", "gunicorn", "wsgi:app"]
+        command = [*self.launcher, f"{sys.prefix}/bin/gunicorn", "wsgi:app"]
         with self.log.open("a") as output:
             self.process = subprocess.Popen(
                 command,
@@ -48,8 +55,7 @@ class Server:
         _wait_until_it_answers(self)
 
     def workers(self) -> list[int]:
-        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        return [int(pid) for pid in Path(children).read_text().split()]
+        return children_of(self.process.pid)
 
     @contextmanager
     def only(self, worker: int) -> Iterator[None]:
@@ -92,6 +98,7 @@ def serve(
     url = f"http://127.0.0.1:{port}"
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("APP_")},
+        "PYTHONPATH": str(root),
         "DATABASE_URL": database_url,
         "PORT": str(port),
         "APP_PUBLIC_URL": url,

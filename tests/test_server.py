@@ -1,8 +1,11 @@
 """The service under gunicorn: several processes, the access log, and the stop."""
 
 import json
+import os
 import re
+import signal
 import socket
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,7 +14,9 @@ import requests
 from app.outbox.delivery import drain
 from tests.apps import build, close
 from tests.conftest import PASSWORD, TOKEN
-from tests.live import newcomer, serve
+from tests.installation import Installation
+from tests.live import children_of, newcomer, serve
+from tests.smtp import eventually
 
 TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 # For what does not depend on the database; starting the service takes seconds.
@@ -109,6 +114,33 @@ def test_mail_that_a_stop_leaves_is_delivered_by_the_next_process(server, databa
 
     assert status == 0
     assert len(list((tmp_path / "instance" / "mail").glob("*.eml"))) == 1
+
+
+@on_one_database
+def test_new_code_is_served_after_usr2_and_not_after_hup(database_url, tmp_path):
+    folder = Installation(tmp_path).folder
+    with serve(tmp_path, database_url, root=folder, WEB_CONCURRENCY="1") as server:
+        [worker] = server.workers()
+        with (folder / "wsgi.py").open("a") as code:
+            code.write('app.add_url_rule("/new", view_func=lambda: "new")\n')
+        server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: worker not in server.workers())
+        after_hup = get_status(server, "/new")
+
+        server.process.send_signal(signal.SIGUSR2)
+        eventually(lambda: get_status(server, "/new") == 200)
+        [second] = [pid for pid in server.workers() if children_of(pid)]
+        status = server.stop()
+        after_usr2 = {get_status(server, "/new") for _ in range(5)}
+        [worker] = children_of(second)
+        os.kill(second, signal.SIGTERM)
+        eventually(lambda: not Path(f"/proc/{worker}").exists())
+
+    assert (after_hup, status, after_usr2) == (404, 0, {200})
+
+
+def get_status(server, path):
+    return requests.get(server.url + path, timeout=60).status_code
 
 
 def send_raw(server, text: str) -> bytes:
