@@ -3,41 +3,24 @@
 import json
 import re
 import shutil
-import stat
 import subprocess
 import sys
 from urllib.parse import quote
 
 import pytest
 import requests
-import trustme
 from flask import Flask
-from sqlalchemy import create_engine, inspect, make_url, text
 
 from app.config import configure
-from app.extensions import db
 from docs.generate import fill
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.documents import DOCUMENTS, blocks, run_shell
 from tests.installation import ROOT, Installation
 from tests.live import serve, serve_app
-from tests.programs import require
 from tests.smtp import free_port
 
 GEOCODER = "http://127.0.0.1:8099"
 LOCATION = {"lat": 37.56, "lng": -122.32}
-NGINX = """
-pid {folder}/pid;
-events {{}}
-http {{
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    {block}
-}}
-"""
 
 
 @pytest.fixture
@@ -133,7 +116,7 @@ def test_the_command_in_the_readme_creates_an_admin(installation):
     [
         ("README.md", "Settings"),
         ("docs/configuration.md", None),
-        ("docs/deployment.md", "systemd"),
+        ("docs/deployment.md", "Settings"),
     ],
 )
 def test_documented_environment_variables_set_the_documented_settings(
@@ -177,80 +160,6 @@ def test_the_documented_error_is_the_one_that_clients_get(api, token):
     response = api("POST", "/todos", {"title": ""}, token=token)
 
     assert response.json == json.loads(blocks("docs/errors.md", "json")[0])
-
-
-def test_the_copy_of_a_sqlite_database_has_its_tables(installation):
-    code = blocks("docs/deployment.md", "sh", "Backup")[0]
-
-    run_shell(code, installation.folder, **installation.environment())
-
-    copy = installation.folder / "backup.sqlite"
-    engine = create_engine(f"sqlite:///{copy}")
-    assert set(inspect(engine).get_table_names()) == {*db.metadata.tables, "alembic_version"}
-    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    engine.dispose()
-
-
-def test_the_copy_of_a_postgresql_database_can_be_restored(postgres_url, tmp_path):
-    require("pg_dump")
-    code = blocks("docs/deployment.md", "sh", "Backup")[1]
-    whole = make_url(postgres_url).set(drivername="postgresql")
-    engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text("CREATE DATABASE restored"))
-    restored = create_engine(make_url(postgres_url).set(database="restored"))
-
-    run_shell(
-        code,
-        tmp_path,
-        DATABASE=whole.render_as_string(hide_password=False),
-        EMPTY_DATABASE=whole.set(database="restored").render_as_string(hide_password=False),
-    )
-
-    assert set(inspect(restored).get_table_names()) == {*db.metadata.tables, "alembic_version"}
-    restored.dispose()
-    with engine.connect() as connection:
-        connection.execute(text("DROP DATABASE restored"))
-    engine.dispose()
-
-
-def test_nginx_accepts_the_documented_configuration(tmp_path):
-    require("nginx")
-    certificate = trustme.CA().issue_cert("ostiary.example.com")
-    certificate.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
-    block = re.sub(r"/etc/ssl/\w+/ostiary\.\w+", f"{tmp_path}/both.pem", nginx_block())
-    block = block.replace("/var/log/nginx", str(tmp_path))
-    (tmp_path / "nginx.conf").write_text(NGINX.format(folder=tmp_path, block=block))
-
-    done = subprocess.run(
-        ["nginx", "-t", "-e", tmp_path / "log", "-c", tmp_path / "nginx.conf"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert "warn" not in done.stderr.replace("warning", "")
-
-
-def nginx_block():
-    return blocks("docs/deployment.md", "nginx")[0]
-
-
-def test_systemd_accepts_the_documented_unit(tmp_path):
-    require("systemd-analyze")
-    unit = blocks("docs/deployment.md", "ini", "systemd")[0]
-    unit = unit.replace("/srv/ostiary/.venv/bin/gunicorn", "/bin/true")
-    (tmp_path / "ostiary.service").write_text(unit.replace("User=ostiary", "User=root"))
-
-    done = subprocess.run(
-        ["systemd-analyze", "verify", tmp_path / "ostiary.service"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_make_names_the_required_python_version(tmp_path):

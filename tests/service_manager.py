@@ -1,0 +1,98 @@
+"""A stand-in for systemctl: starts and stops the services of unit files, as far as tests need it.
+
+python service_manager.py FOLDER start|stop|restart|enable --now|daemon-reload [UNIT...]
+"""
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+# Seconds in which a service must have started or stopped.
+LIMIT = 60
+
+
+class Unit:
+    """A service: its unit file is in the folder, as its log and the id of its process are."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        template, _, self.instance = name.partition("@")
+        self.file = folder / (f"{template}@.service" if self.instance else f"{template}.service")
+        self.pid_file = folder / f"{name}.pid"
+        self.log = folder / f"{name}.log"
+
+    def values(self, key: str) -> list[str]:
+        lines = [line.partition("=") for line in self.file.read_text().splitlines()]
+        return [value.replace("%i", self.instance) for name, _, value in lines if name == key]
+
+    def environment(self) -> dict[str, str]:
+        variables = [each for value in self.values("Environment") for each in shlex.split(value)]
+        for path in self.values("EnvironmentFile"):
+            variables += shlex.split(Path(path).read_text())
+        given = dict(each.split("=", 1) for each in variables)
+        return {"PATH": os.environ["PATH"], "HOME": str(self.file.parent), **given}
+
+    def start(self) -> None:
+        """Start it, and wait until it says that it is ready if it is of the type `notify`."""
+        notifies = self.values("Type") == ["notify"]
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
+            # An abstract name that Linux chooses: that of a file may be too long.
+            notifications.bind("")
+            notifications.settimeout(LIMIT)
+            self._launch(NOTIFY_SOCKET=f"@{notifications.getsockname()[1:].decode()}")
+            while notifies and b"READY=1" not in notifications.recv(4096):
+                pass
+
+    def _launch(self, **variables: str) -> None:
+        with self.log.open("a") as log:
+            process = subprocess.Popen(
+                shlex.split(self.values("ExecStart")[0]),
+                cwd=(self.values("WorkingDirectory") or ["/"])[0],
+                env={**self.environment(), **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.pid_file.write_text(str(process.pid))
+
+    def stop(self) -> None:
+        """Stop it as KillMode=mixed does: end its first process, and kill what it leaves."""
+        if not self.pid_file.exists():
+            return
+        pid = int(self.pid_file.read_text())
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + LIMIT
+        while _runs(pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        self.pid_file.unlink()
+
+
+def _runs(pid: int) -> bool:
+    """Tell whether a process runs; an orphan that nobody waits for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def main(folder: str, action: str, *names: str) -> None:
+    for name in names:
+        if not name.startswith("-"):
+            unit = Unit(Path(folder), name)
+            if action in {"stop", "restart"}:
+                unit.stop()
+            if action in {"start", "restart", "enable"}:
+                unit.start()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

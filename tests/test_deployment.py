@@ -1,0 +1,270 @@
+"""docs/deployment.md, followed as it is printed: from the installation to the restored backup."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+
+import pytest
+import requests
+from sqlalchemy import URL, create_engine, make_url, text
+
+from tests.apps import build, close
+from tests.conftest import PASSWORD
+from tests.documents import blocks
+from tests.drills.load import load
+from tests.installation import ROOT
+from tests.live import serve_app
+from tests.machine import GUIDE, Machine
+from tests.programs import require
+
+ROWS = 'SELECT id, title, "desc", is_complete, created, owner_id FROM todos ORDER BY id'
+READY = 'from wsgi import app; print(app.test_client().get("/ready").json)'
+DATABASES = ["ostiary", "ostiary_before", "restored"]
+FIRST, SECOND = {"VERSION": "1", "REPOSITORY": "code"}, {"VERSION": "2", "REPOSITORY": "code"}
+
+
+@pytest.fixture
+def database_url(sqlite_url):
+    """The guide is followed on a database of its own; another is enough for the rest."""
+    return sqlite_url
+
+
+@pytest.fixture
+def server(postgres_url):
+    """A PostgreSQL server without the databases of the guide, as a URL."""
+    engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    yield make_url(postgres_url)
+    with engine.connect() as connection:
+        for name in DATABASES:
+            connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+    engine.dispose()
+
+
+@pytest.fixture
+def machine(tmp_path, server):
+    for program in ("curl", "nginx", "pg_dump"):
+        require(program)
+    machine = Machine(tmp_path, server)
+    yield machine
+    machine.stop()
+
+
+def test_the_guide_leads_to_a_service_that_is_upgraded_and_restored(machine, monkeypatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(machine.authority))
+
+    install(machine)
+    assert machine.run("Checks", ADMIN_PASSWORD=PASSWORD) == []
+    check_proxy(machine)
+    with load(machine.address, clients=2) as clients:
+        clients.goes_on()
+        upgrade(machine)
+        clients.goes_on()
+        before = set(clients.titles("acknowledged"))
+        machine.run("Backup of PostgreSQL", 0)
+        clients.goes_on()
+
+    assert [clients.count(each) for each in ("unanswered", "refused", "wrong")] == [0, 0, 0]
+    restore(machine, before)
+
+
+def install(machine):
+    """Follow the guide until the service runs."""
+    machine.run("The machine")
+    machine.write_files()
+    machine.run("A release", **FIRST)
+    machine.run("Settings", **FIRST, ADMIN_PASSWORD=PASSWORD)
+    machine.run("systemd")
+    machine.run("nginx")
+
+
+def check_proxy(machine):
+    """Send requests through nginx that it must pass on, change or refuse."""
+    plain = f"http://127.0.0.1:{machine.ports['http']}"
+    moved = requests.post(f"{plain}/api/users?a=b", timeout=60, allow_redirects=False)
+    assert moved.status_code == 308
+    assert moved.headers["Location"] == "https://ostiary.example.com/api/users?a=b"
+
+    credentials = {"email": "root@example.com", "password": PASSWORD}
+    login = requests.post(f"{machine.address}/api/users/login", json=credentials, timeout=60)
+    token = login.json()["id"]
+    spoofed = {f"X-Forwarded-{name}": "192.0.2.66" for name in ("For", "Host", "Proto", "Prefix")}
+    answer = requests.get(
+        f"{machine.address}/api/todos",
+        {"access_token": token, "a": "x" * 16000},
+        headers=spoofed,
+        timeout=60,
+    )
+    large = requests.post(f"{machine.address}/api/users", data="x" * 200_000, timeout=60)
+
+    assert answer.status_code == 200
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+    assert (large.status_code, large.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
+    logs = [
+        *machine.folder.glob("etc/systemd/system/*.log"),
+        *machine.folder.glob("var/log/nginx/*"),
+    ]
+    logged = "\n".join(path.read_text() for path in logs)
+    assert '"address": "127.0.0.1"' in logged
+    assert '"GET /api/todos" 200' in logged
+    assert answer.headers["X-Request-Id"] in logged
+    assert "192.0.2.66" not in logged
+    assert token not in logged
+
+
+def upgrade(machine):
+    """Serve another release, which says so."""
+    machine.run("A release", **SECOND)
+    with (machine.folder / "srv" / "ostiary" / "2" / "wsgi.py").open("a") as code:
+        code.write('app.add_url_rule("/release", view_func=lambda: "2")\n')
+    before = [requests.get(url, timeout=60).status_code for url in releases(machine)]
+
+    machine.run("Upgrade", **SECOND)
+
+    after = [requests.get(url, timeout=60).status_code for url in releases(machine)]
+    assert (before, after) == ([404, 404], [200, 200])
+
+
+def releases(machine):
+    return [f"http://127.0.0.1:{machine.ports[name]}/release" for name in ("3000", "3001")]
+
+
+def restore(machine, acknowledged):
+    """Restore the backup; compare it with the database that it was made of."""
+    [backup] = (machine.folder / "var" / "backups" / "ostiary").iterdir()
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+
+    machine.run("Backup of PostgreSQL", 1, BACKUP=str(backup))
+
+    assert machine.run("Checks", ADMIN_PASSWORD=PASSWORD) == []
+    compare(*(rows(machine.database.set(database=name)) for name in DATABASES[:2]), acknowledged)
+
+
+def rows(url):
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        found = [tuple(row) for row in connection.execute(text(ROWS))]
+    engine.dispose()
+    return found
+
+
+def compare(restored, before, acknowledged):
+    assert set(restored) <= set(before)
+    assert acknowledged <= {title for _, title, *_ in restored}
+    assert len(restored) < len(before)
+
+
+def test_a_backup_of_sqlite_is_restored(tmp_path, sqlite_template):
+    machine = Machine(tmp_path, URL.create("sqlite"))
+    machine.replace_program("systemctl", "exit 0")
+    machine.run("The machine")
+    path = tmp_path / "var" / "lib" / "ostiary" / "ostiary.sqlite"
+    shutil.copy(sqlite_template, path)
+    app = build(f"sqlite:///{path}", tmp_path)
+    with serve_app(app) as address, load(address) as clients:
+        clients.goes_on()
+        acknowledged = set(clients.titles("acknowledged"))
+        machine.run("Backup of SQLite", 0)
+        clients.goes_on()
+    close(app)
+    [backup] = (tmp_path / "var" / "backups" / "ostiary").iterdir()
+
+    machine.run("Backup of SQLite", 1, BACKUP=str(backup))
+
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (backup, path)} == {0o600}
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    compare(
+        rows(f"sqlite:///{path}"), rows(f"sqlite:///{path.parent}/before/{path.name}"), acknowledged
+    )
+
+
+def test_another_role_acts_as_the_owner(server):
+    """The statements for a new password, on a server that lets everybody in."""
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(blocks(GUIDE, "sql")[0])
+    member = create_engine(server.set(username="ostiary_2", password="the new one"))
+
+    with member.connect() as connection:
+        found = connection.execute(text("SELECT session_user, current_user")).one()
+    member.dispose()
+    with engine.connect() as connection:
+        connection.execute(text("DROP ROLE ostiary_2"))
+    engine.dispose()
+
+    assert found == ("ostiary_2", "ostiary")
+
+
+def test_systemd_accepts_the_unit_and_finds_it_restricted(tmp_path):
+    require("systemd-analyze")
+    path = tmp_path / "ostiary@3000.service"
+    unit = blocks(GUIDE, "ini", "systemd")[0]
+    path.write_text(unit.replace("/srv/ostiary/current/.venv/bin/gunicorn", "/bin/true"))
+
+    # The user does not exist here.
+    rating = analyze("security", "--offline=true", "--threshold=20", path)
+    path.write_text(path.read_text().replace("User=ostiary", "User=root"))
+    verified = analyze("verify", path)
+
+    assert rating.returncode == 0, rating.stdout
+    assert (verified.returncode, verified.stderr) == (0, "")
+
+
+def analyze(*arguments):
+    command = ["systemd-analyze", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_image_has_what_the_service_needs(tmp_path, sqlite_template, make_app):
+    """Execute what the Dockerfile copies, starts and checks; nothing here can build it."""
+    dockerfile = (ROOT / "docs" / "Dockerfile").read_text()
+    image, state = tmp_path / "image", tmp_path / "state"
+    image.mkdir()
+    state.mkdir()
+    shutil.copy(sqlite_template, state / "ostiary.sqlite")
+    for names in re.findall(r"^COPY ([^-].*) \S+$", dockerfile, re.MULTILINE):
+        for name in names.split():
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, image / name)
+    [check] = re.findall(r"^HEALTHCHECK .* CMD (.*)$", dockerfile, re.MULTILINE)
+    [command] = re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)
+
+    with serve_app(make_app()) as address:
+        healthy = execute(check.replace("http://127.0.0.1:3000", address), image)
+    unhealthy = execute(check.replace(":3000", ":1"), image)
+    start = shlex.join(json.loads(command))
+    started = execute(f"{start} --check-config", image, INSTANCE_PATH=str(state))
+    ready = execute(f".venv/bin/python -c '{READY}'", image, INSTANCE_PATH=str(state))
+
+    assert [healthy.returncode, unhealthy.returncode, started.returncode] == [0, 1, 0]
+    assert ready.stdout == "{'status': 'ready'}\n"
+
+
+def execute(command, folder, **variables):
+    """Run a shell command with the programs of our .venv, and no settings but these."""
+    return subprocess.run(
+        ["sh", "-c", command.replace(".venv", sys.prefix)],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_releases_are_installed_as_make_does():
+    texts = [blocks(GUIDE, "sh", "A release")[0], (ROOT / "docs" / "Dockerfile").read_text()]
+
+    installed = [re.search(r"pip install .*(-c .*)$", each, re.MULTILINE)[1] for each in texts]
+
+    makefile = (ROOT / "Makefile").read_text()
+    assert installed == ["-c requirements.txt -e '.[postgres]'"] * 2
+    assert "-c requirements.txt\n" in makefile
+    assert "-e '.[postgres]'\n" in makefile
