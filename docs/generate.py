@@ -13,10 +13,12 @@ from typing import Any
 
 import marshmallow
 from marshmallow import fields, validate
+from prometheus_client import Gauge
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app import errors
+from app.metrics.catalog import Catalog, database_up, outbox_levels
 from app.ops.audit import Action
 from app.settings import (
     PasswordHashSchema,
@@ -154,6 +156,25 @@ def audit_actions() -> str:
     return _table(("Action", "Meaning"), [(f"`{each}`", each.description) for each in Action])
 
 
+def metrics() -> str:
+    """Return the table of the metrics that Prometheus reads."""
+    kept = [
+        (("process",) if isinstance(each, Gauge) else each._labelnames, *each.describe())
+        for each in vars(Catalog()).values()
+    ]
+    read = [((), each) for each in (*outbox_levels(0, 0), database_up(True))]
+    rows = [
+        (
+            f"`{each.name}{'_total' if each.type == 'counter' else ''}`",
+            each.type,
+            ", ".join(f"`{name}`" for name in labels),
+            each.documentation,
+        )
+        for labels, each in [*kept, *read]
+    ]
+    return _table(("Metric", "Type", "Labels", "Meaning"), rows)
+
+
 def limits() -> str:
     """Return the table of the limits that are constants in the code."""
     rows = [
@@ -191,6 +212,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "compatibility": lambda: compared(compatibility.DIFFERENT),
     "incompatibility": lambda: compared(compatibility.ALIKE),
     "audit_actions": audit_actions,
+    "metrics": metrics,
     "limits": limits,
 }
 

@@ -53,6 +53,13 @@ LIMITS = {
         "RETRY_AFTER": "Seconds in `Retry-After` of a 503",
         "HASH_RETRY_AFTER": "The same where too many password hashes are being computed",
     },
+    "metrics.database": {
+        "TIMEOUT": "Seconds that the answer to Prometheus waits for the database",
+    },
+    "metrics.exposition": {
+        "CLIENT_TIMEOUT": "Seconds that Prometheus has to send a request and to take the answer",
+        "LEVELS_INTERVAL": "Seconds between two looks at a process's pool and hashes for metrics",
+    },
     "ops.throttles": {
         "PURGE_BATCH": "Rows of throttles that one statement deletes once they are of no use",
     },

@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
+from app.metrics.processes import MEMORY, PREFIX
 from app.outbox.delivery import drain
 from tests.apps import build, close
 from tests.conftest import PASSWORD, TOKEN
 from tests.installation import Installation
 from tests.live import children_of, newcomer, serve
-from tests.smtp import eventually
+from tests.smtp import eventually, free_port
 
 TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 # For what does not depend on the database; starting the service takes seconds.
@@ -68,7 +69,9 @@ def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(serve
 def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(database_url, tmp_path):
     planted = "Pl4ntedS3cret" * 5
     token = planted[:64]
-    with serve(tmp_path, database_url, APP_LOG_FORMAT="json") as server:
+    metrics_port = str(free_port())
+    settings = {"APP_METRICS_ENABLED": "true", "APP_METRICS_PORT": metrics_port}
+    with serve(tmp_path, database_url, APP_LOG_FORMAT="json", **settings) as server:
         headers = newcomer(server.url)
         for place in ("X-Access-Token", "Cookie", "Referer", "User-Agent", "X-Request-Id"):
             requests.get(f"{server.url}/api/todos", headers={place: f"a={token}"}, timeout=10)
@@ -79,6 +82,7 @@ def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(databa
         send_raw(server, f"DELETE /api/users/1/accessTokens/{token} HTTP/1.1\r\nHost: x\r\n\r\n")
         requests.get(f"{server.url}/api/todos/7", headers=headers, timeout=10)
         send_raw(server, f"GET /{planted} {planted}\r\n{planted}: {planted}\r\n\r\n")
+        metrics = requests.get(f"http://127.0.0.1:{metrics_port}/metrics", timeout=30).text
         server.stop()
 
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]
@@ -99,7 +103,11 @@ def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(databa
     }
     assert any(line.get("message", "").startswith("Listening at") for line in lines)
     assert any(line.get("path") == "/api/users/1/accessTokens/***" for line in lines)
-    assert planted[:32] not in server.log.read_text()
+    assert not list(MEMORY.glob(f"{PREFIX}{server.process.pid}-*"))
+    assert 'ostiary_logins_total{outcome="failed"} 1.0' in metrics
+    for text in (server.log.read_text(), metrics):
+        assert planted[:32].lower() not in text.lower()
+        assert not TOKEN.search(text)
 
 
 @on_one_database

@@ -104,9 +104,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = error.strerror
         raise SystemExit(
-            f"ostiary: METRICS_HOST {host} with METRICS_PORT {port} cannot be used: {reason}"
+            f"ostiary: METRICS_HOST and METRICS_PORT cannot be used: {error.strerror}"
         ) from None
     # Several workers see that there is a connection, and one gets it.
     listener.setblocking(False)

@@ -1,0 +1,84 @@
+"""What a scrape reads from the database, and what it does without one."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text, update
+
+from app.extensions import db, now
+from app.mail import send
+from app.metrics import database
+from app.metrics.database import STATEMENT, Outbox
+from app.outbox.delivery import drain
+from app.outbox.models import OutboxEvent
+from tests.databases import connected
+from tests.smtp import eventually
+
+DOWN = {"ostiary_database_up": 0}
+
+
+@pytest.fixture
+def outbox(app) -> Outbox:
+    return Outbox(app)
+
+
+def read(outbox):
+    return {family.name: family.samples[0].value for family in outbox.collect()}
+
+
+def test_the_age_is_that_of_the_oldest_pending_delivery(app, outbox):
+    with app.app_context():
+        send("email_changed", "ada@example.com", {}, lifetime=60)
+        drain(app)
+        db.session.execute(update(OutboxEvent).values(created=now() - timedelta(days=9)))
+        send("email_changed", "ada@example.com", {}, lifetime=600)
+        an_hour_ago = now() - timedelta(hours=1)
+        pending = OutboxEvent.created > an_hour_ago
+        db.session.execute(update(OutboxEvent).where(pending).values(created=an_hour_ago))
+        send("email_changed", "ada@example.com", {}, lifetime=600)
+
+    found = read(outbox)
+
+    assert 3600 <= found.pop("ostiary_outbox_oldest_pending_seconds") < 7200
+    assert found == {"ostiary_database_up": 1, "ostiary_outbox_pending_deliveries": 2}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_statement_reads_what_is_pending_alone(app):
+    with app.app_context(), db.engine.connect() as connection:
+        compiled = STATEMENT.compile(connection, compile_kwargs={"literal_binds": True})
+        plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {compiled}")).all())
+
+    assert "SEARCH deliveries USING INDEX ix_deliveries_state_next_attempt" in plan
+    assert "SCAN deliveries" not in plan
+
+
+def test_a_database_that_fails_is_down_and_is_asked_again(outbox, database_url, caplog):
+    rename(database_url, "deliveries", "gone")
+    try:
+        assert read(outbox) == DOWN
+    finally:
+        rename(database_url, "gone", "deliveries")
+
+    assert "metrics: no database: " in caplog.text
+    assert read(outbox)["ostiary_database_up"] == 1
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_database_that_hangs_holds_up_no_scrape(outbox, database_url, monkeypatch):
+    monkeypatch.setattr(database, "TIMEOUT", 0.1)
+    with connected(database_url) as other:
+        other.execute(text("LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE"))
+
+        assert [read(outbox) for _ in range(3)] == [DOWN] * 3
+        # Every scrape waits for the same statement.
+        asking = [each for each in threading.enumerate() if each.name == "metrics-database"]
+        assert len(asking) == 1
+
+    eventually(lambda: read(outbox) != DOWN)
+
+
+def rename(url, old, new):
+    with connected(url) as connection:
+        connection.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))

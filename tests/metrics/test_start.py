@@ -1,0 +1,71 @@
+"""What a start with metrics needs, and what it leaves behind."""
+
+import os
+import socket
+import subprocess
+
+import pytest
+from prometheus_client import values
+
+from app.config import ConfigurationError
+from app.metrics import processes
+from app.metrics.exposition import Metrics
+from app.metrics.processes import Processes
+
+
+@pytest.fixture
+def database_url(sqlite_url):
+    """No start depends on which database there is."""
+    return sqlite_url
+
+
+@pytest.fixture
+def memory(monkeypatch, tmp_path):
+    """An empty folder instead of the memory that all services share."""
+    monkeypatch.setattr(processes, "MEMORY", tmp_path)
+    monkeypatch.setattr(values, "ValueClass", values.ValueClass)
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")
+    return tmp_path
+
+
+def test_without_the_library_the_start_names_the_extra(make_app, monkeypatch):
+    monkeypatch.setattr("app.metrics.feature.LIBRARY", "no_such_library")
+
+    with pytest.raises(ConfigurationError) as raised:
+        make_app(METRICS_ENABLED=True)
+
+    assert str(raised.value) == (
+        "METRICS_ENABLED needs the extra metrics; install it with "
+        ".venv/bin/pip install -c requirements.txt -e '.[metrics]'"
+    )
+
+
+def test_a_port_in_use_and_that_of_the_service_end_the_start_with_one_sentence(make_app):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        metrics = Metrics(make_app(METRICS_ENABLED=True, METRICS_PORT=port))
+
+        with pytest.raises(SystemExit) as in_use:
+            metrics.open([3000])
+        with pytest.raises(SystemExit) as own:
+            metrics.open([port])
+
+    sentence = "ostiary: METRICS_HOST and METRICS_PORT cannot be used: Address already in use"
+    assert str(in_use.value).startswith(sentence)
+    assert str(own.value) == f"ostiary: METRICS_PORT is {port}, the port of the service"
+
+
+def test_services_have_folders_of_their_own_and_leave_none(memory):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    killed, running = (memory / f"ostiary-metrics-{pid}-x" for pid in (process.pid, os.getppid()))
+    killed.mkdir()
+    running.mkdir()
+
+    services = [Processes(), Processes()]
+
+    assert not killed.exists()
+    assert len(list(memory.iterdir())) == 3
+    for each in services:
+        each.close()
+    assert list(memory.iterdir()) == [running]
