@@ -7,6 +7,7 @@ from app.server.hooks import (  # noqa: F401 gunicorn finds its hooks by their n
     on_exit,
     on_starting,
     post_worker_init,
+    pre_exec,
     pre_fork,
 )
 from app.settings import SettingsSchema

@@ -5,6 +5,7 @@ No process needs to be watched for it, and a thread of the master would be in th
 when it forks. A worker that hangs takes no connection: another one answers.
 """
 
+import os
 import socket
 import sys
 import threading
@@ -27,6 +28,8 @@ from .requests import RequestCounter
 CLIENT_TIMEOUT = 5.0
 # Seconds between two looks at the levels of a process.
 LEVELS_INTERVAL = 1.0
+# The variable with the open port's file descriptor, when gunicorn replaces itself (SIGUSR2).
+INHERITED = "OSTIARY_METRICS_FD"
 
 
 class Metrics:
@@ -44,7 +47,8 @@ class Metrics:
         host, port = self._app.config["METRICS_HOST"], self._app.config["METRICS_PORT"]
         if port in service_ports:
             raise SystemExit(f"ostiary: METRICS_PORT is {port}, the port of the service")
-        self._listener = _listen(host, port)
+        inherited = os.environ.pop(INHERITED, None)
+        self._listener = socket.socket(fileno=int(inherited)) if inherited else _listen(host, port)
         self._processes = Processes()
         self._catalog = Catalog()
         self._events = EventCounter(self._app, self._catalog)
@@ -65,6 +69,11 @@ class Metrics:
         threading.Thread(
             target=server.serve_forever, name="metrics", kwargs=arguments, daemon=True
         ).start()
+
+    def hand_over(self) -> dict[str, str]:
+        """Keep the port open for the program that replaces this one; return its environment."""
+        self._listener.set_inheritable(True)
+        return {INHERITED: str(self._listener.fileno())}
 
     def forget(self, number: int) -> None:
         """Remove the levels of a worker that has ended."""

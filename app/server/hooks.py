@@ -30,6 +30,12 @@ def child_exit(server: Any, worker: Any) -> None:
         metrics.forget(worker.number)
 
 
+def pre_exec(server: Any) -> None:
+    """Leave the port of the metrics to the master that replaces this one after SIGUSR2."""
+    if metrics := _metrics(server.app):
+        server.cfg.env_orig.update(metrics.hand_over())
+
+
 def on_exit(server: Any) -> None:
     """Delete what was counted."""
     if metrics := _metrics(server.app):

@@ -11,6 +11,7 @@ from app.config import ConfigurationError
 from app.metrics import processes
 from app.metrics.exposition import Metrics
 from app.metrics.processes import Processes
+from tests.smtp import free_port
 
 
 @pytest.fixture
@@ -22,10 +23,13 @@ def database_url(sqlite_url):
 @pytest.fixture
 def memory(monkeypatch, tmp_path):
     """An empty folder instead of the memory that all services share."""
-    monkeypatch.setattr(processes, "MEMORY", tmp_path)
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setattr(processes, "MEMORY", memory)
     monkeypatch.setattr(values, "ValueClass", values.ValueClass)
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")
-    return tmp_path
+    yield memory
+    values.close_all_multiprocess_files()
 
 
 def test_without_the_library_the_start_names_the_extra(make_app, monkeypatch):
@@ -53,6 +57,22 @@ def test_a_port_in_use_and_that_of_the_service_end_the_start_with_one_sentence(m
     sentence = "ostiary: METRICS_HOST and METRICS_PORT cannot be used: Address already in use"
     assert str(in_use.value).startswith(sentence)
     assert str(own.value) == f"ostiary: METRICS_PORT is {port}, the port of the service"
+
+
+def test_a_master_that_replaces_another_one_takes_its_port_over(make_app, memory, monkeypatch):
+    settings = {"METRICS_ENABLED": True, "METRICS_PORT": free_port()}
+    old, new = (Metrics(make_app(**settings)) for _ in range(2))
+    old.open([])
+
+    # The other one is another program, which has the descriptor for itself.
+    for name, descriptor in old.hand_over().items():
+        monkeypatch.setenv(name, str(os.dup(int(descriptor))))
+    new.open([])
+
+    folders = list(memory.iterdir())
+    for each in (old, new):
+        each.close()
+    assert len(folders) == 2
 
 
 def test_services_have_folders_of_their_own_and_leave_none(memory):
