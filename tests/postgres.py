@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,55 +18,64 @@ from tests.programs import require
 
 @dataclass
 class Cluster:
-    """A PostgreSQL server with its data in a folder, which also has its socket."""
+    """A PostgreSQL server: its programs, its user, and the folder of its socket and its data."""
 
     folder: Path
     programs: Path
     user: str | None
-    port: int = 5432
 
     @property
     def data(self) -> Path:
-        return self.folder / f"data{self.port}"
+        return self.folder / "data"
 
     @property
     def url(self) -> str:
-        return f"postgresql+psycopg://ostiary@/postgres?host={self.folder}&port={self.port}"
+        return f"postgresql+psycopg://ostiary@/postgres?host={self.folder}"
 
     def create(self) -> None:
         self._run("initdb", "-U", "ostiary", "-A", "trust", "-E", "UTF8", "-N")
 
+    def follow(self, primary: "Cluster") -> None:
+        """Copy the data of another server, to replicate it once this one is started."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        self._run("pg_basebackup", "-h", primary.folder, "-U", "ostiary", "-c", "fast", "-N", "-R")
+
     def start(self, **settings: str) -> None:
-        """Start it without writing to the disk at each commit, which only a power failure needs."""
-        given = {
-            "unix_socket_directories": str(self.folder),
-            "listen_addresses": "",
-            "port": str(self.port),
-            "fsync": "off",
-            "max_connections": "200",
-            **settings,
-        }
-        options = " ".join(f"-c {name}='{value}'" for name, value in given.items())
-        self._run("pg_ctl", "-w", "-o", options, "-l", f"{self.folder}/log{self.port}", "start")
+        """Start it; only a power failure would need that commits are written to the disk."""
+        given = {"listen_addresses": "", "fsync": "off", "max_connections": "200", **settings}
+        options = [f"-k {self.folder}", *(f"-c {name}='{given[name]}'" for name in given)]
+        log = self.folder / "log"
+        self._run("pg_ctl", "-w", "-o", " ".join(options), "-l", log, "start")
 
     def stop(self, mode: str) -> None:
         self._run("pg_ctl", "-m", mode, "stop")
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def promote(self) -> None:
+        self._run("pg_ctl", "-w", "promote")
+
+    def kill(self) -> None:
+        """Kill all of its processes at once, and leave no trace of them, as when its host fails."""
+        first = int((self.data / "postmaster.pid").read_text().split()[0])
+        os.kill(first, signal.SIGSTOP)
+        others = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        for pid in (*map(int, others), first):
+            os.kill(pid, signal.SIGKILL)
+        for trace in (self.data / "postmaster.pid", *self.folder.glob(".s.PGSQL.*")):
+            trace.unlink()
+
+    def _run(self, program: str, *arguments: str | Path) -> None:
         command = [self.programs / program, "-D", self.data, *arguments]
         subprocess.run(command, user=self.user, cwd="/", check=True, stdout=subprocess.DEVNULL)
 
 
 @contextmanager
 def cluster() -> Iterator[Cluster]:
-    """Yield a PostgreSQL server that is running, and stop it afterwards, if it still is."""
+    """Yield a PostgreSQL server without data; stop it afterwards, if it runs."""
     programs = _programs()
     require("PostgreSQL", programs is not None)
     folder = Path(tempfile.mkdtemp(prefix="ostiary-pg-"))
     server = Cluster(folder, programs, unprivileged(folder))
     try:
-        server.create()
-        server.start()
         yield server
     finally:
         if (server.data / "postmaster.pid").exists():
@@ -80,6 +90,8 @@ def postgres_server() -> Iterator[str]:
         yield _own_database(os.environ["TEST_DATABASE_URL"])
         return
     with cluster() as server:
+        server.create()
+        server.start()
         yield server.url
 
 
@@ -116,7 +128,7 @@ def _programs() -> Path | None:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
     if on_path := shutil.which("pg_ctl"):
         found.append(Path(on_path))
-    return found[-1].parent if found else None
+    return found[-1].resolve().parent if found else None
 
 
 def unprivileged(folder: Path) -> str | None:
