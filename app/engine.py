@@ -6,13 +6,14 @@ import select
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from logging import Logger
 from typing import Any
 
 from flask import has_request_context
-from sqlalchemy import URL, Connection, Dialect, Engine, ExceptionContext, event, make_url
+from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import PoolProxiedConnection
 
@@ -109,13 +110,13 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
     """Register event listeners: SQLite's pragmas and time-outs, PostgreSQL's dead connections."""
     if _is_file(engine.url):
         _protect_file(str(engine.url.database), logger)
-        _replace_read_only(engine.dialect, str(engine.url.database))
+        _replace_read_only(engine.dialect, partial(_is_writable, str(engine.url.database)))
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         _limit_statements(engine, statement_timeout)
     if engine.dialect.name == "postgresql":
         event.listen(engine, "checkout", _refuse_ended)
-        event.listen(engine, "handle_error", _leave_standby)
+        _replace_read_only(engine.dialect, lambda: True)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
@@ -129,22 +130,30 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _replace_read_only(dialect: Dialect, path: str) -> None:
-    """Replace connections that were opened when the file was read-only, and remain so.
+def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> None:
+    """Replace connections that refuse to write: they would go on to do so.
 
-    They are kept until it can be written, because SQLite leaves files open that others have locked.
+    A new one may not, if PostgreSQL has another primary, or SQLite's file is writable again.
     """
     is_lost = dialect.is_disconnect
 
     def is_unusable(error: Any, connection: Any, cursor: Any) -> bool:
-        is_read_only = getattr(error, "sqlite_errorname", "").startswith("SQLITE_READONLY")
-        return (is_read_only and _is_writable(path)) or is_lost(error, connection, cursor)
+        return (is_read_only(error) and is_writable()) or is_lost(error, connection, cursor)
 
     dialect.is_disconnect = is_unusable  # type: ignore[assignment]
 
 
+def is_read_only(error: Any) -> bool:
+    """Tell whether the database refused a statement because this connection only reads."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith("SQLITE_READONLY") or getattr(error, "sqlstate", None) == READ_ONLY
+
+
 def _is_writable(path: str) -> bool:
-    """Tell whether the file of a database, its folder and the files beside it can be written."""
+    """Tell whether the file of a database, its folder and the files beside it can be written.
+
+    Until then connections are kept, because SQLite leaves files open that others have locked.
+    """
     needed = path, os.path.dirname(path) or ".", f"{path}-wal", f"{path}-shm"
     return all(os.access(each, os.W_OK) for each in needed if os.path.exists(each))
 
@@ -234,22 +243,6 @@ def warn_of_no_time_out(connection: Connection, logger: Logger) -> None:
             "statements have no time-out: behind PgBouncer set PGBOUNCER, and statement_timeout"
             " for the role"
         )
-
-
-def _leave_standby(context: ExceptionContext) -> None:
-    """Have SQLAlchemy replace the connections to a server that has become read-only."""
-    if is_read_only(context.original_exception):
-        context.is_disconnect = True
-
-
-def is_lost(error: Any, engine: Engine, connection: Any) -> bool:
-    """Tell whether an error of the driver means that its connection is of no more use."""
-    return is_read_only(error) or bool(engine.dialect.is_disconnect(error, connection, None))
-
-
-def is_read_only(error: BaseException | None) -> bool:
-    """Tell whether the server refused a statement because it only reads, as a standby does."""
-    return getattr(error, "sqlstate", None) == READ_ONLY
 
 
 def abandon(pooled: PoolProxiedConnection, engine: Engine) -> None:

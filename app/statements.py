@@ -11,7 +11,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 
-from app.engine import abandon, is_lost, is_read_only
+from app.engine import abandon, is_read_only
 from app.extensions import db, may_repeat
 
 Convert = Callable[[Any], Any]
@@ -124,7 +124,7 @@ def _fetch(
             compiled.read = list(_readers(compiled.columns, cursor.description, engine.dialect))
         return cursor.fetchone()
     except engine.dialect.loaded_dbapi.Error as error:
-        lost = is_lost(error, engine, driver)
+        lost = engine.dialect.is_disconnect(error, driver, None)
         if lost:
             abandon(pooled, engine)
         raise _translate(error, engine, compiled.sql, lost) from error
