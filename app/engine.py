@@ -34,7 +34,7 @@ IDLE_IN_TRANSACTION = 60
 READ_ONLY = "25006"
 # What PgBouncer says about the `options` of a connection.
 BOUNCED = "unsupported startup parameter"
-# Connections in addition to one for each thread, for background work.
+# Connections in addition to one for each thread: for the outbox, and for a scrape of the metrics.
 POOL_OVERFLOW = 2
 # SQLite instructions between two checks of the time-out; listing 1000 rows takes about 10,000.
 STEPS_BETWEEN_CHECKS = 10_000

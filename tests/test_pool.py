@@ -65,8 +65,10 @@ def test_a_request_takes_one_connection_at_a_time(make_app, secrets, tmp_path):
     call(200, "DELETE", "/users/1", token=token)
 
 
-def test_all_threads_and_the_outbox_work_at_once(make_app, api, token, database_url, tmp_path):
-    """While all threads hold a connection, the outbox sends a mail and another lease is renewed."""
+def test_threads_outbox_and_metrics_have_a_connection_each(
+    make_app, api, token, database_url, tmp_path
+):
+    """While all threads hold a connection, the metrics take one, and the outbox sends a mail."""
     app = make_app(
         THREADS=THREADS,
         SQLALCHEMY_ENGINE_OPTIONS=NO_WAITING,

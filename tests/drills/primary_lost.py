@@ -16,9 +16,10 @@ from .report import Report
 # Requests are answered again within so many seconds of the loss, on a busy machine too.
 MAX_RECOVERY = 30
 REPLICATION = text("SELECT sync_state FROM pg_stat_replication")
+# Those that have sent a query: a standby is also asked what it is, and left again.
 CLIENTS_CONNECTED = text(
     "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
-    " AND pid != pg_backend_pid()"
+    " AND pid != pg_backend_pid() AND query != ''"
 )
 END_CONNECTIONS = text(
     "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
@@ -35,8 +36,11 @@ def run(seconds: float) -> Report:
         cluster() as standby,
     ):
         folder = Path(root)
-        url = _replicate(primary, standby, report)
+        url = _replicate(primary, standby)
         migrate(url, folder)
+        with connected(primary.url) as connection:
+            states = connection.scalars(REPLICATION).all()
+        report.require(states == ["sync"], f"the replication is not synchronous: {states}")
         with serve(folder, url) as server:
             with load(server.url) as clients:
                 clients.goes_on()
@@ -49,16 +53,13 @@ def run(seconds: float) -> Report:
     return report
 
 
-def _replicate(primary: Cluster, standby: Cluster, report: Report) -> str:
+def _replicate(primary: Cluster, standby: Cluster) -> str:
     """Start both, each commit of one waiting for the other; return the URL that names both."""
     primary.create()
     primary.start(synchronous_standby_names="*")
     standby.follow(primary)
     standby.start()
     hosts = "&".join(f"host={each.folder}:5432" for each in (primary, standby))
-    with connected(primary.url) as connection:
-        states = connection.scalars(REPLICATION).all()
-    report.require(states == ["sync"], f"the replication is not synchronous: {states}")
     return f"postgresql+psycopg://ostiary@/postgres?{hosts}&target_session_attrs=read-write"
 
 
