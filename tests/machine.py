@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -78,12 +79,13 @@ class Machine:
     def replace_program(self, name: str, command: str) -> None:
         """Let a name of a program stand for a shell command."""
         path = self.folder / "bin" / name
+        nginx = shutil.which("nginx")
         text = command.format(
             self.folder,
             app=ROOT / "app",
             code=f"{ROOT}/wsgi.py {ROOT}/gunicorn.conf.py",
             manager=service_manager.__file__,
-            nginx=f"/usr/sbin/nginx -e {self.folder}/nginx.log -c {self.folder}/etc/nginx.conf",
+            nginx=f"{nginx} -e {self.folder}/nginx.log -c {self.folder}/etc/nginx.conf",
             python=sys.executable,
             venv=sys.prefix,
         )
@@ -114,8 +116,8 @@ class Machine:
             # Otherwise the code would be that which .venv was made with.
             settings.write(f"PYTHONPATH={self.folder}/srv/ostiary/current\nWEB_CONCURRENCY=1\n")
 
-    def run(self, heading: str, number: int = -1, **variables: str) -> list[str]:
-        """Execute shell code of a section; return the statuses that differ from those it states."""
+    def run(self, heading: str, number: int = -1, **variables: str) -> tuple[list[str], list[str]]:
+        """Execute shell code of a section; return the statuses that it states, and those it got."""
         code = self.localize(blocks(GUIDE, "sh", heading)[number])
         server = self.database
         stated, printed, _ = run_shell(
@@ -128,7 +130,7 @@ class Machine:
             PGPASSWORD=str(server.password or ""),
             **variables,
         )
-        return [each for each in zip(stated, printed, strict=False) if each[0] != each[1]]
+        return stated, printed
 
     def stop(self) -> None:
         """Stop what is running."""
