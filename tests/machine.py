@@ -22,6 +22,8 @@ FILES = [
     "/etc/systemd/system/ostiary@.service",
     "/etc/nginx/conf.d/ostiary.conf",
 ]
+# The ports of the instances and their metrics.
+PORTS = ["3000", "3001", "9464", "9465"]
 # Folders that Debian has, or whose packages make them.
 FOLDERS = ["bin", "etc/nginx/sites-enabled", "etc/ssl/certs", "etc/ssl/private", "var/log/nginx"]
 # Programs that would change the machine of the tests, and what is done instead. "$@" are the
@@ -61,8 +63,8 @@ class Machine:
     def __init__(self, folder: Path, database: URL) -> None:
         self.folder = folder
         self.database = database.set(database="ostiary")
-        self.ports = {name: free_port() for name in ("3000", "3001", "http", "https")}
-        self.address = f"https://127.0.0.1:{self.ports['https']}"
+        self.ports = {name: free_port() for name in ("80", "443", *PORTS)}
+        self.address = f"https://127.0.0.1:{self.ports['443']}"
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.authority = folder / "etc" / "authority.pem"
@@ -72,8 +74,8 @@ class Machine:
         self._write_nginx()
         (folder / "etc" / "curl").write_text(
             f"cacert = {self.authority}\n"
-            f"connect-to = ostiary.example.com:443:127.0.0.1:{self.ports['https']}\n"
-            f"connect-to = ostiary.example.com:80:127.0.0.1:{self.ports['http']}\n"
+            f"connect-to = ostiary.example.com:443:127.0.0.1:{self.ports['443']}\n"
+            f"connect-to = ostiary.example.com:80:127.0.0.1:{self.ports['80']}\n"
         )
 
     def replace_program(self, name: str, command: str) -> None:
@@ -98,9 +100,10 @@ class Machine:
         text = re.sub(r"^DATABASE_URL=.*$", f"DATABASE_URL={shlex.quote(url)}", text, flags=re.M)
         text = re.sub(r"(?<!\w)/(?=(srv|etc|var|usr/local)/)", f"{self.folder}/", text)
         text = re.sub(r"^ *listen \[::\].*\n", "", text, flags=re.MULTILINE)
-        for name, port in {"80": "http", "443": "https"}.items():
-            text = text.replace(f"listen {name}", f"listen 127.0.0.1:{self.ports[port]}")
-        text = re.sub(r"\b300[01]\b", lambda found: str(self.ports[found[0]]), text)
+        for name in ("80", "443"):
+            text = text.replace(f"listen {name}", f"listen 127.0.0.1:{self.ports[name]}")
+        ports = rf"\b({'|'.join(PORTS)})\b"
+        text = re.sub(ports, lambda found: str(self.ports[found[0]]), text)
         return text.replace("-m pip install", "-c pass")
 
     def write_files(self) -> None:

@@ -33,7 +33,9 @@ class Unit:
     def environment(self) -> dict[str, str]:
         variables = [each for value in self.values("Environment") for each in shlex.split(value)]
         for path in self.values("EnvironmentFile"):
-            variables += shlex.split(Path(path).read_text())
+            file = Path(path.removeprefix("-"))
+            if file.exists() or not path.startswith("-"):
+                variables += shlex.split(file.read_text())
         given = dict(each.split("=", 1) for each in variables)
         return {"PATH": os.environ["PATH"], "HOME": str(self.file.parent), **given}
 

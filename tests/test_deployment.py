@@ -20,7 +20,7 @@ from tests.documents import blocks
 from tests.drills.load import load
 from tests.installation import ROOT
 from tests.live import serve_app
-from tests.machine import GUIDE, Machine
+from tests.machine import GUIDE, PORTS, Machine
 from tests.programs import require
 
 ROWS = 'SELECT id, title, "desc", is_complete, created, owner_id FROM todos ORDER BY id'
@@ -65,6 +65,7 @@ def test_the_guide_leads_to_a_service_that_is_upgraded_and_restored(machine, mon
     check_proxy(machine)
     with load(machine.address, clients=1) as clients:
         clients.goes_on()
+        machine.run("Metrics")
         upgrade(machine)
         clients.goes_on()
         before = set(clients.titles("acknowledged"))
@@ -93,7 +94,7 @@ def check(machine):
 
 def check_proxy(machine):
     """Send requests through nginx that it must pass on, change or refuse."""
-    plain = f"http://127.0.0.1:{machine.ports['http']}"
+    plain = f"http://127.0.0.1:{machine.ports['80']}"
     moved = requests.post(f"{plain}/api/users?a=b", timeout=60, allow_redirects=False)
     assert moved.status_code == 308
     assert moved.headers["Location"] == "https://ostiary.example.com/api/users?a=b"
@@ -130,16 +131,14 @@ def upgrade(machine):
     machine.run("A release", **SECOND)
     with (machine.folder / "srv" / "ostiary" / "2" / "wsgi.py").open("a") as code:
         code.write('app.add_url_rule("/release", view_func=lambda: "2")\n')
-    before = [requests.get(url, timeout=60).status_code for url in releases(machine)]
+    instances = [f"http://127.0.0.1:{machine.ports[name]}/release" for name in PORTS[:2]]
+    metrics = [f"http://127.0.0.1:{machine.ports[name]}/metrics" for name in PORTS[2:]]
+    before = [requests.get(url, timeout=60).status_code for url in instances]
 
     machine.run("Upgrade", **SECOND)
 
-    after = [requests.get(url, timeout=60).status_code for url in releases(machine)]
-    assert (before, after) == ([404, 404], [200, 200])
-
-
-def releases(machine):
-    return [f"http://127.0.0.1:{machine.ports[name]}/release" for name in ("3000", "3001")]
+    after = [requests.get(url, timeout=60).status_code for url in [*instances, *metrics]]
+    assert (before, after) == ([404, 404], [200, 200, 200, 200])
 
 
 def restore(machine, acknowledged):
@@ -269,12 +268,10 @@ def execute(command, folder, **variables):
     )
 
 
-def test_releases_are_installed_as_make_does():
+def test_releases_are_installed_with_the_versions_that_make_installs():
     texts = [blocks(GUIDE, "sh", "A release")[0], (ROOT / "docs" / "Dockerfile").read_text()]
 
     installed = [re.search(r"pip install .*(-c .*)$", each, re.MULTILINE)[1] for each in texts]
 
-    makefile = (ROOT / "Makefile").read_text()
-    assert installed == ["-c requirements.txt -e '.[postgres]'"] * 2
-    assert "-c requirements.txt\n" in makefile
-    assert "-e '.[postgres]'\n" in makefile
+    assert installed == ["-c requirements.txt -e '.[postgres,metrics]'"] * 2
+    assert "-c requirements.txt\n" in (ROOT / "Makefile").read_text()
