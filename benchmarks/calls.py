@@ -3,22 +3,23 @@
 import argparse
 import importlib
 import io
-import json
 import multiprocessing
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple, dataclass
 from statistics import median_low
 from typing import Any
 
 from tests.postgres_proxy import Traffic, counted
 
 from . import stack
-from .data import fill, token
+from .data import fill
+from .kinds import GET, POST
 from .load import Request
-from .peers import APPLICATIONS, GET, POST
+from .peers import APPLICATIONS
+from .tables import Table, publish
 
 # Enough for every cache to be filled; the driver prepares a statement at its sixth execution.
 WARM_UP, COUNTED = 20, 11
@@ -45,22 +46,22 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     if not stack.has_postgresql():
         sys.exit("PostgreSQL's initdb and pg_ctl are not on this machine.")
+    publish("calls", f"Medians of {COUNTED} requests after {WARM_UP} others", _tables(), keep=True)
+
+
+def _tables() -> Iterator[Table]:
     with stack.temporary_folder() as folder, stack.postgresql_server(folder):
         url = stack.postgresql(folder, "ostiary")
         fill(url, rows=100, owners=1)
         environment = stack.default_environment(url, folder)
+        applications = {name: (target, {}) for name, target in APPLICATIONS.items()}
+        applications |= {name: ("wsgi:app", settings) for name, settings in SLIDING.items()}
         for request in GET, POST:
-            print(f"\n{request.name:<26}{'calls':>8}{'in Python':>12}", end="")
-            print(f"{'statements':>12}{'round trips':>13}")
-            for name, target in APPLICATIONS.items():
-                print(f"{name:<26}{_format(_in_own_process(target, request, environment))}")
-            for name, settings in SLIDING.items():
-                changed = {**environment, **settings}
-                print(f"{name:<26}{_format(_in_own_process('wsgi:app', request, changed))}")
-
-
-def _format(counts: Counts) -> str:
-    return f"{counts.calls:>8}{counts.python:>12}{counts.statements:>12}{counts.round_trips:>13}"
+            table = Table(request.name, ["calls", "in Python", "statements", "round trips"])
+            for name, (target, settings) in applications.items():
+                counts = _in_own_process(target, request, {**environment, **settings})
+                table.rows.append([name, *astuple(counts)])
+            yield table
 
 
 def _in_own_process(target: str, request: Request, environment: Mapping[str, str]) -> Counts:
@@ -77,56 +78,62 @@ def count(target: str, request: Request, environment: Mapping[str, str]) -> Coun
         module, _, name = target.partition(":")
         app = getattr(importlib.import_module(module), name)
         for _ in range(WARM_UP):
-            _respond(app, _environ(request))
+            respond(app, environ(request, request.first))
         each = [_count_one(app, request, traffic) for _ in range(COUNTED)]
     return Counts(*map(median_low, zip(*each, strict=True)))
 
 
 def _count_one(app: Callable[..., Any], request: Request, traffic: Traffic) -> tuple[int, ...]:
-    environ, events = _environ(request), Counter[str]()
+    prepared, events = environ(request, request.first), Counter[str]()
     traffic.messages.clear()
 
     def profile(_frame: object, event: str, _argument: object) -> None:
         events[event] += 1
 
     sys.setprofile(profile)
-    _respond(app, environ)
+    respond(app, prepared)
     sys.setprofile(None)
     calls = events["call"] + events["c_call"]
     return calls, events["call"], traffic.statements, traffic.round_trips
 
 
-def _environ(request: Request) -> dict[str, Any]:
-    """Return the request, about its first row, as a WSGI server hands it over."""
-    body = json.dumps(request.body).encode() if request.body else b""
-    path = request.path.replace("{id}", str(request.first))
+def environ(request: Request, row: int) -> dict[str, Any]:
+    """Return a request about a row, as a WSGI server hands it over."""
+    head, _, body = request.message(row).partition(b"\r\n\r\n")
+    line, *headers = head.decode().split("\r\n")
+    _, target, _ = line.split()
+    path, _, query = target.partition("?")
+    fields = {
+        f"HTTP_{name.upper().replace('-', '_')}": value
+        for name, _, value in (each.partition(": ") for each in headers)
+    }
+    sizes = {name: fields.pop(f"HTTP_{name}", "") for name in ("CONTENT_TYPE", "CONTENT_LENGTH")}
     return {
         "REQUEST_METHOD": request.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": path,
-        "RAW_URI": path,
-        "QUERY_STRING": "",
+        "RAW_URI": target,
+        "QUERY_STRING": query,
         "SERVER_NAME": "127.0.0.1",
         "SERVER_PORT": "3000",
         "SERVER_PROTOCOL": "HTTP/1.1",
         "REMOTE_ADDR": "127.0.0.1",
-        "HTTP_HOST": "localhost",
-        "HTTP_AUTHORIZATION": token(request.first),
         "wsgi.url_scheme": "http",
         "wsgi.input": io.BytesIO(body),
         "wsgi.errors": sys.stderr,
-        **({"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(body))} if body else {}),
+        **fields,
+        **(sizes if body else {}),
     }
 
 
-def _respond(app: Callable[..., Any], environ: dict[str, Any]) -> None:
+def respond(app: Callable[..., Any], prepared: dict[str, Any]) -> None:
     """Let the application answer, to the last byte; it must be with 200."""
     statuses: list[str] = []
-    body = app(environ, lambda status, _headers, _error=None: statuses.append(status))
+    body = app(prepared, lambda status, _headers, _error=None: statuses.append(status))
     answer = b"".join(body)
     body.close()
     if not statuses[0].startswith("200"):
-        raise RuntimeError(f"{environ['PATH_INFO']}: {statuses[0]} {answer.decode()}")
+        raise RuntimeError(f"{prepared['PATH_INFO']}: {statuses[0]} {answer.decode()}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,44 @@
-"""CPU time of running processes, from /proc (Linux)."""
+"""CPU time of running processes, from /proc (Linux), and what a request costs of it."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from . import load
+from .load import Request, Run
+from .stack import Server
+
 TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one round measured of one server."""
+
+    # Microseconds of CPU time a request: of the server's processes, and of PostgreSQL's.
+    cpu: float
+    database: float
+    run: Run
+
+
+def measure(
+    server: Server,
+    postgresql: int | None,
+    requests: Sequence[Request],
+    seconds: float,
+    connections: int = load.CONNECTIONS,
+) -> Sample:
+    """Put load on a server, and return its rate and what a request cost.
+
+    `postgresql` is the id of the first process of the database, None for SQLite.
+    """
+    pids = [server.pid, *([] if postgresql is None else [postgresql])]
+    before = [cpu_seconds(pid) for pid in pids]
+    run = load.run(server.port, requests, seconds, connections)
+    used = [cpu_seconds(pid) - start for pid, start in zip(pids, before, strict=True)]
+    cpu, database = (seconds * 1e6 / run.answered for seconds in [*used, 0][:2])
+    return Sample(cpu, database, run)
 
 
 def cpu_seconds(pid: int) -> float:

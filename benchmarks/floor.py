@@ -1,10 +1,13 @@
 """The floor: the same answers from bare Flask views, with SQL written by hand."""
 
 import secrets
+from collections import defaultdict
 from datetime import datetime, timedelta
 from hashlib import sha256
+from threading import get_ident
 from typing import Any
 
+import requests
 from argon2 import PasswordHasher
 from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import Row, text
@@ -35,12 +38,24 @@ LOGIN = text(
 )
 TTL = 1209600
 
+# The tokens of resets, with all that Ostiary does about one but its mail.
+RESET = text(
+    "INSERT INTO access_tokens (digest, handle, user_id, ttl, scope, email, created, expires_at)"
+    " VALUES (:digest, :handle, :user, :ttl, 'reset-password', :email, :created, :expires)"
+)
+RESET_TTL = 900
+
 hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 app = Flask(__name__)
 app.json.sort_keys = False
-# The settings that Ostiary has, from the environment: for the database and the worker.
+# The settings that Ostiary has, from the environment: for the database and the worker, which would
+# start the outbox.
 config.configure(app, None)
+app.config["OUTBOX_IN_PROCESS"] = False
 extensions.init_app(app)
+sources = app.config["DATA_SOURCES"] or {}
+# One for each thread.
+sessions: defaultdict[int, requests.Session] = defaultdict(requests.Session)
 
 
 @app.get("/api/todos/<int:id>")
@@ -77,18 +92,31 @@ def login() -> Response:
     db.session.commit()
     hasher.verify(user.password_hash, body["password"])
     value, created = secrets.token_hex(32), now()
-    token = {
-        "digest": sha256(value.encode()).hexdigest(),
-        "handle": secrets.token_hex(8),
-        "user": user.id,
-        "ttl": TTL,
-        "created": stored(created),
-        "expires": stored(created + timedelta(seconds=TTL)),
-    }
-    db.session.execute(LOGIN, token)
+    db.session.execute(LOGIN, new_token(value, user.id, TTL, created))
     db.session.execute(SAME_HASH, user._asdict()).one()
     db.session.commit()
     return jsonify(id=value, ttl=TTL, created=shown(created), userId=user.id)
+
+
+@app.post("/api/users/reset")
+def reset() -> Response:
+    """Issue a token for a new password; no mail is sent."""
+    email = request.get_json()["email"]
+    user = db.session.execute(USER, {"email": email}).one()
+    token = new_token(secrets.token_hex(32), user.id, RESET_TTL, now())
+    db.session.execute(RESET, {**token, "email": email})
+    db.session.commit()
+    return jsonify({})
+
+
+@app.get("/api/remote/fast")
+def call() -> Response:
+    """Call the remote service of the setting DATA_SOURCES."""
+    caller()
+    session = sessions[get_ident()]
+    found = session.get(f"{sources['remote']['baseURL']}/fast", timeout=(5, 30))
+    found.raise_for_status()
+    return jsonify(found.json())
 
 
 def caller() -> int:
@@ -96,6 +124,18 @@ def caller() -> int:
     digest = sha256(request.headers["Authorization"].encode()).hexdigest()
     row = db.session.execute(TOKEN, {"digest": digest}).first()
     return row.user_id if row else abort(401)
+
+
+def new_token(value: str, user_id: int, ttl: int, created: datetime) -> dict[str, Any]:
+    """Return the columns of a new token."""
+    return {
+        "digest": sha256(value.encode()).hexdigest(),
+        "handle": secrets.token_hex(8),
+        "user": user_id,
+        "ttl": ttl,
+        "created": stored(created),
+        "expires": stored(created + timedelta(seconds=ttl)),
+    }
 
 
 def todo(row: Row[Any]) -> dict[str, Any]:

@@ -29,8 +29,9 @@ URL = make_url(os.environ["DATABASE_URL"]).set(drivername="postgresql").render_a
 kept = threading.local()
 app = Flask(__name__)
 app.json.sort_keys = False
-# The project's gunicorn worker reads settings.
+# The project's gunicorn worker reads settings, and starts the outbox.
 config.configure(app, None)
+app.config["OUTBOX_IN_PROCESS"] = False
 
 
 @app.get("/api/todos/<int:id>")

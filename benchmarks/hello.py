@@ -5,8 +5,9 @@ from flask import Flask, Response, jsonify
 from app import config
 
 app = Flask(__name__)
-# The project's gunicorn worker reads settings.
+# The project's gunicorn worker reads settings, and starts the outbox.
 config.configure(app, None)
+app.config["OUTBOX_IN_PROCESS"] = False
 TODO = {
     "id": 1,
     "title": "Buy milk",

@@ -1,31 +1,32 @@
-"""Load on 127.0.0.1, for some seconds over a few kept connections: by hand, or by wrk."""
+"""Load on 127.0.0.1, over a few kept connections: as much as is answered, or at a fixed rate."""
 
 import json
-import os
 import random
 import re
 import selectors
-import shutil
 import socket
-import subprocess
 import time
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .data import token
 
 # Enough to keep both workers busy, however unevenly they accept them.
 CONNECTIONS = 16
-WRK = shutil.which("wrk")
 # Seconds; no answer takes that long.
 TIMEOUT = 30
+REFUSED = 429, 503
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request to repeat; `{id}` in the path is a row at random, read with its token."""
+    """A request to repeat; `{id}` in path, headers and body is a row at random.
+
+    `{address}` in headers is an address that belongs to the row. The request comes with the token
+    of that row, if `with_token`.
+    """
 
     name: str
     method: str
@@ -34,18 +35,22 @@ class Request:
     last: int
     body: dict[str, Any] | None = None
     with_token: bool = True
-    # Whether a server may refuse it when there are too many at once (429, 503).
-    refusable: bool = False
+    # The statuses that it may be answered with.
+    statuses: tuple[int, ...] = (200,)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def message(self, row: int) -> bytes:
         """Return the bytes of the request about one row."""
-        body = json.dumps(self.body).encode() if self.body else b""
-        head = f"{self.method} {self.path.replace('{id}', str(row))} HTTP/1.1\r\nHost: localhost"
+        body = json.dumps(self.body).replace("{id}", str(row)).encode() if self.body else b""
+        head = f"{self.method} {self.path} HTTP/1.1\r\nHost: localhost"
         if self.with_token:
             head += f"\r\nAuthorization: {token(row)}"
+        address = f"10.{row >> 16 & 255}.{row >> 8 & 255}.{row & 255}"
+        for name, value in self.headers.items():
+            head += f"\r\n{name}: {value.replace('{address}', address)}"
         if body:
             head += f"\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        return f"{head}\r\n\r\n".encode() + body
+        return f"{head}\r\n\r\n".replace("{id}", str(row)).encode() + body
 
 
 @dataclass
@@ -54,12 +59,24 @@ class Run:
 
     # Answers a second, while all connections were busy.
     rate: float = 0
-    # All answers, with the first and the last of each connection.
-    answered: int = 0
-    # Answers that refused a request which may be refused.
-    refused: int = 0
+    # Answers by status, with the first and the last of each connection.
+    statuses: Counter[int] = field(default_factory=Counter)
     # Seconds that each answer took, by the name of the request.
     times: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def answered(self) -> int:
+        """All answers."""
+        return self.statuses.total()
+
+    @property
+    def refused(self) -> int:
+        """Answers that refused a request because there were too many."""
+        return sum(self.statuses[each] for each in REFUSED)
+
+    def add_time(self, request: Request, seconds: float) -> None:
+        """Note how long an answer took."""
+        self.times.setdefault(request.name, []).append(seconds)
 
 
 @dataclass
@@ -70,12 +87,14 @@ class Connection:
     socket: socket.socket
     request: Request
     message: bytes = b""
-    sent: float = 0
+    # When the request was sent, or was due.
+    start: float = 0
     answer: bytearray = field(default_factory=bytearray)
 
-    def send(self, request: Request, message: bytes) -> None:
+    def send(self, request: Request, message: bytes, due: float | None = None) -> None:
         """Send the next request."""
-        self.request, self.message, self.sent = request, message, time.perf_counter()
+        self.request, self.message = request, message
+        self.start = time.perf_counter() if due is None else due
         self.socket.sendall(message)
 
     def read(self) -> bool:
@@ -95,20 +114,19 @@ class Connection:
     def finish(self, run: Run) -> None:
         """Count the complete answer, which must be one that the request may have."""
         status = int(self.answer[9:12])
-        if status != 200 and not (self.request.refusable and status in (429, 503)):
+        if status not in self.request.statuses:
             raise RuntimeError(f"{self.request.name} was answered: {self.answer.decode()}")
-        run.answered += 1
-        run.refused += status != 200
-        run.times.setdefault(self.request.name, []).append(time.perf_counter() - self.sent)
+        run.statuses[status] += 1
+        run.add_time(self.request, time.perf_counter() - self.start)
         self.answer.clear()
 
 
 def ask(port: int, request: Request) -> Any:
     """Send the request once, about its first row; return the answer's JSON."""
     answer = _answer(port, request)
-    if not answer.startswith(b"HTTP/1.1 200 "):
+    if int(answer[9:12]) not in request.statuses:
         raise RuntimeError(f"{request.name} was answered: {answer.decode()}")
-    return json.loads(answer.partition(b"\r\n\r\n")[2])
+    return json.loads(answer.partition(b"\r\n\r\n")[2] or "null")
 
 
 def status(port: int, request: Request) -> int:
@@ -132,26 +150,22 @@ def _answer(port: int, request: Request) -> bytes:
     return answer
 
 
-def rate(port: int, request: Request, seconds: float, by_wrk: bool = False) -> float:
-    """Return how many requests a second were answered; all must be, with 200."""
-    return _by_wrk(port, request, seconds) if by_wrk else run(port, [request], seconds).rate
-
-
 def run(
     port: int, requests: Sequence[Request], seconds: float, connections: int = CONNECTIONS
 ) -> Run:
     """Keep every connection busy, each with one request at a time, taken at random from these.
 
-    A request that is there twice comes twice as often. One thread is enough for all of it.
+    A request that is there twice comes twice as often. One thread is enough for all of it. It takes
+    longer if nothing was answered in this time.
     """
     messages = [_message(random.choice(requests)) for _ in range(10_000)]
-    result, waiting = Run(), selectors.DefaultSelector()
-    opened = [_connected(port, requests[0], result) for _ in range(connections)]
+    result = Run()
+    waiting, opened = selectors.DefaultSelector(), _connect(port, requests, connections, result)
     for each, message in zip(opened, messages, strict=False):
         waiting.register(each.socket, selectors.EVENT_READ, each)
         each.send(*message)
     before, start = result.answered, time.perf_counter()
-    while (now := time.perf_counter()) < start + seconds:
+    while (now := time.perf_counter()) < start + seconds or result.answered == before:
         _keep_busy(waiting, messages, result)
     result.rate = (result.answered - before) / (now - start)
     # What is under way is answered too, so that its CPU time has its answers.
@@ -159,30 +173,52 @@ def run(
     return result
 
 
-def _by_wrk(port: int, request: Request, seconds: float) -> float:
-    said = {
-        "METHOD": request.method,
-        "TARGET": request.path,
-        "FIRST": str(request.first),
-        "LAST": str(request.last),
-        "WITH_TOKEN": "yes" if request.with_token else "",
-        "SEED": str(random.getrandbits(31)),
-        **({"BODY": json.dumps(request.body)} if request.body else {}),
-    }
-    options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--timeout", f"{TIMEOUT}s"]
-    script = str(Path(__file__).with_name("load.lua"))
-    command = [str(WRK), *options, "-s", script, f"http://127.0.0.1:{port}"]
-    output = subprocess.check_output(command, env={**os.environ, **said}, text=True)
-    if "Non-2xx" in output or "Socket errors" in output:
-        raise RuntimeError(f"{request.name} failed:\n{output}")
-    found = float(re.search(r"Requests/sec: +([\d.]+)", output)[1])  # type: ignore[index]
-    if not found:
-        raise RuntimeError(f"{request.name} was not answered within {seconds} s")
-    return found
+def paced(
+    port: int,
+    requests: Sequence[Request],
+    rate: float,
+    seconds: float,
+    connections: int = CONNECTIONS,
+) -> Run:
+    """Send so many requests a second, at moments that do not depend on the answers.
+
+    A time begins when the request was due, also if no connection was free: otherwise a server that
+    halts would delay the requests that show it (coordinated omission). What could not be sent by
+    the end counts with the time that it has waited until then.
+    """
+    result, waiting = Run(), selectors.DefaultSelector()
+    # Used in turn, because a server closes a connection that is idle for long.
+    idle = deque(_connect(port, requests, connections, result))
+    result.times.clear()
+    start = time.perf_counter()
+    dues = [start + number / rate for number in range(round(rate * seconds))]
+    sent = 0
+    while (now := time.perf_counter()) < start + seconds and sent < len(dues):
+        if idle and now >= dues[sent]:
+            connection = idle.popleft()
+            connection.send(*_message(random.choice(requests)), due=dues[sent])
+            waiting.register(connection.socket, selectors.EVENT_READ, connection)
+            sent += 1
+        else:
+            until = dues[sent] if idle else start + seconds
+            idle += _released(waiting, result, max(0, until - now))
+    for due in dues[sent:]:
+        result.add_time(random.choice(requests), start + seconds - due)
+    for connection in idle:
+        connection.socket.close()
+    _drain(waiting, result)
+    result.rate = sent / seconds
+    return result
 
 
 def _message(request: Request) -> tuple[Request, bytes]:
     return request, request.message(random.randint(request.first, request.last))
+
+
+def _connect(
+    port: int, requests: Sequence[Request], connections: int, result: Run
+) -> list[Connection]:
+    return [_connected(port, random.choice(requests), result) for _ in range(connections)]
 
 
 def _connected(port: int, request: Request, result: Run) -> Connection:
@@ -208,10 +244,12 @@ def _keep_busy(
         connection.send(*messages[result.answered % len(messages)])
 
 
-def _answered(waiting: selectors.BaseSelector, result: Run) -> list[Connection]:
-    """Wait for answers; count those that are complete, and return their connections."""
-    ready = waiting.select(TIMEOUT)
-    if not ready:
+def _answered(
+    waiting: selectors.BaseSelector, result: Run, seconds: float = TIMEOUT
+) -> list[Connection]:
+    """Wait so long for answers; count those that are complete, and return their connections."""
+    ready = waiting.select(seconds)
+    if not ready and seconds == TIMEOUT:
         raise RuntimeError(f"nothing was answered within {TIMEOUT} s")
     complete = [key.data for key, _ in ready if _read(waiting, key.data)]
     for connection in complete:
@@ -232,10 +270,19 @@ def _read(waiting: selectors.BaseSelector, connection: Connection) -> bool:
         return False
 
 
+def _released(
+    waiting: selectors.BaseSelector, result: Run, seconds: float = TIMEOUT
+) -> list[Connection]:
+    """Wait for answers as `_answered` does; those connections wait for nothing more."""
+    complete = _answered(waiting, result, seconds)
+    for connection in complete:
+        waiting.unregister(connection.socket)
+    return complete
+
+
 def _drain(waiting: selectors.BaseSelector, result: Run) -> None:
     while waiting.get_map():
-        for connection in _answered(waiting, result):
-            waiting.unregister(connection.socket)
+        for connection in _released(waiting, result):
             connection.socket.close()
 
 
@@ -243,5 +290,7 @@ def _is_complete(answer: bytes | bytearray) -> bool:
     head, end, body = answer.partition(b"\r\n\r\n")
     if not end:
         return False
+    if head[9:12] == b"204":
+        return True
     length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
     return len(body) >= int(length[1]) if length else False

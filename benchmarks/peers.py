@@ -4,17 +4,16 @@ import argparse
 import shutil
 import sys
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from . import load, stack
-from .cpu import cpu_seconds
+from .cpu import Sample, measure
 from .data import fill, fill_loopback
-from .load import Request, Run
+from .kinds import GET, POST, ROWS
+from .load import Request
 from .stack import Server
 
-ROWS = 10_000
 LOOPBACK = "LoopBack 3"
 APPLICATIONS = {
     "Ostiary": "wsgi:app",
@@ -22,22 +21,10 @@ APPLICATIONS = {
     "floor, driver's cursor": "benchmarks.floor_cursor:app",
     "hello world": "benchmarks.hello:app",
 }
-GET = Request("GET /todos/{id}", "GET", "/api/todos/{id}", 1, ROWS)
-POST = Request("POST /todos", "POST", "/api/todos", 0, 0, {"title": "Buy milk"})
 # Requests before the rounds: node compiles what it has run some thousand times.
 WARM_UP = {LOOPBACK: 3000}
 # Somebody else's to-do, which nobody may be shown.
 STRANGER = Request("GET /todos/1", "GET", "/api/todos/1", 0, 0)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What one round measured of one server."""
-
-    # Microseconds of CPU time a request: of the server's processes, and of PostgreSQL's.
-    cpu: float
-    database: float
-    run: Run
 
 
 def main() -> None:
@@ -70,17 +57,6 @@ def main() -> None:
                     sample = measure(server, postgresql, [request], seconds, options.connections)
                     samples[name].append(sample)
             _report(request.name, samples)
-
-
-def measure(
-    server: Server, postgresql: int, requests: list[Request], seconds: float, connections: int
-) -> Sample:
-    """Put load on a server, and return its rate and what a request cost."""
-    before = cpu_seconds(server.pid), cpu_seconds(postgresql)
-    run = load.run(server.port, requests, seconds, connections)
-    after = cpu_seconds(server.pid), cpu_seconds(postgresql)
-    used = [(end - start) * 1e6 / run.answered for start, end in zip(before, after, strict=True)]
-    return Sample(*used, run)
 
 
 def _check_machine() -> None:

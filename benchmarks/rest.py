@@ -1,122 +1,77 @@
-"""Measure the REST layer against its floor, and by-id reads in full tables against empty ones."""
+"""Measure what requests cost against a floor: the same by bare Flask views and SQL by hand."""
 
 import argparse
-import json
-import os
-import platform
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from statistics import median
-from urllib.parse import quote
+from typing import NamedTuple
 
 from . import load, stack
-from .data import EMAIL, PASSWORD, fill
+from .connector import remote
+from .cpu import Sample, measure
+from .data import fill
+from .kinds import CALL, GET, LIST, LOGIN, POST, RESET, ROWS, UNLIMITED, data_sources
 from .load import Request
-from .stack import Server
+from .stack import Place, Server
+from .tables import Table, publish
 
-FLOOR, OSTIARY = "benchmarks.floor:app", "wsgi:app"
-# The floor hashes in all threads, and counts no attempts.
-UNLIMITED = {"APP_THROTTLE_ENABLED": "false", "APP_PASSWORD_HASHES": "4"}
-OWN_ROWS = 10_000
-FILTER = quote(json.dumps({"where": {"isComplete": False}, "limit": 20}, separators=(",", ":")))
-
+# The floor hashes and calls in all threads, and refuses nobody.
+SETTINGS = {**UNLIMITED, "APP_PASSWORD_HASHES": "4", "APP_DATA_SOURCE_CALLS": "4"}
 # Each with the least share of the floor's rate that it should reach.
-AGAINST_FLOOR = (
-    (Request("GET /todos/{id}", "GET", "/api/todos/{id}", 1, OWN_ROWS), 0.75),
-    (Request("GET /todos?filter=", "GET", f"/api/todos?filter={FILTER}", 1, OWN_ROWS), 0.75),
-    (Request("POST /todos", "POST", "/api/todos", 0, 0, {"title": "Buy milk"}), 0.7),
-    (
-        Request(
-            "POST /users/login",
-            "POST",
-            "/api/users/login",
-            0,
-            0,
-            {"email": EMAIL, "password": PASSWORD},
-            with_token=False,
-        ),
-        None,
-    ),
+AIMS: tuple[tuple[Request, float | None], ...] = (
+    (GET, 0.75),
+    (LIST, 0.75),
+    (POST, 0.7),
+    (replace(LOGIN, statuses=(200,)), None),
+    (RESET, None),
+    (CALL, None),
 )
-# A full table may cost no more than 1.2 times the time of an empty one.
-AGAINST_EMPTY = 1 / 1.2
+COLUMNS = (
+    "floor/s",
+    "Ostiary/s",
+    "ratio",
+    "of the pairs",
+    "aim",
+    "floor CPU µs",
+    "Ostiary CPU µs",
+    "ratio",
+    "PostgreSQL µs",
+)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How long and how often to measure, and how many rows are many."""
+class Pair(NamedTuple):
+    """What one round measured of both."""
 
-    seconds: int
-    rounds: int
-    many: int
-    by_wrk: bool = False
-
-
-FULL, QUICK = Plan(seconds=2, rounds=9, many=1_000_000), Plan(seconds=1, rounds=3, many=100_000)
-
-# Makes a migrated, empty database of a name.
-Database = Callable[[str], str]
+    floor: Sample
+    ours: Sample
 
 
 def main() -> None:
-    """Run everything on both databases, and print one table."""
+    """Run everything on the databases, and print a table for each."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="shorter, with fewer rows")
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], help="only this one")
-    parser.add_argument("--wrk", action="store_true", help="let wrk make the load")
+    parser.add_argument("--quick", action="store_true", help="3 short pairs a line; not kept")
     options = parser.parse_args()
-    if options.wrk and not load.WRK:
-        parser.error("wrk is not on this machine")
-    plan = replace(QUICK if options.quick else FULL, by_wrk=options.wrk)
-    _introduce(plan)
-    if options.database != "postgresql":
-        with stack.temporary_folder() as folder:
-            _measure("SQLite", lambda name: stack.sqlite(folder, name), folder, plan)
-    if options.database != "sqlite":
-        if not stack.has_postgresql():
-            print("PostgreSQL is not on this machine: not measured")
-            return
-        with stack.temporary_folder() as folder, stack.postgresql_server(folder):
-            _measure("PostgreSQL", lambda name: stack.postgresql(folder, name), folder, plan)
+    rounds, seconds = (3, 1) if options.quick else (9, 2)
+    how = f"{load.CONNECTIONS} connections; {rounds} pairs of {seconds} s a line"
+    tables = stack.on_each_database(lambda place: _measure(place, rounds, seconds))
+    publish("rest", how, tables, keep=not options.quick)
 
 
-def _introduce(plan: Plan) -> None:
-    names = "flask", "sqlalchemy", "flask-sqlalchemy", "marshmallow", "gunicorn", "psycopg"
-    print(f"Python {platform.python_version()},", ", ".join(f"{x} {version(x)}" for x in names))
-    print(
-        f"{os.cpu_count()} cores; load by {'wrk' if plan.by_wrk else 'a Python loop'},"
-        f" {load.CONNECTIONS} connections; {plan.rounds} pairs of {plan.seconds} s a line"
-    )
-    print(
-        "PostgreSQL with fsync on; SQLite in WAL mode with synchronous=NORMAL, as Ostiary runs it"
-    )
-
-
-def _measure(title: str, database: Database, folder: Path, plan: Plan) -> None:
-    print(f"\n{title:<28}{'floor/s':>9}{'ostiary/s':>11}{'ratio':>8}  {'of the pairs':<14}aim")
-    url = database("small")
-    fill(url, rows=OWN_ROWS, owners=1)
-    with (
-        stack.gunicorn(FLOOR, url, folder) as floor,
-        stack.gunicorn(OSTIARY, url, folder, UNLIMITED) as ostiary,
-    ):
-        for request, aim in AGAINST_FLOOR:
+def _measure(place: Place, rounds: int, seconds: float) -> Iterator[Table]:
+    url, table = place.create("ostiary"), Table(place.title, COLUMNS)
+    fill(url, ROWS, owners=1)
+    with ExitStack() as running:
+        settings = {**SETTINGS, **data_sources(running.enter_context(remote()))}
+        floor, ostiary = (
+            running.enter_context(stack.gunicorn(target, url, place.folder, settings))
+            for target in ("benchmarks.floor:app", "wsgi:app")
+        )
+        for request, aim in AIMS:
             _check_alike(request, floor, ostiary)
-            _compare(request.name, (floor, request), (ostiary, request), aim, plan)
-
-    print(f"{'':<28}{'empty/s':>9}{f'{plan.many:,}/s':>11}")
-    empty, full = database("few"), database("many")
-    fill(empty, rows=1, owners=1)
-    fill(full, rows=plan.many, owners=1000)
-    one = Request("GET /todos/{id}", "GET", "/api/todos/{id}", 1, 1)
-    any_of = Request("GET /todos/{id}", "GET", "/api/todos/{id}", 1, plan.many)
-    with (
-        stack.gunicorn(OSTIARY, empty, folder) as few,
-        stack.gunicorn(OSTIARY, full, folder) as many,
-    ):
-        _compare(one.name, (few, one), (many, any_of), AGAINST_EMPTY, plan)
+            pairs = list(_pairs(request, floor, ostiary, place.postgresql, rounds, seconds))
+            table.rows.append(_row(request, aim, pairs))
+    yield table
 
 
 def _check_alike(request: Request, floor: Server, ostiary: Server) -> None:
@@ -128,33 +83,36 @@ def _check_alike(request: Request, floor: Server, ostiary: Server) -> None:
         raise RuntimeError(f"{request.name} is not the same: {ours} and {theirs}")
 
 
-def _compare(
-    name: str,
-    base: tuple[Server, Request],
-    ours: tuple[Server, Request],
-    aim: float | None,
-    plan: Plan,
-) -> None:
-    """Measure two sides in turn, after a moment to warm up, and print the medians."""
-    for side in base, ours:
-        _rate(side, 1, plan)
-    pairs = [
-        (_rate(base, plan.seconds, plan), _rate(ours, plan.seconds, plan))
-        for _ in range(plan.rounds)
+def _pairs(
+    request: Request,
+    floor: Server,
+    ostiary: Server,
+    postgresql: int | None,
+    rounds: int,
+    seconds: float,
+) -> Iterator[Pair]:
+    """Measure both in turn, after a moment to warm up."""
+    for side in floor, ostiary:
+        load.run(side.port, [request], 1)
+    for _ in range(rounds):
+        yield Pair(*(measure(each, postgresql, [request], seconds) for each in (floor, ostiary)))
+
+
+def _row(request: Request, aim: float | None, pairs: list[Pair]) -> list[object]:
+    """Return the medians, and those of the ratios of each pair."""
+    floors, ours = zip(*pairs, strict=True)
+    ratios = sorted(pair.ours.run.rate / pair.floor.run.rate for pair in pairs)
+    cpu = median(pair.floor.cpu / pair.ours.cpu for pair in pairs)
+    return [
+        request.name,
+        *(round(median(each.run.rate for each in side)) for side in (floors, ours)),
+        round(median(ratios), 2),
+        f"{ratios[0]:.2f} to {ratios[-1]:.2f}",
+        aim,
+        *(round(median(each.cpu for each in side)) for side in (floors, ours)),
+        round(cpu, 2),
+        round(median(each.database for each in ours)),
     ]
-    ratios = sorted(each / floor for floor, each in pairs)
-    rates = [median(side) for side in zip(*pairs, strict=True)]
-    spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
-    print(
-        f"{name:<28}{rates[0]:>9.0f}{rates[1]:>11.0f}{median(ratios):>8.2f}  {spread:<14}"
-        + (f"{aim:.2f}" if aim else "-"),
-        flush=True,
-    )
-
-
-def _rate(side: tuple[Server, Request], seconds: float, plan: Plan) -> float:
-    server, request = side
-    return load.rate(server.port, request, seconds, plan.by_wrk)
 
 
 if __name__ == "__main__":

@@ -6,16 +6,21 @@ import pwd
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import create_engine, make_url
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).parent.parent
 LOOPBACK = ROOT / "benchmarks" / "loopback3"
@@ -31,8 +36,27 @@ class Server:
 
 def machine() -> str:
     """Describe the machine: above 1 the load average, before the run, says that it was busy."""
+    info = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(": ")[2] for line in info if line.startswith("model name")), "")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     load = os.getloadavg()[0]
-    return f"Python {platform.python_version()}, {os.cpu_count()} cores, load average {load:.1f}"
+    return (
+        f"{os.cpu_count()} cores ({model or platform.machine()}), {memory:.0f} GiB of memory,"
+        f" Linux {platform.release().partition('-')[0]}, load average {load:.1f}"
+    )
+
+
+def versions() -> str:
+    """Return the versions of what is measured."""
+    names = "flask", "sqlalchemy", "flask-sqlalchemy", "marshmallow", "gunicorn", "psycopg"
+    return ", ".join(
+        [
+            f"Python {platform.python_version()}",
+            f"SQLite {sqlite3.sqlite_version}",
+            *([_output(f"{_programs()}/postgres", "--version")] if _programs() else []),
+            *(f"{name} {version(name)}" for name in names),
+        ]
+    )
 
 
 @contextmanager
@@ -44,6 +68,29 @@ def temporary_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where databases of one kind are made, and the first process of PostgreSQL, if it is that."""
+
+    title: str
+    folder: Path
+    postgresql: int | None = None
+
+    def create(self, name: str) -> str:
+        """Return the URL of a new, migrated database."""
+        make = sqlite if self.postgresql is None else postgresql
+        return make(self.folder, name)
+
+
+def on_each_database(measure: Callable[[Place], Iterable[T]], *options: str) -> Iterator[T]:
+    """Measure on SQLite, and on PostgreSQL with these options if the machine has it."""
+    with temporary_folder() as folder:
+        yield from measure(Place("SQLite", folder))
+    if has_postgresql():
+        with temporary_folder() as folder, postgresql_server(folder, *options) as pid:
+            yield from measure(Place("PostgreSQL", folder, pid))
 
 
 def sqlite(folder: Path, name: str) -> str:
@@ -70,17 +117,18 @@ def has_postgresql() -> bool:
 
 
 @contextmanager
-def postgresql_server(folder: Path) -> Iterator[int]:
+def postgresql_server(folder: Path, *options: str) -> Iterator[int]:
     """Run PostgreSQL as it comes, with every commit on disk (fsync), on a socket in the folder.
 
-    Yield the id of its first process.
+    `options` are further parameters, such as `jit=off`. Yield the id of its first process.
     """
-    data, options = f"{folder}/data", f"-k {folder} -c listen_addresses='' -c timezone=UTC"
+    data, place = f"{folder}/data", (f"unix_socket_directories={folder}", "listen_addresses=''")
+    arguments = " ".join(f"-c {each}" for each in (*place, "timezone=UTC", *options))
     if os.geteuid() == 0:
         # PostgreSQL refuses to run as root.
         shutil.chown(folder, _unprivileged())
     _run("initdb", "-D", data, "-U", "ostiary", "-A", "trust", "-E", "UTF8")
-    _run("pg_ctl", "-D", data, "-w", "-o", options, "-l", f"{folder}/postgresql.log", "start")
+    _run("pg_ctl", "-D", data, "-w", "-o", arguments, "-l", f"{folder}/postgresql.log", "start")
     try:
         yield int(Path(data, "postmaster.pid").read_text().split()[0])
     finally:
@@ -184,6 +232,10 @@ def _programs() -> Path | None:
     if on_path := shutil.which("pg_ctl"):
         found.append(Path(on_path))
     return found[-1].parent if found else None
+
+
+def _output(*command: str) -> str:
+    return subprocess.check_output(command, text=True).strip()
 
 
 def _unprivileged() -> str:

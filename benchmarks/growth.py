@@ -1,0 +1,200 @@
+"""Measure how the cost of a request grows with the number of rows, of all kinds at once.
+
+A request is counted too, which does not depend on the machine: the pages that PostgreSQL reads for
+it, from memory or disk, and the steps of SQLite's virtual machine.
+"""
+
+import argparse
+import multiprocessing
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Connection, create_engine
+
+from . import stack
+from .counting import COUNTED, count
+from .cpu import Sample, measure
+from .data import ADMIN, PASSWORD, WITH_PASSWORD, fill, token
+from .kinds import OPEN, POST, filtered
+from .load import REFUSED, Request
+from .stack import Place, Server
+from .tables import Table, publish
+
+# Users, tokens, to-dos, events, throttles and audit records, each besides those of the benchmark.
+SIZES, QUICK_SIZES = (0, 100_000, 1_000_000), (0, 10_000)
+OWN = 100
+# The most that a request may cost, in parts of its cost without other rows.
+AIM = 1.2
+# No request is refused, but each is counted.
+SETTINGS = {
+    f"APP_THROTTLES__{name}__limit": "1000000000"
+    for name in ("login_identity", "login_address", "reset_email", "reset_address", "registration")
+} | {"APP_PASSWORD_HASHES": "4"}
+
+
+def requests(users: int) -> list[Request]:
+    """Return what is measured: each about one of so many users at random."""
+    email, with_password = "user{id}@example.com", min(users, WITH_PASSWORD)
+    sessions = "/api/users/{id}/accessTokens"
+    return [
+        Request("GET /todos/{id}", "GET", "/api/todos/{id}", 1, users),
+        # The first user has OWN more to-dos.
+        Request("GET /todos?filter=, 20 of 100", "GET", OPEN, 1, 1),
+        POST,
+        Request("GET /users/{id}/accessTokens", "GET", sessions, 1, users),
+        Request(
+            "POST /users/login",
+            "POST",
+            "/api/users/login",
+            1,
+            with_password,
+            {"email": email, "password": PASSWORD},
+            with_token=False,
+            statuses=(200, *REFUSED),
+        ),
+        Request(
+            "POST /users/reset",
+            "POST",
+            "/api/users/reset",
+            1,
+            users,
+            {"email": email},
+            with_token=False,
+        ),
+        _as_admin("GET /users, by email", where={"email": email}),
+        _as_admin("GET /users, by username", where={"username": email}),
+        _as_admin("GET /users, first 20", limit=20),
+    ]
+
+
+def _as_admin(name: str, **filter_: Any) -> Request:
+    path, headers = filtered("/api/users", **filter_), {"Authorization": token(ADMIN)}
+    return Request(name, "GET", path, 1, OWN, with_token=False, headers=headers)
+
+
+def main() -> None:
+    """Measure on the databases, and print a table of costs and one of sizes for each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rows, one round; not kept")
+    options = parser.parse_args()
+    sizes = QUICK_SIZES if options.quick else SIZES
+    rounds, seconds = (1, 1) if options.quick else (5, 1.5)
+    how = (
+        f"{rounds} rounds of {seconds} s; pages and steps are means of {COUNTED} requests."
+        f" The aim of the ratios is {AIM}"
+    )
+    tables = stack.on_each_database(
+        lambda place: _measure(place, sizes, rounds, seconds),
+        "shared_preload_libraries=pg_stat_statements",
+    )
+    publish("growth", how, tables, keep=not options.quick)
+
+
+def _measure(place: Place, sizes: tuple[int, ...], rounds: int, seconds: float) -> Iterator[Table]:
+    urls = {size: place.create(f"with_{size}") for size in sizes}
+    for size, url in urls.items():
+        fill(url, size + OWN, owners=size + OWN, extra=OWN, history=size)
+    yield _sizes(place, urls[sizes[-1]], sizes[-1] + OWN)
+    counts = {size: _count(url, size + OWN, place) for size, url in urls.items()}
+    with ExitStack() as running:
+        servers = {
+            size: running.enter_context(stack.gunicorn("wsgi:app", url, place.folder, SETTINGS))
+            for size, url in urls.items()
+        }
+        samples = _samples(servers, place.postgresql, rounds, seconds)
+    unit = "steps" if place.postgresql is None else "pages"
+    table = Table(
+        place.title,
+        [
+            "statements",
+            *(f"{unit}, {size:,}" for size in sizes),
+            *(f"CPU µs, {size:,}" for size in sizes),
+            *(f"CPU ratio, {size:,}" for size in sizes[1:]),
+            *(f"time ratio, {size:,}" for size in sizes[1:]),
+        ],
+    )
+    for name, of_sizes in samples.items():
+        base, *others = ([_cpu(each) for each in rounds] for rounds in of_sizes.values())
+        rates = [[each.run.rate for each in rounds] for rounds in of_sizes.values()]
+        statements = counts[sizes[0]][name][0]
+        table.rows.append(
+            [
+                name,
+                statements,
+                *(counts[size][name][1] for size in sizes),
+                *(round(median(each)) for each in (base, *others)),
+                *(_ratio(other, base) for other in others),
+                *(_ratio(rates[0], other) for other in rates[1:]),
+            ]
+        )
+    yield table
+
+
+def _cpu(sample: Sample) -> float:
+    return sample.cpu + sample.database
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> float:
+    """Return the median of the ratios of each round."""
+    return round(median(a / b for a, b in zip(ours, theirs, strict=True)), 2)
+
+
+def _samples(
+    servers: Mapping[int, Server], postgresql: int | None, rounds: int, seconds: float
+) -> dict[str, dict[int, list[Sample]]]:
+    """Measure each request with each number of rows in turn, after a moment to warm up."""
+    by_size = {size: requests(size + OWN) for size in servers}
+    found: dict[str, dict[int, list[Sample]]] = {}
+    for place, request in enumerate(by_size[min(servers)]):
+        rows = found[request.name] = {size: [] for size in servers}
+        for number in range(rounds + 1):
+            for size, server in servers.items():
+                asked = [by_size[size][place]]
+                sample = measure(server, postgresql, asked, seconds if number else 0.5)
+                rows[size] += [sample] if number else []
+    return found
+
+
+def _count(url: str, users: int, place: Place) -> dict[str, tuple[float, float]]:
+    """Return the statements of each request, and their pages or steps, in a process of its own."""
+    environment = {**stack.default_environment(url, place.folder), **SETTINGS}
+    environment |= {"APP_OUTBOX_IN_PROCESS": "false"}
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(count, (environment, requests(users)))
+
+
+def _sizes(place: Place, url: str, rows: int) -> Table:
+    """Return the bytes of each table for one of its rows, and those of its indexes."""
+    table = Table(f"{place.title}, bytes a row", ["table", "indexes", "all"])
+    with create_engine(url).connect() as connection:
+        find = _sqlite_sizes if place.postgresql is None else _postgresql_sizes
+        for name, heap, indexes in find(connection):
+            if heap > rows:
+                figures = round(heap / rows), round(indexes / rows)
+                table.rows.append([name, *figures, sum(figures)])
+    return table
+
+
+def _postgresql_sizes(connection: Connection) -> list[Any]:
+    return list(
+        connection.exec_driver_sql(
+            "SELECT relname, pg_table_size(relid), pg_indexes_size(relid)"
+            " FROM pg_stat_user_tables ORDER BY relname"
+        )
+    )
+
+
+def _sqlite_sizes(connection: Connection) -> list[Any]:
+    return list(
+        connection.exec_driver_sql(
+            "SELECT tbl_name, sum(pgsize) FILTER (WHERE type = 'table'),"
+            " coalesce(sum(pgsize) FILTER (WHERE type = 'index'), 0)"
+            " FROM dbstat('main', 1) JOIN sqlite_schema USING (name) GROUP BY 1 ORDER BY 1"
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
