@@ -51,6 +51,7 @@ bench: install ## measure against bare floors; takes some minutes (QUICK=1: a mi
 	$(BIN)/python -m benchmarks.rest $(if $(QUICK),--quick)
 	$(BIN)/python -m benchmarks.flood $(if $(QUICK),--quick)
 	$(BIN)/python -m benchmarks.enumeration $(if $(QUICK),--samples 20)
+	$(BIN)/python -m benchmarks.worst
 
 bench-peers: install ## compare with LoopBack 3, which needs node (QUICK=1: a minute or two)
 	$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)

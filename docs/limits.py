@@ -16,12 +16,13 @@ LIMITS = {
     "rest.filters": {
         "MAX_LIMIT": "Rows of a list",
         "MAX_ORDER": "Properties to order by",
+        "MAX_PATH_ORDER": "Paths such as `address.city` among them",
         "MAX_SKIP": "Rows to skip",
     },
     "rest.bounds": {
         "MAX_ITEMS": "List items of a filter",
         "MAX_CONDITIONS": "Properties and operators of a filter",
-        "MAX_PATTERNS": "Patterns of a filter",
+        "MAX_PATTERNS": "Patterns of a filter; each alternative of a `regexp` is one",
         "MAX_SEARCHED": "Characters of a filter's patterns behind their first `%`, except where a"
         " pattern is plain text with `%` before or after it; `*`, `?` and `[` count 6 times,"
         " characters beyond ASCII 3 times",
@@ -29,8 +30,8 @@ LIMITS = {
     "rest.patterns": {"MAX_PATTERN": "Characters of a pattern"},
     "rest.where": {
         "MAX_IN_JSON": "Values that a filter compares with objects, arrays and positions",
+        "MAX_ARRAYS": "Conditions of a filter on arrays",
     },
-    "rest.regexps": {"MAX_ALTERNATIVES": "Alternatives of a `regexp`"},
     "rest.json_paths": {"MAX_STEPS": "Names after the first one in a path such as `address.city`"},
     "rest.json_fields": {
         "MAX_LENGTH": "Characters of the JSON of one property",
@@ -46,6 +47,7 @@ LIMITS = {
     "rest.pages": {
         "MAX_OBJECTS": "Included objects of an answer",
         "MAX_BYTES": "Bytes of an answer's rows; half of it for included rows where there are any",
+        "JSON_COST": "Times that the JSON of objects and arrays counts towards these bytes",
     },
     "errors": {
         "MAX_QUOTED": "Characters of a request that an error repeats",
@@ -148,6 +150,10 @@ LIMITS = {
         "STOP_TIMEOUT": "Seconds for the mail that is being sent when a process ends",
     },
     "mail.delivery": {"SERVER_TIMEOUT": "Seconds for one step with the mail server"},
+    "rest.resource": {
+        "MAX_VALUES": "Values of the rows that one request creates; a `format` counts by the ways"
+        " in which it may match",
+    },
     "rest.property_types": {
         "MAX_TEXT": "Characters of a text of a model in JSON",
         "MAX_INDEXED": "Characters of a text of a model in JSON that has an index",

@@ -145,7 +145,7 @@ def _resolve_name(text: str, subject: Resource) -> Json:
     if not text.startswith("["):
         return ref(text.format(model_name(subject)))
     items = {"type": "array", "items": _resolve_name(text.strip("[]"), subject)}
-    return {**items, "maxItems": subject.max_create} if "New" in text else items
+    return {**items, "maxItems": subject.most_new_rows} if "New" in text else items
 
 
 def model_name(resource: Resource) -> str:

@@ -20,6 +20,8 @@ from .where import nearest_first, translate
 MAX_LIMIT = 1000
 # Properties to order by.
 MAX_ORDER = 20
+# Paths among them: each is looked for in the JSON of every row.
+MAX_PATH_ORDER = 3
 # The largest offset: the maximum of a 32-bit SQL INTEGER.
 MAX_SKIP = 2**31 - 1
 DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
@@ -87,6 +89,8 @@ def _order(given: Any, properties: Properties) -> list[ColumnElement[Any]]:
     for term in terms:
         name, directed = _order_term(term, properties)
         ordered.setdefault(name, directed)
+    if sum("." in name for name in ordered) > MAX_PATH_ORDER:
+        raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
     return [each for directed in ordered.values() for each in directed]
 
 

@@ -9,7 +9,19 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Boolean, Column, ColumnElement, Float, String, case, cast, func, type_coerce
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Float,
+    String,
+    case,
+    cast,
+    false,
+    func,
+    or_,
+    type_coerce,
+)
 
 from app.columns import GeoPoint, Json, Jsonb
 from app.errors import InvalidFilter, quote
@@ -75,19 +87,20 @@ class JsonPath(NamedTuple):
         return "$" + "".join(f'."{step}"' for step in self.steps)
 
 
-def has_item(column: ColumnElement[Any], item: str | float | bool) -> ColumnElement[bool]:
-    """Return the condition that a JSON array has an item that equals this scalar."""
+def has_item(column: ColumnElement[Any], wanted: Sequence[str | float]) -> ColumnElement[bool]:
+    """Return the condition that a JSON array has an item that equals one of these scalars."""
     if not _is_sqlite():
-        contained = cast(type_coerce(json.dumps([item]), String), Jsonb)
-        return cast(column, Jsonb).bool_op("@>")(contained)
+        lists = [cast(type_coerce(json.dumps([each]), String), Jsonb) for each in wanted]
+        return or_(false(), *(cast(column, Jsonb).bool_op("@>")(each) for each in lists))
+    # All in one look at the items, which takes long.
     items = func.json_each(column).table_valued("value", "type")
-    is_equal = items.c.value == item
-    types = ["text"] if isinstance(item, str) else ["true", "false"]
-    if not isinstance(item, str | bool):
-        types = list(NUMBERS)
-    from_items = items.select().where(is_equal, items.c.type.in_(types))
+    texts = [each for each in wanted if isinstance(each, str)]
+    numbers = [each for each in wanted if not isinstance(each, str)]
+    # An IN of no values is a subquery for each item.
+    given = [(values, types) for values, types in ((texts, ["text"]), (numbers, NUMBERS)) if values]
+    is_equal = [items.c.value.in_(values) & items.c.type.in_(types) for values, types in given]
     # Without rows there is no item; without an array there is no answer.
-    return case((column.is_not(None), from_items.exists()))
+    return case((column.is_not(None), items.select().where(or_(*is_equal)).exists()))
 
 
 def is_json(column: Column[Any]) -> bool:

@@ -185,19 +185,25 @@ def _pattern(path: str, value: Any) -> str:
 
 
 def _has_item(path: str, target: Target, value: Any) -> ColumnElement[bool]:
-    if value is None:
-        return target.is_null
-    column_type: Any = target.value.type
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if column_type.items is float or (column_type.items is object and is_number):
-        return has_item(target.value, coerce(path, Float(), value))
-    if not isinstance(value, str):
-        raise InvalidFilter(f"{path} must be a text.")
-    return has_item(target.value, value)
+    return _has_any_item(path, target, [value])
 
 
 def _has_any_item(path: str, target: Target, value: Any) -> ColumnElement[bool]:
-    return or_(false(), *(_has_item(path, target, each) for each in as_list(value, path)))
+    wanted = as_list(value, path)
+    items = [_item(path, target.value.type, each) for each in wanted if each is not None]
+    is_null = [target.is_null] if None in wanted else []
+    return or_(false(), *is_null, *([has_item(target.value, items)] if items else []))
+
+
+def _item(path: str, column_type: Any, value: Any) -> str | float:
+    """Return a value as what the items of an array are."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if column_type.items is float or (column_type.items is object and is_number):
+        number: float = coerce(path, Float(), value)
+        return number
+    if not isinstance(value, str):
+        raise InvalidFilter(f"{path} must be a text.")
+    return value
 
 
 def _is_null(path: str, target: Target, value: Any) -> ColumnElement[bool]:

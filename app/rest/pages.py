@@ -19,6 +19,8 @@ MAX_OBJECTS = 10_000
 MAX_BYTES = 2_000_000
 # Bytes of a property in JSON without its text: its name, and a number or a point in time.
 PROPERTY_SIZE = 25
+# How many bytes one of JSON counts: it is read, measured and written again.
+JSON_COST = 2
 # Rows that are fetched at a time.
 PARTITION = 100
 
@@ -50,7 +52,7 @@ def read_page(
             for column in text_columns:
                 size += len(encode_basestring_ascii(row[column] or ""))
             for column in json_columns:
-                size += len(json.dumps(row[column]))
+                size += JSON_COST * len(json.dumps(row[column]))
             if len(rows) == filter_.limit or (rows and size > most):
                 _check_whole(rows, filter_, most)
                 return Page(rows, more=True)
@@ -72,8 +74,10 @@ def names_size(result: Result[Any], filter_: Filter) -> int:
 
 
 def text_size(row: Sequence[Any]) -> int:
-    """Return the bytes of a row's text and JSON, where a character takes up to 12."""
-    return sum(len(json.dumps(value)) for value in row if isinstance(value, str | dict | list))
+    """Return the bytes of a row's text, where a character takes up to 12, and of its JSON."""
+    texts = (len(json.dumps(value)) for value in row if isinstance(value, str))
+    values = (len(json.dumps(value)) for value in row if isinstance(value, dict | list))
+    return sum(texts) + JSON_COST * sum(values)
 
 
 @dataclass

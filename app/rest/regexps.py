@@ -30,8 +30,6 @@ NAMED = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
 GLOB_SPECIAL = "*?["
 LIKE_SPECIAL = "%_\\"
 REGEXP = ("regexp", "iregexp")
-# Expressions of one filter's `regexp`, which `|` separates.
-MAX_ALTERNATIVES = 10
 SUPPORTED = (
     "takes text, ., .*, .+, classes like [a-z], \\d, \\w, \\s, ^, $ and |, without groups and"
     " other repetitions"
@@ -74,10 +72,7 @@ def parse_regexp(path: str, text: str) -> tuple[list[Expression], bool]:
     """Return the alternatives, and whether they ignore the case; raise InvalidFilter."""
     delimited = DELIMITED.fullmatch(text)
     pattern, flags = (delimited[1], delimited[2]) if delimited else (text, "")
-    alternatives = [_parse(path, each) for each in _split(path, pattern)]
-    if len(alternatives) > MAX_ALTERNATIVES:
-        raise InvalidFilter(f"{path} must not have more than {MAX_ALTERNATIVES} alternatives.")
-    return alternatives, flags == "i"
+    return [_parse(path, each) for each in _split(path, pattern)], flags == "i"
 
 
 def folded(expression: Expression) -> Expression:

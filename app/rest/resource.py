@@ -23,6 +23,7 @@ from .compatibility import Load
 from .endpoint import Endpoint, Route, View
 from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
 from .filters import Filter
+from .formats import validation_cost
 from .hooks import Hook, LoadEvent, SavedValues
 from .ids import Id
 from .others import ATTRIBUTE, flatten, merge_others
@@ -32,6 +33,9 @@ from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
 from .targets import OTHERS, Column
 from .where import translate
+
+# Values that clients give to the rows that one request creates: they are loaded in 50 to 100 ms.
+MAX_VALUES = 4000
 
 # Changes the rows that fulfil conditions; returns them as they now are.
 Store = Callable[[Conditions, Values], Sequence[Any]]
@@ -65,7 +69,7 @@ class Resource:
     prepare_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
     # The function that deletes rows, if that takes more than a statement; it returns their number.
     delete_with: Callable[[Conditions], int] | None = None
-    # The most rows that one request may create.
+    # The most rows that one request may create, if they do not have more than MAX_VALUES.
     max_create: int = 1000
     # Errors of `insert_with` and `update_with`, by the method that calls them.
     errors: Mapping[str, Sequence[HTTPException]] = field(default_factory=dict)
@@ -196,6 +200,13 @@ class Resource:
             name, id_field = schema.__name__, Id(self.rows.key.type, data_key=self.id_name)
             schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
         return schema()
+
+    @cached_property
+    def most_new_rows(self) -> int:
+        """The most rows that one request may create: `max_create`, fewer of wide models."""
+        values = self.create_schema_instance.load_fields.values()
+        cost = sum(1 + sum(map(validation_cost, each.validators)) for each in values)
+        return max(1, min(self.max_create, MAX_VALUES // max(1, cost)))
 
     @cached_property
     def properties(self) -> dict[str, Column]:
@@ -335,8 +346,8 @@ class Resource:
     ) -> Sequence[Any]:
         """Return what `insert` takes, from the arguments of `create`; not in a transaction."""
         many = isinstance(body, list)
-        if many and len(body) > self.max_create:
-            raise MalformedBody(f"The array must not have more than {self.max_create} items.")
+        if many and len(body) > self.most_new_rows:
+            raise MalformedBody(f"The array must not have more than {self.most_new_rows} items.")
         fixed = fixed or {}
         own = self.owned_by(user_id)
         usual = {**own, **fixed}

@@ -18,14 +18,21 @@ from .targets import Properties, column_target, find_place, find_property, path_
 # Operands of one filter that are compared with what JSON columns hold: each is a look into the JSON
 # of every row.
 MAX_IN_JSON = 20
+# Conditions of one filter on arrays: each goes through the items of every row.
+MAX_ARRAYS = 2
 
 
 def translate(where: Any, properties: Properties) -> ColumnElement[bool]:
     """Return the condition of a `where`; raise InvalidFilter, which names the invalid part."""
     condition = _where(where, properties)
-    if _count_in_json(where, properties) > MAX_IN_JSON:
+    operands, arrays = _count_in_json(where, properties)
+    if operands > MAX_IN_JSON:
         raise InvalidFilter(
             f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
+        )
+    if arrays > MAX_ARRAYS:
+        raise InvalidFilter(
+            f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values."
         )
     return condition
 
@@ -40,16 +47,22 @@ def nearest_first(where: Any, properties: Properties) -> list[ColumnElement[Any]
     ]
 
 
-def _count_in_json(where: Any, properties: Properties) -> int:
-    """Return how many operands a valid `where` compares with what JSON columns hold."""
-    count = 0
+def _count_in_json(where: Any, properties: Properties) -> tuple[int, int]:
+    """Return how many operands a valid `where` compares with what JSON columns hold.
+
+    The second figure is how many conditions on arrays there are.
+    """
+    count, arrays = 0, 0
     for name, value in where.items():
         if name in ("and", "or"):
-            count += sum(_count_in_json(each, properties) for each in as_list(value, name))
-        elif is_json(find_place(name, properties)[0]):
-            operands = value.values() if isinstance(value, dict) else [value]
+            inner = [_count_in_json(each, properties) for each in as_list(value, name)]
+            count += sum(each[0] for each in inner)
+            arrays += sum(each[1] for each in inner)
+        elif is_json(column := find_place(name, properties)[0]):
+            operands = list(value.values()) if isinstance(value, dict) else [value]
             count += sum(len(each) if isinstance(each, list) else 1 for each in operands)
-    return count
+            arrays += len(operands) if column.type.python_type is list else 0
+    return count, arrays
 
 
 def _where(where: Any, properties: Properties) -> ColumnElement[bool]:
