@@ -29,7 +29,7 @@ TYPES: dict[type, Json] = {
     bool: {"type": "boolean"},
     datetime: {"type": "string", "format": "date-time"},
     date: {"type": "string", "format": "date"},
-    Decimal: {"type": "string"},
+    Decimal: {"type": "string", "format": "decimal"},
     UUID: {"type": "string", "format": "uuid"},
     # An array is compared with an item.
     list: {"type": "string"},
@@ -64,7 +64,7 @@ def filter_schema(resource: Resource) -> Json:
                 {"type": "object", "propertyNames": names, "additionalProperties": TYPES[bool]},
             ]
         },
-        "include": {"type": "array", "items": _inclusion(list(resource.relations))},
+        "include": _includes(list(resource.relations)),
         "order": {
             "anyOf": [TEXT, {"type": "array", "items": TEXT, "maxItems": MAX_ORDER}],
             "description": "A property, with ASC or DESC after it, or several.",
@@ -102,12 +102,14 @@ def _paths_in(name: str) -> str:
     return rf"^{re.escape(name)}(\.{step}){{1,{MAX_STEPS}}}$"
 
 
-def _inclusion(relations: list[str]) -> Json:
+def _includes(relations: list[str]) -> Json:
+    # JSON Schema allows no empty enum.
+    if not relations:
+        return {"type": "array", "items": TEXT, "maxItems": 0}
     name = {"enum": relations}
     scoped = {"relation": name, "scope": {"type": "object", "description": "A filter."}}
-    return {
-        "anyOf": [name, {"type": "object", "properties": scoped, "required": ["relation"]}],
-    }
+    scope = {"type": "object", "properties": scoped, "required": ["relation"]}
+    return {"type": "array", "items": {"anyOf": [name, scope]}}
 
 
 def _condition(column: Column) -> Json:

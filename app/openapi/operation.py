@@ -126,7 +126,12 @@ class Operation:
                 "in": "query",
                 "required": self._endpoint.query.endswith("!"),
                 "description": f"JSON of the schema `{schema}`, or in brackets: `{name}[...]=...`.",
-                "content": {"application/json": {"schema": ref(schema)}},
+                # A string for generators of clients, most of which do not know `content` here.
+                "schema": {
+                    "type": "string",
+                    "contentMediaType": "application/json",
+                    "contentSchema": ref(schema),
+                },
             }
         if self._has_pages():
             yield COUNT

@@ -75,13 +75,9 @@ def _response(errors_: list[HTTPException]) -> Json:
         ours = hasattr(error, "error_code")
         text = (type(error).__doc__ or "").partition("\n")[0] if ours else example["message"]
         descriptions.setdefault(code, f"`{code}`: {text}")
-    schema = ref("Error")
-    if all("code" in each["value"]["error"] for each in bodies.values()):
-        codes = {"properties": {"code": {"enum": list(bodies)}}, "required": ["code"]}
-        schema = {"allOf": [schema, {"properties": {"error": codes}}]}
     is_temporary = all(getattr(error, "retry_after", None) for error in errors_)
     return {
         "description": "  \n".join(descriptions.values()),
         **({"headers": RETRY_AFTER} if is_temporary else {}),
-        "content": {"application/json": {"schema": schema, "examples": bodies}},
+        "content": {"application/json": {"schema": ref("ErrorResponse"), "examples": bodies}},
     }

@@ -8,6 +8,7 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
+from app.rest.fields import Number
 from app.rest.resource import Resource
 from app.rest.targets import OTHERS
 
@@ -15,9 +16,8 @@ from .filter_schemas import filter_schema, where_schema
 
 Json = dict[str, Any]
 
-# The example value for each type, for properties without an example of their own.
-EXAMPLES: dict[Any, Any] = {"integer": 1, "number": 1, "boolean": False, "string": "text"}
-
+# The example of a text without one of its own.
+TEXT = "text"
 
 MESSAGES_BY_FIELD = {
     "type": "object",
@@ -51,6 +51,10 @@ COMMON_SCHEMAS: dict[str, Json] = {
                     "messages": MESSAGES_BY_FIELD,
                     "codes": MESSAGES_BY_FIELD,
                     "statusCode": {"type": "integer"},
+                    "userId": {
+                        "type": ["integer", "string"],
+                        "description": "Whose address is to be verified.",
+                    },
                 },
                 "additionalProperties": False,
             },
@@ -58,7 +62,7 @@ COMMON_SCHEMAS: dict[str, Json] = {
         "required": ["statusCode", "name", "message"],
         "additionalProperties": False,
     },
-    "Error": {
+    "ErrorResponse": {
         "type": "object",
         "description": "The body of every error response.",
         "properties": {
@@ -77,6 +81,8 @@ class Schemas:
 
     def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
         self._converter = converter
+        # With this type, apispec describes the bounds of a number as such.
+        converter.field_mapping = {**converter.field_mapping, Number: ("number", None)}
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
             _json_schema_function(app.config)
         )
@@ -194,7 +200,7 @@ def request_schema(schema: Json, partial: bool = False) -> Json:
     shown = [
         name
         for name, property_ in properties.items()
-        if "examples" in property_ or name in required
+        if {"examples", "enum"} & property_.keys() or name in required
     ]
     body = {
         **_omit(schema, "required"),
@@ -207,8 +213,12 @@ def request_schema(schema: Json, partial: bool = False) -> Json:
 def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
     """Return the apispec attribute function that calls `json_schema` of our own fields."""
 
-    def own_json_schema(_: object, field: Any, **kwargs: Any) -> Json:
+    def own_json_schema(_: object, field: Any, ret: Json, **kwargs: Any) -> Json:
         own: Json = field.json_schema(settings) if hasattr(field, "json_schema") else {}
+        if "maxLength" in own:
+            own["maxLength"] = min(own["maxLength"], ret.get("maxLength", own["maxLength"]))
+        if ret.get("default", ...) is None:
+            del ret["default"]
         return _or_null(own) if field.allow_none else own
 
     return own_json_schema
@@ -256,10 +266,25 @@ def _with_relations(schema: Json, resource: Resource, related: Mapping[str, Reso
 
 
 def _example(property_: Json) -> Any:
+    """Return a value that the property may have: its own example, or one for its type."""
     if "examples" in property_:
         return property_["examples"][0]
+    if "enum" in property_:
+        return property_["enum"][0]
     kind = property_.get("type")
-    return None if isinstance(kind, list) else EXAMPLES.get(kind)
+    if kind == "string":
+        return _text(property_)
+    if kind in ("integer", "number"):
+        return _number(property_)
+    return False if kind == "boolean" else None
+
+
+def _text(property_: Json) -> str:
+    return TEXT.ljust(property_.get("minLength", 0), "x")[: property_.get("maxLength")]
+
+
+def _number(property_: Json) -> Any:
+    return min(max(1, property_.get("minimum", 1)), property_.get("maximum", 1))
 
 
 def _omit(schema: Json, *names: str) -> Json:

@@ -121,6 +121,20 @@ class Text(fields.String):
         return {"maxLength": self.max_length, **non_blank}
 
 
+class ObjectId(Text):
+    """An id of MongoDB: 24 hexadecimal digits."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        form = validate.Regexp(
+            r"[0-9a-f]{24}\Z", error="must be 24 hexadecimal digits, in small letters"
+        )
+        super().__init__(24, validate=form, **kwargs)
+
+    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema keywords of an id of MongoDB."""
+        return {"pattern": "^[0-9a-f]{24}$", "examples": ["507f1f77bcf86cd799439011"]}
+
+
 class Integer(fields.Integer):
     """A whole number of 64 bits, the range of an SQL BIGINT."""
 
@@ -165,10 +179,6 @@ class Number(Parsed):
         if value is None or abs(value) > MAX_SAFE or value != int(value):
             return value
         return int(value)
-
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema keywords of a number."""
-        return {"type": "number"}
 
 
 class Boolean(fields.Boolean):
@@ -258,7 +268,7 @@ class Decimal(Parsed):
         decimals = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
         pattern = rf"^-?[0-9]{{1,{max(whole, 1)}}}{decimals}$"
         example = f"{decimal.Decimal(0):.{scale}f}"
-        return {"type": "string", "pattern": pattern, "examples": [example]}
+        return {"type": "string", "format": "decimal", "pattern": pattern, "examples": [example]}
 
 
 class Uuid(Parsed):
@@ -288,7 +298,3 @@ class Enumeration(fields.String):
         one_of = validate.OneOf(values, error="must be one of {choices}")
         super().__init__(validate=one_of, **kwargs)
         self.values = values
-
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema keywords of an enumeration."""
-        return {"enum": list(self.values), "examples": [self.values[0]]}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from marshmallow import validate
 from sqlalchemy import BigInteger, Boolean, Date, Double, String, Text, Uuid
 from sqlalchemy.types import TypeEngine
 
@@ -37,9 +36,6 @@ class PropertyType:
     make_field: Callable[..., Field]
 
 
-_is_object_id = validate.Regexp(
-    r"[0-9a-f]{24}\Z", error="must be 24 hexadecimal digits, in small letters"
-)
 SIMPLE: dict[str, tuple[TypeEngine[Any], Callable[..., Field]]] = {
     "number": (Double(), fields.Number),
     "integer": (BigInteger(), fields.Integer),
@@ -47,7 +43,7 @@ SIMPLE: dict[str, tuple[TypeEngine[Any], Callable[..., Field]]] = {
     "date": (UtcDateTime(), fields.Timestamp),
     "dateonly": (Date(), fields.Date),
     "uuid": (Uuid(), fields.Uuid),
-    "objectid": (String(24), partial(fields.Text, 24, validate=_is_object_id)),
+    "objectid": (String(24), fields.ObjectId),
     "object": (Json(dict), json_fields.Object),
     "geopoint": (GeoPoint(), json_fields.GeoPoint),
 }

@@ -118,7 +118,6 @@ class CredentialsSchema(marshmallow.Schema):
         allow_none=True,
         metadata={
             "type": "boolean",
-            "default": True,
             "description": "`false`: the browser deletes the cookie when it is closed.",
         },
     )
@@ -155,7 +154,7 @@ class AccessTokenSchema(Schema):
     id = fields.String(metadata={"examples": ["0123456789abcdef" * 4]})
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
-    userId = Id(attribute="user_id")  # noqa: N815
+    userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
 
 
 class SessionSchema(Schema):
@@ -184,7 +183,7 @@ class LoopBackSessionSchema(SessionSchema):
         lambda session: session.handle,
         metadata={"type": "string", "examples": ["0123456789abcdef"]},
     )
-    userId = Id(attribute="user_id")  # noqa: N815
+    userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
 
 
 class AuditRecordSchema(Schema):

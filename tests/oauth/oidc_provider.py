@@ -1,6 +1,5 @@
 """The OpenID Connect provider `oidc-provider`, on node: installed once, run as a process."""
 
-import fcntl
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 import requests
 from playwright.sync_api import Page
 
+from tests.node_packages import install
 from tests.programs import require
 
 FOLDER = Path(__file__).parent / "provider_node"
@@ -63,7 +63,7 @@ class OidcProvider:
 def oidc_provider() -> Iterator[OidcProvider]:
     """Run the provider on a free port."""
     require("node")
-    _install()
+    install(FOLDER)
     with TemporaryFile("w+") as log:
         process = subprocess.Popen(
             ["node", "serve.js"], cwd=FOLDER, stdout=subprocess.PIPE, stderr=log, text=True
@@ -76,15 +76,3 @@ def oidc_provider() -> Iterator[OidcProvider]:
                 yield OidcProvider(issuer)
             finally:
                 process.kill()
-
-
-def _install() -> None:
-    """Install the packages, unless these are; test processes wait for each other."""
-    wanted = (FOLDER / "package-lock.json").read_bytes()
-    installed = FOLDER / "node_modules" / "installed.json"
-    with (FOLDER / "package.json").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not installed.exists() or installed.read_bytes() != wanted:
-            require("npm")
-            subprocess.run(["npm", "ci", "--loglevel=error"], cwd=FOLDER, check=True, timeout=110)
-            installed.write_bytes(wanted)

@@ -205,7 +205,11 @@ def test_filters_are_described_and_start_empty(document):
 
     assert parameter["name"] == "filter"
     schema = {"$ref": "#/components/schemas/TodoFilter"}
-    assert parameter["content"] == {"application/json": {"schema": schema}}
+    assert parameter["schema"] == {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": schema,
+    }
     assert not {"example", "examples", "default"} & parameter.keys()
     where = document["components"]["schemas"]["TodoWhere"]["properties"]
     assert "ilike" in where["title"]["anyOf"][2]["properties"]
