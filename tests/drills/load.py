@@ -39,6 +39,8 @@ class Client:
     read: int = 0
     refused_reads: int = 0
     unanswered_reads: int = 0
+    # How long each answer took.
+    seconds: list[float] = field(default_factory=list)
     # What was answered wrongly, as sentences.
     wrong: list[str] = field(default_factory=list)
 
@@ -82,6 +84,7 @@ class Client:
             answer = self.session.request(method, self.url + path, timeout=TIMEOUT, **options)
         except requests.RequestException:
             return None
+        self.seconds.append(answer.elapsed.total_seconds())
         if answer.status_code in NO_ANSWER:
             return None
         if answer.status_code == 503 and not is_refusal(answer):
@@ -141,6 +144,11 @@ class Load:
         """Add up an attribute of all clients: a number, or the length of a list."""
         values = [getattr(each, what) for each in self.clients]
         return sum(each if isinstance(each, int) else len(each) for each in values)
+
+    def slowest(self) -> float:
+        """Return the seconds within which 99 of 100 requests were answered."""
+        seconds = sorted(each for client in self.clients for each in client.seconds)
+        return seconds[len(seconds) * 99 // 100]
 
     def goes_on(self) -> None:
         """Wait until each client has had a write acknowledged that it sends from now on."""
