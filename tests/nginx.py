@@ -2,9 +2,10 @@
 
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import requests
 
@@ -23,6 +24,7 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
+    {upstream}
     server {{
         listen 127.0.0.1:{port};
         proxy_set_header Host $host;
@@ -30,16 +32,51 @@ http {{
     }}
 }}
 """
+# A request that an instance does not take goes to another one. One that it may have begun does
+# only if its method is idempotent: never add `non_idempotent`, which would write twice.
+BALANCED = """
+    upstream ostiary {{
+        {servers}
+        keepalive 16;
+        keepalive_timeout 1s;
+    }}
+"""
+SERVER = "server {address} max_fails=1 fail_timeout=2s;"
+TO_BALANCED = """
+        location / {
+            proxy_pass http://ostiary;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_next_upstream error timeout;
+            proxy_connect_timeout 2s;
+            proxy_read_timeout 75s;
+        }
+"""
 
 
 @contextmanager
 def nginx(folder: Path, port: int, instances: Mapping[str, str]) -> Iterator[str]:
     """Run nginx on a port; `instances` are the addresses to ask, by regular expression of paths."""
-    require("nginx")
     locations = [f"location ~ {path} {{ proxy_pass {url}; }}" for path, url in instances.items()]
+    with _run(folder, port, "\n".join(locations)) as url:
+        yield url
+
+
+@contextmanager
+def balancer(folder: Path, port: int, instances: Sequence[str]) -> Iterator[str]:
+    """Run nginx on a port, in front of equal instances at these addresses."""
+    servers = [SERVER.format(address=urlsplit(each).netloc) for each in instances]
+    upstream = BALANCED.format(servers="\n        ".join(servers))
+    with _run(folder, port, TO_BALANCED, upstream) as url:
+        yield url
+
+
+@contextmanager
+def _run(folder: Path, port: int, locations: str, upstream: str = "") -> Iterator[str]:
+    require("nginx")
     configuration = folder / "nginx.conf"
     configuration.write_text(
-        CONFIGURATION.format(folder=folder, port=port, locations="\n".join(locations))
+        CONFIGURATION.format(folder=folder, port=port, locations=locations, upstream=upstream)
     )
     log = folder / "nginx.log"
     with subprocess.Popen(["nginx", "-e", log, "-c", configuration]) as process:

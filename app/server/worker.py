@@ -1,12 +1,12 @@
 """A threaded gunicorn worker whose threads never wait for a client."""
 
+import select
 import socket
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from select import select
 from selectors import EVENT_READ
 from traceback import format_tb
 from typing import Any
@@ -68,7 +68,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _accept_waiting(self, listener: Any) -> None:
         """Accept the connections that the kernel has accepted already."""
-        while self.nr_conns < self.worker_connections and select([listener], [], [], 0)[0]:
+        waiting = select.poll()
+        waiting.register(listener, select.POLLIN)
+        while self.nr_conns < self.worker_connections and waiting.poll(0):
             self.accept(listener)
 
     @property
