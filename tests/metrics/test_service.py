@@ -36,6 +36,8 @@ SETTINGS = {
     # A hash takes long enough for another one to be refused meanwhile.
     "PASSWORD_HASH": {"time_cost": 4, "memory_cost": 32768},
     "PASSWORD_HASHES": 1,
+    # What is not recorded is counted all the same.
+    "AUDIT_DAYS": None,
     "THROTTLE_ENABLED": True,
     "THROTTLES": {
         "reset_email": {"limit": 1},
