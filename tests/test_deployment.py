@@ -63,9 +63,9 @@ def test_the_guide_leads_to_a_service_that_is_upgraded_and_restored(machine, mon
     install(machine)
     check(machine)
     check_proxy(machine)
+    prepare_upgrade(machine)
     with load(machine.address, clients=1) as clients:
         clients.goes_on()
-        machine.run("Metrics")
         upgrade(machine)
         clients.goes_on()
         before = set(clients.titles("acknowledged"))
@@ -126,11 +126,16 @@ def check_proxy(machine):
     assert token not in logged
 
 
-def upgrade(machine):
-    """Serve another release, which says so."""
+def prepare_upgrade(machine):
+    """Make another release, which says so, and switch metrics on from the next restart."""
+    machine.run("Metrics")
     machine.run("A release", **SECOND)
     with (machine.folder / "srv" / "ostiary" / "2" / "wsgi.py").open("a") as code:
         code.write('app.add_url_rule("/release", view_func=lambda: "2")\n')
+
+
+def upgrade(machine):
+    """Serve the other release."""
     instances = [f"http://127.0.0.1:{machine.ports[name]}/release" for name in PORTS[:2]]
     metrics = [f"http://127.0.0.1:{machine.ports[name]}/metrics" for name in PORTS[2:]]
     before = [requests.get(url, timeout=60).status_code for url in instances]
