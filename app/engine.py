@@ -36,6 +36,9 @@ READ_ONLY = "25006"
 BOUNCED = "unsupported startup parameter"
 # Connections in addition to one for each thread: for the outbox, and for a scrape of the metrics.
 POOL_OVERFLOW = 2
+# Compiled statements of a process, of about 30 kB each; filters make any number of them. SQLAlchemy
+# keeps half as many more for a while.
+QUERY_CACHE = 200
 # SQLite instructions between two checks of the time-out; listing 1000 rows takes about 10,000.
 STEPS_BETWEEN_CHECKS = 10_000
 # Milliseconds that SQLite waits for a lock.
@@ -51,7 +54,8 @@ def engine_options(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     given = config["SQLALCHEMY_ENGINE_OPTIONS"]
     url = make_url(config["SQLALCHEMY_DATABASE_URI"])
-    options = {**_pool_options(url, config), **given, **ALWAYS}
+    pool = _pool_options(url, config)
+    options = {"query_cache_size": QUERY_CACHE, **pool, **given, **ALWAYS}
     if url.get_backend_name() == "postgresql":
         defaults = _postgres_arguments(url, config)
         options["connect_args"] = defaults | given.get("connect_args", {})

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
 
 import pytest
-from sqlalchemy import create_engine, make_url, select, text
+from sqlalchemy import create_engine, literal_column, make_url, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
 from app.config import ConfigurationError
-from app.engine import POOL_OVERFLOW
+from app.engine import POOL_OVERFLOW, QUERY_CACHE
 from app.extensions import db, now
 from app.factory import create_app
 from app.todos.models import Todo
@@ -100,6 +100,15 @@ def test_the_database_deletes_tokens_and_todos_with_their_user(app, api, token):
         db.session.commit()
 
     assert [count(app, model) for model in (User, AccessToken, Todo)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_compiled_statements_of_any_number_of_filters_take_bounded_memory(context):
+    for number in range(2 * QUERY_CACHE):
+        db.session.execute(select(literal_column(str(number))))
+
+    # SQLAlchemy drops the oldest when there are half as many more.
+    assert QUERY_CACHE / 2 < len(db.engine._compiled_cache) <= 1.5 * QUERY_CACHE
 
 
 @pytest.mark.parametrize("model", [AccessToken, Todo])

@@ -1,5 +1,6 @@
 """The password policy and password hashes."""
 
+import sys
 import unicodedata
 
 import bcrypt
@@ -10,6 +11,7 @@ from werkzeug.security import generate_password_hash
 from app.users import passwords, schemes
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD, Api, login_status
+from tests.installation import Installation
 from tests.rows import store_hash, stored_hash
 
 
@@ -242,3 +244,29 @@ def test_the_stored_schemes_are_cached_for_a_minute(app, api, monkeypatch):
     for _ in range(2):
         login_status(api, "wrong")
     assert len(found) == 3 * len(schemes.METHODS)
+
+
+MEMORY = """
+from pathlib import Path
+from wsgi import app
+from app.users.passwords import hash_password, validate_password
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
+
+with app.app_context():
+    before = resident()
+    validate_password("xkqzjvbw")
+    for _ in range(3):
+        hash_password("xkqzjvbw")
+    print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
+def test_a_process_keeps_no_memory_of_hashes_and_little_of_the_blocklist(tmp_path):
+    result = Installation(tmp_path).run("-c", MEMORY)
+
+    assert result.returncode == 0, result.stderr
+    # MiB; the memory of a hash would be 19 more, and all lists of zxcvbn 13 more.
+    assert float(result.stdout) < 12
