@@ -62,12 +62,11 @@ LIMITS = {
         "CLIENT_TIMEOUT": "Seconds that Prometheus has to send a request and to take the answer",
         "LEVELS_INTERVAL": "Seconds between two looks at a process's pool and hashes for metrics",
     },
-    "ops.throttles": {
-        "PURGE_BATCH": "Rows of throttles that one statement deletes once they are of no use",
-    },
     "ops.purging": {
-        "PURGE_INTERVAL": "Seconds between two purges of throttles, and of the audit log, by a"
-        " process, while there is little to purge",
+        "PURGE_BATCH": "Rows of no use that one statement deletes",
+        "PAUSE": "Seconds between two such statements of a process",
+        "PURGE_INTERVAL": "Seconds until a process looks for such rows again, up to half as much"
+        " again",
     },
     "users.names": {
         "MAX_EMAIL_LENGTH": "Characters of an email address (RFC 5321, 4.5.3.1.3)",
@@ -91,12 +90,10 @@ LIMITS = {
         "MAX_SCHEMES_PER_METHOD": "Costs of one hash method that a login makes up for",
     },
     "users.tokens": {
-        "PURGE_BATCH": "Expired tokens that one statement deletes",
         "MAX_SESSIONS": "Sessions that a user is shown, the newest",
     },
     "oauth.flows": {
         "FLOW_LIFETIME": "Seconds for a login by a provider",
-        "PURGE_BATCH": "Logins by a provider that are over, and that one statement deletes",
     },
     "oauth.http": {
         "TOTAL_TIMEOUT": "Seconds for one request to a provider",
@@ -135,14 +132,12 @@ LIMITS = {
     "ops.audit": {
         "MAX_ATTEMPTS": "Records an hour of failed logins, as many of throttled requests, and as"
         " many of anonymous calls of data sources",
-        "PURGE_BATCH": "Old records of the audit log that one statement deletes",
     },
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "outbox.claims": {
         "LEASE": "Seconds after which another process takes over the mail of one that died",
     },
     "outbox.delivery": {"MAX_BACKOFF": "Seconds between two attempts to deliver a mail"},
-    "outbox.maintenance": {"PURGE_BATCH": "Finished events that one statement deletes"},
     "outbox.models": {"MAX_REASON": "Characters of the reason of a failed delivery that are kept"},
     "outbox.worker": {
         "MAX_RESERVED": "Mails that wait for the process that recorded them; others are sent by"

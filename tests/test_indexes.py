@@ -93,7 +93,7 @@ def test_background_work_scans_no_table(app, database_url):
         claims.claim_due()
         maintenance.purge(timedelta(days=7))
         purge_tokens()
-        throttles._purge_batch()
+        throttles.purge_batch()
 
     assert len(sent) >= 5
     assert scans(database_url, sent) == {}

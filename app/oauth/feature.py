@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from flask import Flask
 
 from app.config import ConfigurationError
+from app.ops.purging import purger_of
 
 LIBRARIES = ("authlib", "joserfc")
 
@@ -18,3 +19,5 @@ def init_app(app: Flask) -> None:
             ".venv/bin/pip install -c requirements.txt -e '.[oidc]'"
         )
     import_module("app.oauth.views").init_app(app)
+    flows = import_module("app.oauth.flows")
+    purger_of(app).add("login_flows", flows.purge_batch)

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.extensions import connection, db, now
 from app.ids import Id
-from app.ops.purging import purge_if_due
+from app.ops.purging import delete_batch
 from app.users.models import token_digest
 
 from .models import LoginFlow
@@ -18,8 +18,6 @@ from .models import LoginFlow
 FLOW_LIFETIME = 600
 # Bytes of randomness; RFC 7636 (7.1) and RFC 6749 (10.10) ask for at least 32 and 16.
 RANDOM_BYTES = 32
-# Expired rows that one statement deletes.
-PURGE_BATCH = 1000
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,6 @@ def begin(provider: str, browser_token: str, link_user_id: Id | None = None) -> 
         link_user_id=link_user_id,
         expires_at=now() + timedelta(seconds=FLOW_LIFETIME),
     )
-    purge_if_due(LoginFlow.__tablename__, _purge_batch)
     return flow
 
 
@@ -94,15 +91,6 @@ def _store(**values: object) -> None:
         connected.execute(insert(LoginFlow).values(**values))
 
 
-def _purge_batch() -> bool:
-    """Delete expired rows; tell whether there may be more."""
-    rows = LoginFlow
-    expired = select(rows.state_digest).where(rows.expires_at <= now()).limit(PURGE_BATCH)
-    # Processes that purge at the same time do not wait for each other's rows. As a CTE it is
-    # evaluated once; PostgreSQL may evaluate a subquery for each row, and each time find others.
-    once = expired.with_for_update(skip_locked=True).cte("expired")
-    chosen = rows.state_digest.in_(select(once.c.state_digest))
-    deleted = delete(LoginFlow).where(chosen).returning(rows.state_digest)
-    with connection() as connected:
-        # Python's sqlite3 counts no rows of a statement that begins with WITH.
-        return len(connected.execute(deleted).all()) >= PURGE_BATCH
+def purge_batch() -> int:
+    """Delete flows and used tokens that have expired, at most PURGE_BATCH; return their number."""
+    return delete_batch(select(LoginFlow.state_digest).where(LoginFlow.expires_at <= now()))

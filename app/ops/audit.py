@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Self
 
-from flask import current_app
-from sqlalchemy import Index, String, delete, func, insert, or_, select
+from flask import Flask, current_app
+from sqlalchemy import Index, String, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.columns import Json
@@ -27,12 +27,10 @@ from app.ids import Id
 from app.signals import audited, emit
 
 from .origin import MAX_ADDRESS, current_origin
-from .purging import purge_if_due
+from .purging import delete_batch, purger_of
 
 # Records of one action an hour, where an action changes nothing that could bound their number.
 MAX_ATTEMPTS = 1000
-# Old records that one statement deletes.
-PURGE_BATCH = 100
 
 
 class Action(StrEnum):
@@ -122,6 +120,12 @@ class AuditRecord(Model):
     details: Mapped[dict[str, Any]] = mapped_column(Json())
 
 
+def init_app(app: Flask) -> None:
+    """Purge the table, if records are written."""
+    if (days := app.config["AUDIT_DAYS"]) is not None:
+        purger_of(app).add(AuditRecord.__tablename__, partial(purge_batch, days))
+
+
 def record(
     action: Action, user_id: Id | None = None, actor_id: Id | None = None, **details: Any
 ) -> None:
@@ -161,10 +165,6 @@ def _insert(
         return
     with connection() as database:
         database.execute(insert(AuditRecord), rows)
-    purge_if_due(
-        AuditRecord.__tablename__,
-        lambda: _purge_batch(current_app.config["AUDIT_DAYS"]) == PURGE_BATCH,
-    )
 
 
 def record_attempt(action: Action, user_id: Id | None = None, **details: Any) -> None:
@@ -218,26 +218,15 @@ def find_records(
 def purge(days: float) -> int:
     """Delete the records that are older, in batches; return their number."""
     total = 0
-    while count := _purge_batch(days):
+    while count := purge_batch(days):
         total += count
     return total
 
 
-def _purge_batch(days: float) -> int:
-    """Delete the oldest records, if they are older than this; return their number.
-
-    Concurrent purges do not wait for each other's rows.
-    """
-    oldest = select(AuditRecord.id).order_by(AuditRecord.id).limit(PURGE_BATCH)
-    # As a CTE it is evaluated once; PostgreSQL may evaluate a subquery for each row, and each time
-    # find others.
-    once = oldest.with_for_update(skip_locked=True).cte("oldest")
-    chosen = AuditRecord.id.in_(select(once.c.id))
+def purge_batch(days: float) -> int:
+    """Delete the oldest records, at most PURGE_BATCH, if they are older; return their number."""
     is_old = AuditRecord.time < now() - timedelta(days=days)
-    deleted = delete(AuditRecord).where(chosen, is_old).returning(AuditRecord.id)
-    with connection() as database:
-        # Python's sqlite3 counts no rows of a statement that begins with WITH.
-        return len(database.execute(deleted).all())
+    return delete_batch(select(AuditRecord.id).order_by(AuditRecord.id), is_old)
 
 
 def _announce(action: Action, details: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from flask import current_app
+from flask import Flask, current_app
 from sqlalchemy import (
     BindParameter,
     Integer,
@@ -23,7 +23,6 @@ from sqlalchemy import (
     inspect,
     or_,
     select,
-    tuple_,
     update,
 )
 from sqlalchemy.exc import SQLAlchemyError
@@ -36,7 +35,7 @@ from app.statements import PreparedStatement
 from .audit import Action, record_attempt
 from .digests import key_digest
 from .origin import current_origin
-from .purging import purge_if_due
+from .purging import delete_batch, purger_of
 
 # The throttles; their figures are the entries of the setting THROTTLES.
 LOGIN_IDENTITY = "login_identity"
@@ -49,9 +48,6 @@ RESET_CONFIRMATION = "reset_confirmation"
 VERIFICATION_USER = "verification_user"
 VERIFICATION_ADDRESS = "verification_address"
 PROVIDER_LOGIN = "provider_login"
-
-# Rows that one statement of a purge deletes.
-PURGE_BATCH = 1000
 
 
 class Throttle(Model):
@@ -86,6 +82,11 @@ class Use(NamedTuple):
     blocked_until: datetime
 
 
+def init_app(app: Flask) -> None:
+    """Purge the table."""
+    purger_of(app).add(Throttle.__tablename__, purge_batch)
+
+
 def count(name: str, *key: object, uses: int = 1) -> Use | None:
     """Count a use of a throttle by a key; raise TooManyRequests if none is left.
 
@@ -106,7 +107,6 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
         user_id = current_origin().user_id
         record_attempt(Action.THROTTLED, user_id, **details)
         raise TooManyRequests(_seconds_blocked(row_key))
-    purge_if_due(Throttle.__tablename__, _purge_batch)
     return Use(name, row_key["row_digest"], row.started, row.blocked_until)
 
 
@@ -224,14 +224,7 @@ def _give_back(use: Use) -> None:
         current_app.logger.warning("a use was not given back: %s", type(error).__name__)
 
 
-def _purge_batch() -> bool:
-    """Delete expired rows; tell whether there may be more."""
-    expired = select(ROWS.name, ROWS.digest).where(ROWS.expires_at <= now()).limit(PURGE_BATCH)
-    # Processes that purge at the same time do not wait for each other's rows. As a CTE it is
-    # evaluated once; PostgreSQL may evaluate a subquery for each row, and each time find others.
-    once = expired.with_for_update(skip_locked=True).cte("expired")
-    chosen = tuple_(ROWS.name, ROWS.digest).in_(select(once.c.name, once.c.digest))
-    deleted = delete(Throttle).where(chosen).returning(ROWS.digest)
-    with connection() as connected:
-        # Python's sqlite3 counts no rows of a statement that begins with WITH.
-        return len(connected.execute(deleted).all()) >= PURGE_BATCH
+def purge_batch() -> int:
+    """Delete expired rows, at most PURGE_BATCH; return their number."""
+    expired = select(ROWS.name, ROWS.digest).where(ROWS.expires_at <= now())
+    return delete_batch(expired)

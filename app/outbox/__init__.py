@@ -4,10 +4,16 @@ A feature describes its events by `define` and calls `record`; another one deliv
 `subscribe`. Each subscriber has a delivery of its own, which is made at least once.
 """
 
+from datetime import timedelta
+from functools import partial
+
 from flask import Flask
 
+from app.ops.purging import purger_of
+
 from . import registry, worker
-from .models import Attempt, DeliveryError, UndeliverableError
+from .maintenance import purge_batch
+from .models import Attempt, DeliveryError, OutboxEvent, UndeliverableError
 from .registry import define, subscribe
 from .service import record, record_decoy
 from .worker import start, stop
@@ -30,3 +36,5 @@ def init_app(app: Flask) -> None:
     """Prepare the app's outbox, without any event."""
     registry.init_app(app)
     worker.init_app(app)
+    keep = timedelta(days=app.config["OUTBOX_DAYS"])
+    purger_of(app).add(OutboxEvent.__tablename__, partial(purge_batch, keep))

@@ -3,15 +3,13 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, exists, or_, select, update
 
 from app.errors import ModelNotFound
-from app.extensions import affected_rows, db, now, transaction
+from app.extensions import db, now, transaction
+from app.ops.purging import delete_batch
 
 from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
-
-# Events that one statement of a purge deletes, so that it does not hold locks for long.
-PURGE_BATCH = 500
 
 
 def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, OutboxEvent]]:
@@ -41,20 +39,21 @@ def retry(delivery_ids: Sequence[int] | None = None) -> int:
 
 
 def purge(older_than: timedelta) -> int:
-    """Delete events whose deliveries all finished so long ago, in batches; return their number.
+    """Delete events whose deliveries all finished so long ago, in batches; return their number."""
+    total = 0
+    while count := purge_batch(older_than):
+        total += count
+    return total
 
-    Takes no write lock if there are none.
-    """
+
+def purge_batch(older_than: timedelta) -> int:
+    """Delete such events, at most PURGE_BATCH; return their number."""
     before = now() - older_than
     wanted = Delivery.event_id == OutboxEvent.id, _is_kept(before)
     finished = OutboxEvent.created < before, ~exists().where(*wanted)
     # In the order of an index that begins with those that are old enough.
     oldest = select(OutboxEvent.id).where(*finished).order_by(OutboxEvent.created)
-    batch = oldest.limit(PURGE_BATCH)
-    total = 0
-    while ids := db.session.scalars(batch).all():
-        total += affected_rows(delete(OutboxEvent).where(OutboxEvent.id.in_(ids), *finished))
-    return total
+    return delete_batch(oldest, *finished)
 
 
 def _is_kept(before: datetime) -> ColumnElement[bool]:

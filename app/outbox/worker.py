@@ -5,14 +5,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import NamedTuple
 
 from flask import Flask, has_request_context
 
 from . import claims
 from .delivery import deliver, deliver_due, seconds_until_due
-from .maintenance import purge
 from .registry import registry_of
 
 # Seconds before the first attempt, so that it does not slow down the answer to the request that
@@ -22,8 +20,6 @@ DELIVERY_DELAY = 0.1
 STOP_TIMEOUT = 25.0
 # Deliveries that wait for this process alone; others are for every process.
 MAX_RESERVED = 1000
-# Seconds between two purges.
-PURGE_INTERVAL = 3600.0
 # Seconds to wait when other processes were faster.
 CONTENTION_PAUSE = 0.1
 
@@ -46,12 +42,10 @@ class Worker:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._poll_interval: float = app.config["OUTBOX_POLL_INTERVAL"]
-        self._keep = timedelta(days=app.config["OUTBOX_DAYS"])
         self._changed = threading.Condition()
         self._reserved: deque[Reservation] = deque()
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self._next_purge = 0.0
 
     def has_room(self) -> bool:
         """Tell whether this process can reserve a delivery that it records.
@@ -116,7 +110,6 @@ class Worker:
                 continue
             seconds = seconds_until_due(self._app)
             if seconds > 0:
-                self._purge_now_and_then()
                 return min(seconds, self._poll_interval)
             if deliver_due(self._app) is None:
                 return CONTENTION_PAUSE
@@ -133,13 +126,6 @@ class Worker:
             claim = claims.claim_reserved(reservation.delivery_id)
         if claim is not None:
             deliver(self._app, claim, reservation.secret)
-
-    def _purge_now_and_then(self) -> None:
-        if time.monotonic() < self._next_purge:
-            return
-        self._next_purge = time.monotonic() + PURGE_INTERVAL
-        with self._app.app_context():
-            purge(self._keep)
 
     def _wait(self, seconds: float) -> None:
         """Wait until a reservation is ready, for so many seconds at most, or to stop."""

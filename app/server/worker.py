@@ -17,6 +17,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from app import outbox
 from app.ops import health
+from app.ops.purging import purger_of
 
 from .errors import raw_response, to_http_error
 from .incoming import IncomingRequest
@@ -49,9 +50,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super().check_config(cfg, log)
 
     def run(self) -> None:
-        """Start the outbox, in this process alone, and serve."""
+        """Start the outbox and the purges, in this process alone, and serve."""
         health.announce(self.wsgi, is_serving=lambda: self.alive)
         outbox.start(self.wsgi)
+        purger_of(self.wsgi).start()
         super().run()
 
     def set_accept_enabled(self, enabled: bool) -> None:

@@ -12,11 +12,10 @@ from app.errors import AccessTokenRequired, ModelNotFound
 from app.extensions import affected_rows, db, now, transaction
 from app.ids import Id
 from app.ops.audit import Action, record, recording
+from app.ops.purging import delete_batch
 
 from .models import HANDLE, AccessToken, User, new_token, token_digest
 
-# Rows that one statement of a purge deletes, so that it does not hold locks for long.
-PURGE_BATCH = 1000
 # Sessions of one list.
 MAX_SESSIONS = 1000
 
@@ -164,11 +163,15 @@ def delete_scoped(user_id: Id, scope: str) -> None:
 
 def purge_tokens() -> int:
     """Delete the expired tokens, in batches; return their number."""
-    expired = select(AccessToken.digest).where(AccessToken.expires_at <= now()).limit(PURGE_BATCH)
     total = 0
-    while count := affected_rows(delete(AccessToken).where(AccessToken.digest.in_(expired))):
+    while count := purge_batch():
         total += count
     return total
+
+
+def purge_batch() -> int:
+    """Delete expired tokens, at most PURGE_BATCH; return their number."""
+    return delete_batch(select(AccessToken.digest).where(AccessToken.expires_at <= now()))
 
 
 def _delete_one(*conditions: ColumnElement[bool]) -> Row[Id, str] | None:

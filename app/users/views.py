@@ -11,6 +11,7 @@ from app.access.identity import current_identity
 from app.access.rules import EXECUTE, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
 from app.extensions import app_id_form
+from app.ops.purging import purger_of
 from app.rest.bodies import parse_json
 from app.rest.collection import register_resource
 from app.settings import is_compatible
@@ -19,7 +20,7 @@ from . import accounts, audit, confirmation, email_change, password_reset, token
 from . import login as login_service
 from .cookies import clear_cookie, set_cookie
 from .current import users_resource
-from .models import RESET_SCOPE, token_digest
+from .models import RESET_SCOPE, AccessToken, token_digest
 from .resource import THROTTLED, users, users_of
 from .schemas import (
     AccessTokenSchema,
@@ -66,6 +67,7 @@ def init_app(app: Flask) -> None:
     """Serve the resource of users with the endpoints declared below."""
     register_resource(app, users_of(app))
     audit.init_app(app)
+    purger_of(app).add(AccessToken.__tablename__, tokens.purge_batch)
 
 
 @users.endpoint(

@@ -7,12 +7,12 @@ from datetime import timedelta
 from threading import Barrier
 
 import pytest
-from sqlalchemy import delete, func, select
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from app.errors import TooManyRequests
 from app.extensions import db, now, transaction
-from app.ops import purging, throttles
+from app.ops import throttles
 from app.ops.origin import current_network
 from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, REGISTRATION, Throttle, attempt, count
 from tests.live import ROOT
@@ -190,25 +190,6 @@ def test_a_row_has_a_bounded_size(app, context):
 
     row = db.session.scalars(select(Throttle)).one()
     assert len(row.name) + len(row.digest) < 100
-
-
-def test_rows_of_no_use_are_purged(app, context, monkeypatch):
-    monkeypatch.setattr(throttles, "PURGE_BATCH", 3)
-    moment = now()
-    times = {"started": moment, "blocked_until": moment, "count": 1}
-    for number in range(8):
-        late = timedelta(seconds=60 if number == 0 else -1)
-        db.session.add(Throttle(name="x", digest=str(number), expires_at=moment + late, **times))
-    db.session.commit()
-    left = []
-    for _ in range(4):
-        count(LOGIN_ADDRESS, "a")
-        left.append(db.session.scalar(select(func.count()).where(Throttle.name == "x")))
-
-    # The third batch is not full, so that the next one is due a minute later.
-    assert left == [5, 2, 1, 1]
-    assert purging.PURGE_INTERVAL == 60
-    db.session.execute(delete(Throttle).where(Throttle.name == "x"))
 
 
 def test_concurrent_threads_pass_as_often_as_the_limit_says(app):

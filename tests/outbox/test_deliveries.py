@@ -9,6 +9,7 @@ from sqlalchemy import create_engine
 
 from app import outbox
 from app.extensions import db, now, transaction
+from app.ops import purging
 from app.outbox import claims, maintenance
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain, seconds_until_due
@@ -194,7 +195,7 @@ def test_a_worker_with_nothing_to_do_only_reads(recorder, database_url):
 
     assert pause == 10
     assert {statement.split()[0] for statement in sent} == {"SELECT"}
-    assert len(sent) == 2
+    assert len(sent) == 1
 
 
 def test_a_worker_does_not_end_with_an_error(recorder, monkeypatch, caplog):
@@ -272,7 +273,7 @@ def test_more_than_a_process_can_remember_is_left_to_all(recorder, make_recorder
 
 
 def test_finished_events_are_purged_in_batches(recorder, monkeypatch):
-    monkeypatch.setattr(maintenance, "PURGE_BATCH", 2)
+    monkeypatch.setattr(purging, "PURGE_BATCH", 2)
     app = recorder.app
     recorder.record(*range(5))
     drain(app)
@@ -283,7 +284,8 @@ def test_finished_events_are_purged_in_batches(recorder, monkeypatch):
     with app.app_context():
         db.session.execute(OutboxEvent.__table__.update().values(created=now() - timedelta(days=9)))
 
-    worker_of(app)._purge_now_and_then()
+    with app.app_context():
+        assert maintenance.purge(timedelta(days=app.config["OUTBOX_DAYS"])) == 5
 
     # One that finished a moment ago, and one that is pending.
     assert rows(app, OutboxEvent.data, model=OutboxEvent) == [({"number": 5},), ({"number": 6},)]

@@ -7,6 +7,7 @@ from werkzeug.security import generate_password_hash
 
 from app import errors
 from app.extensions import db
+from app.ops import purging
 from app.users import service, tokens
 from app.users.models import AccessToken
 from tests.conftest import NEW, PASSWORD
@@ -156,7 +157,7 @@ def test_change_password_for_an_unknown_user_is_not_found():
 
 
 def test_purge_works_in_batches(app, user, login, monkeypatch):
-    monkeypatch.setattr(tokens, "PURGE_BATCH", 2)
+    monkeypatch.setattr(purging, "PURGE_BATCH", 2)
     for _ in range(5):
         expire(app, login(CREDENTIALS).id)
 
