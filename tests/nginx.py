@@ -41,7 +41,7 @@ BALANCED = """
         keepalive_timeout 1s;
     }}
 """
-SERVER = "server {address} max_fails=1 fail_timeout=2s;"
+SERVER = "server {address} max_fails=0;"
 TO_BALANCED = """
         location / {
             proxy_pass http://ostiary;

@@ -1,5 +1,6 @@
 """A threaded gunicorn worker whose threads never wait for a client."""
 
+import errno
 import select
 import socket
 import time
@@ -7,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from operator import itemgetter
 from selectors import EVENT_READ
 from traceback import format_tb
 from typing import Any
@@ -21,7 +23,10 @@ from app.ops.purging import purger_of
 
 from .errors import raw_response, to_http_error
 from .incoming import IncomingRequest
+from .open_files import fit_connections
 
+# Errors where a process, or the machine, has no more files to open.
+OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 # Seconds that a client has to close a connection after the last response, as in gunicorn.
 LINGER_SECONDS = 2
 # Bytes of one receive call.
@@ -41,12 +46,15 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
         # Connections that wait for the client to close them.
         self.lingering: deque[Any] = deque()
+        # Whether a connection could not be accepted.
+        self.is_full = False
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
-        """Reject TLS settings: this worker reads plain bytes; a proxy in front terminates TLS."""
+        """Reject TLS settings, as a proxy in front speaks TLS; see to the limit of open files."""
         if cfg.is_ssl:
             raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
+        fit_connections(cfg, log)
         super().check_config(cfg, log)
 
     def run(self) -> None:
@@ -72,8 +80,40 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Accept the connections that the kernel has accepted already."""
         waiting = select.poll()
         waiting.register(listener, select.POLLIN)
-        while self.nr_conns < self.worker_connections and waiting.poll(0):
+        for _ in range(self.cfg.backlog):
+            if not waiting.poll(0):
+                break
             self.accept(listener)
+
+    def accept(self, listener: Any) -> None:
+        """Accept a connection, unless there are no more files to open."""
+        try:
+            super().accept(listener)
+        except OSError as error:
+            if error.errno not in OUT_OF_FILES:
+                raise
+            self.is_full = True
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Handle what happens, a new connection among it, and keep room for another one."""
+        super().wait_for_and_dispatch_events(timeout)
+        if self.is_full or self.nr_conns >= self.worker_connections:
+            self.is_full = False
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Close the connection that has waited longest, for a request or the rest of one."""
+        queues = (
+            (self.keepalived_conns, self.cfg.keepalive),
+            (self.lingering, LINGER_SECONDS),
+            (self.pending_conns, self._timeout),
+        )
+        began = [(waiting[0].timeout - seconds, waiting) for waiting, seconds in queues if waiting]
+        if began:
+            _, waiting = min(began, key=itemgetter(0))
+            conn = waiting.popleft()
+            self.poller.unregister(conn.sock)
+            self._close(conn)
 
     @property
     def _timeout(self) -> float:

@@ -1,0 +1,37 @@
+"""The limit of open files, of which each connection is one."""
+
+import resource
+from typing import Any
+
+# Files of a process besides its connections: its log, the database, calls and mails.
+OTHER_FILES = 100
+# Connections with which a process can serve.
+FEWEST_CONNECTIONS = 50
+
+
+def fit_connections(cfg: Any, log: Any) -> None:
+    """Raise the soft limit as far as `worker_connections` needs, else lower `worker_connections`.
+
+    Raises SystemExit if the hard limit leaves too few.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = cfg.worker_connections + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if allowed < FEWEST_CONNECTIONS + OTHER_FILES:
+        least = FEWEST_CONNECTIONS + OTHER_FILES
+        raise SystemExit(
+            f"ostiary: the limit of open files is {hard}, and must be at least {least}"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < needed:
+        connections = allowed - OTHER_FILES
+        log.warning(
+            "a process keeps %d connections: the limit of open files is %d, and should be"
+            " at least %d",
+            connections,
+            hard,
+            needed,
+        )
+        cfg.set("worker_connections", connections)
