@@ -74,8 +74,8 @@ class Catalog:
             "Requests that were refused because too many computed a password hash.",
         )
 
-    def begin(self, throttles: Iterable[str], providers: Iterable[str]) -> None:
-        """Begin with 0 where labels are known: an increase from nothing is none to Prometheus."""
+    def start_at_zero(self, throttles: Iterable[str], providers: Iterable[str]) -> None:
+        """Expose 0 where labels are known: an increase from nothing is none to Prometheus."""
         for outcome in LOGIN_OUTCOMES:
             self.logins.labels(outcome)
             for provider in providers:

@@ -15,7 +15,7 @@ class EventCounter:
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
-        catalog.begin(app.config["THROTTLES"], app.config["PROVIDERS"])
+        catalog.start_at_zero(app.config["THROTTLES"], app.config["PROVIDERS"])
         audited.connect(self.count_audited, sender=app)
         delivery_attempted.connect(self.count_delivery, sender=app)
         for source in app.extensions.get("datasources", {}).values():

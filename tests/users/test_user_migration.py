@@ -2,11 +2,9 @@
 
 import shlex
 import shutil
-from functools import partial
 
 import click
 import pytest
-from flask import Flask
 from sqlalchemy import create_engine, make_url, text
 
 from app import migrate
@@ -58,7 +56,7 @@ def installation(database_url, tmp_path, monkeypatch):
     """Build the app of an installation, with its configuration and its migrations in a folder."""
     shutil.copytree(migrate.FOLDER, tmp_path / "migrations")
     monkeypatch.setattr("app.migrate.FOLDER", tmp_path / "migrations")
-    monkeypatch.setattr("app.factory.Flask", partial(Flask, instance_path=str(tmp_path)))
+    monkeypatch.setenv("INSTANCE_PATH", str(tmp_path))
     settings = {"SQLALCHEMY_DATABASE_URI": database_url, "PASSWORD_HASH": CHEAP_HASH}
     settings |= {"MAIL_FOLDER": str(tmp_path / "mail"), "THROTTLE_ENABLED": False}
     lines = [f"{name} = {value!r}\n" for name, value in settings.items()]
