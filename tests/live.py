@@ -106,6 +106,8 @@ def serve(
         "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
         "APP_THROTTLE_ENABLED": "false",
         "WEB_CONCURRENCY": "2",
+        # A client that the machine holds up for 2 s shall find its connection all the same.
+        "GUNICORN_CMD_ARGS": "--keep-alive=30",
         **environment,
     }
     log = folder / "gunicorn.log"
