@@ -46,18 +46,20 @@ lint: .venv/.installed-dev ## check style, types and the import rules
 format: .venv/.installed-dev ## format the code
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-bench: install ## measure against bare floors; takes some minutes (QUICK=1: a minute or two)
-	$(BIN)/python -m benchmarks.connector
-	$(BIN)/python -m benchmarks.rest $(if $(QUICK),--quick)
-	$(BIN)/python -m benchmarks.flood $(if $(QUICK),--quick)
-	$(BIN)/python -m benchmarks.enumeration $(if $(QUICK),--samples 20)
+BENCHMARKS := calls connector rest latency flood enumeration growth start memory
+
+bench: install ## measure everything and write benchmarks/RESULTS.md; takes an hour (QUICK=1: minutes)
+	for each in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$each $(QUICK:%=--quick) || exit 1; done
 	$(BIN)/python -m benchmarks.worst
+	$(BIN)/python -m benchmarks.report
 
 bench-peers: install ## compare with LoopBack 3, which needs node (QUICK=1: a minute or two)
-	$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
+	$(BIN)/python -m benchmarks.peers $(QUICK:%=--quick)
+	$(BIN)/python -m benchmarks.report
 
 bench-threads: install ## measure numbers of processes and threads (QUICK=1: a minute)
-	$(BIN)/python -m benchmarks.threads $(if $(QUICK),--quick)
+	$(BIN)/python -m benchmarks.threads $(QUICK:%=--quick)
+	$(BIN)/python -m benchmarks.report
 
 bench-calls: install ## count function calls, statements and round trips of a request
 	$(BIN)/python -m benchmarks.calls

@@ -43,10 +43,13 @@ class Counts:
 
 def main() -> None:
     """Print the counts of each application, which has a process of its own."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="the same; not kept")
+    options = parser.parse_args()
     if not stack.has_postgresql():
         sys.exit("PostgreSQL's initdb and pg_ctl are not on this machine.")
-    publish("calls", f"Medians of {COUNTED} requests after {WARM_UP} others", _tables(), keep=True)
+    how = f"Medians of {COUNTED} requests after {WARM_UP} others"
+    publish("calls", how, _tables(), keep=not options.quick)
 
 
 def _tables() -> Iterator[Table]:

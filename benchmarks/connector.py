@@ -1,11 +1,12 @@
 """One call through a compiled operation against the same call written by hand with requests.
 
-Run as `python -m benchmarks.connector [calls]`. The server is a process of its own; the two
+The server is a process of its own; the two
 kinds of call alternate in one run, so that a busy machine slows both.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import statistics
@@ -21,6 +22,8 @@ from typing import Any
 import requests
 
 from app.connector import DataSource
+
+from .tables import Table, publish
 
 BODY = json.dumps(
     {"results": [{"geometry": {"location": {"lat": 37.56, "lng": -122.32}}}]}
@@ -38,6 +41,7 @@ TEMPLATE = {
 FUNCTIONS = {"geocode": ["street", "city", "zipcode", "tenant"]}
 # Seconds that a slow remote service takes to answer /slow.
 SLOW = 0.3
+ROUNDS = 5
 ADDRESS = {"street": "107 S B St", "city": "San Mateo", "zipcode": "94401", "tenant": "a"}
 
 
@@ -113,8 +117,8 @@ def measure(work: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def compare(base: str, calls: int) -> None:
-    """Print the medians of both kinds of call and their ratios, round by round."""
+def compare(base: str, calls: int) -> Iterator[Table]:
+    """Yield the medians of both kinds of call, in turn, and those of their ratios."""
     source = DataSource.from_config(
         {"baseURL": base, "operations": [{"template": TEMPLATE, "functions": FUNCTIONS}]}
     )
@@ -124,31 +128,32 @@ def compare(base: str, calls: int) -> None:
     if works[0]() != works[1]():
         raise SystemExit("the two calls do not give the same")
 
+    table = Table("one call", ["connector", "by hand", "ratio", "of the rounds"])
     ours, theirs = (count_calls(work) for work in works)
-    report(f"profiled calls: connector {ours}, by hand {theirs}", ours / theirs)
-    ratios = []
-    for _ in range(5):
+    table.rows.append(["profiled calls", ours, theirs, round(ours / theirs, 2), None])
+    rounds = []
+    for _ in range(ROUNDS):
         times = [[measure(work) for work in works] for _ in range(calls)]
-        call, hand = (statistics.median(column) for column in zip(*times, strict=True))
-        ratios.append(call / hand)
-        report(f"call: connector {call * 1e6:.0f} µs, by hand {hand * 1e6:.0f} µs", ratios[-1])
-    report("call: median ratio", statistics.median(ratios))
-
+        rounds.append([statistics.median(column) for column in zip(*times, strict=True)])
+    ratios = sorted(call / hand for call, hand in rounds)
+    micro = [round(statistics.median(each) * 1e6) for each in zip(*rounds, strict=True)]
+    spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
+    table.rows.append(["µs", *micro, round(statistics.median(ratios), 2), spread])
     request = source.geocode._builder
-    build = statistics.median(measure(lambda: request.build(ADDRESS)) for _ in range(20_000))
-    report(f"build of the geocoder request {build * 1e6:.1f} µs")
-
-
-def report(text: str, ratio: float | None = None) -> None:
-    """Print one line."""
-    sys.stdout.write(text + (f", ratio {ratio:.3f}" if ratio is not None else "") + "\n")
+    build = statistics.median(measure(lambda: request.build(ADDRESS)) for _ in range(calls * 10))
+    table.rows.append(["µs to build the request", round(build * 1e6, 1), None, None, None])
+    yield table
 
 
 def main() -> None:
     """Start the server and compare."""
-    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="100 calls instead of 1500; not kept")
+    options = parser.parse_args()
+    calls = 100 if options.quick else 1500
     with remote() as base:
-        compare(base, calls)
+        how = f"Medians of {ROUNDS} rounds of {calls} calls of each kind, in turn"
+        publish("connector", how, compare(base, calls), keep=not options.quick)
 
 
 if __name__ == "__main__":

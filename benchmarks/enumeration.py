@@ -10,15 +10,16 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from . import stack
 from .data import PASSWORD, fill
+from .stack import Place
+from .tables import Table, publish
 
 # Two requests pass and the third is refused, so that a sample has the first, the second and the one
 # after the limit. Only the refusal of a registration is compared: before, it tells who is known.
@@ -98,34 +99,29 @@ class Client:
 def main() -> None:
     """Run all cases on both databases, and print a table; fail if an answer tells who is known."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=200, help="pairs of identities; 200")
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], help="only this one")
+    parser.add_argument("--quick", action="store_true", help="20 samples instead of 200; not kept")
     options = parser.parse_args()
-    print(f"{stack.machine()}, {options.samples} samples")
-    alike = True
-    with stack.temporary_folder() as folder:
-        if options.database != "postgresql":
-            alike &= _compare("SQLite", stack.sqlite(folder, "ostiary"), folder, options.samples)
-        if options.database != "sqlite" and stack.has_postgresql():
-            with stack.postgresql_server(folder):
-                url = stack.postgresql(folder, "ostiary")
-                alike &= _compare("PostgreSQL", url, folder, options.samples)
-    if not alike:
-        sys.exit("The answers to known and unknown identities differ.")
+    samples = 20 if options.quick else 200
+    different: list[str] = []
+    tables = stack.on_each_database(lambda place: _compare(place, samples, different))
+    publish("enumeration", f"Milliseconds; {samples} samples", tables, keep=not options.quick)
+    if different:
+        sys.exit(f"The answers to known and unknown identities differ: {', '.join(different)}.")
 
 
-def _compare(title: str, url: str, folder: Path, samples: int) -> bool:
-    """Measure every case on a database; tell whether all bytes are equal."""
+def _compare(place: Place, samples: int, different: list[str]) -> Iterator[Table]:
+    """Measure every case on a database; add the names of those whose bytes are not equal."""
+    url, table = place.create("ostiary"), Table(place.title, ["known", "unknown", "ratio", "bytes"])
     fill(url, rows=1, owners=samples)
-    print(f"\n{title:<24}{'known ms':>10}{'unknown ms':>12}{'ratio':>8}  bytes")
-    alike = True
-    with stack.gunicorn("wsgi:app", url, folder, SETTINGS) as server:
+    with stack.gunicorn("wsgi:app", url, place.folder, SETTINGS) as server:
         client = Client(server.port)
         for case in CASES:
             found = _measure(client, case, samples)
             for number, (known, unknown) in found.items():
-                alike &= _report(f"{case.name}, {number}", known, unknown)
-    return alike
+                row = _row(f"{case.name}, {number}", known, unknown)
+                table.rows.append(row)
+                different += [] if row[-1].startswith("equal") else [str(row[0])]
+    yield table
 
 
 def _measure(client: Client, case: Case, samples: int) -> dict[str, tuple[Answers, Answers]]:
@@ -152,18 +148,14 @@ def _use_up_registration(client: Client, address: str) -> None:
     client.send("/users", address, {"email": email, "password": PASSWORD})
 
 
-def _report(name: str, known: Answers, unknown: Answers) -> bool:
-    """Print a line; tell whether all answers of both sides are the same bytes."""
+def _row(name: str, known: Answers, unknown: Answers) -> list[Any]:
+    """Return the medians, and whether all answers of both sides are the same bytes."""
     medians = [median(side.seconds) * 1000 for side in (known, unknown)]
     ratio = medians[0] / medians[1]
     is_slow = max(ratio, 1 / ratio) > 1 + TOLERANCE
     are_equal = known.bytes == unknown.bytes and len(known.bytes) == 1
-    print(
-        f"{name:<24}{medians[0]:>10.2f}{medians[1]:>12.2f}{ratio:>8.2f}"
-        f"  {'equal' if are_equal else 'DIFFERENT'}{', slower' if is_slow else ''}",
-        flush=True,
-    )
-    return are_equal
+    bytes_ = f"{'equal' if are_equal else 'DIFFERENT'}{', slower' if is_slow else ''}"
+    return [name, *(round(each, 2) for each in (*medians, ratio)), bytes_]
 
 
 def _comparable(response: HTTPResponse, content: bytes) -> bytes:

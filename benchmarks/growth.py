@@ -78,9 +78,11 @@ def main() -> None:
     """Measure on the databases, and print a table of costs and one of sizes for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rows, one round; not kept")
+    parser.add_argument("--rounds", type=int, default=5, help="5 by default")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of rows")
     options = parser.parse_args()
-    sizes = QUICK_SIZES if options.quick else SIZES
-    rounds, seconds = (1, 1) if options.quick else (5, 1.5)
+    sizes = QUICK_SIZES if options.quick else tuple(options.sizes)
+    rounds, seconds = (1, 1) if options.quick else (options.rounds, 1.5)
     how = (
         f"{rounds} rounds of {seconds} s; pages and steps are means of {COUNTED} requests."
         f" The aim of the ratios is {AIM}"

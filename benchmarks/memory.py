@@ -16,8 +16,8 @@ from .load import Request
 from .tables import Table, publish
 
 # Seconds between two looks at whether a step is done; each has requests of its own.
-SLICE = 8
-STEPS = 20
+SLICE = 5
+STEPS = 10
 # Mebibytes: the most that a worker should have.
 AIM = 90
 # All that a request may be answered with, but for errors of the service.
@@ -28,10 +28,10 @@ FIELDS = "id", "title", "desc", "isComplete", "created", "ownerId"
 def main() -> None:
     """Send the requests, and print the memory on the way."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="20,000 requests; not kept")
+    parser.add_argument("--quick", action="store_true", help="10,000 requests; not kept")
     parser.add_argument("--requests", type=int, default=1_000_000, help="1,000,000 by default")
     options = parser.parse_args()
-    total = 20_000 if options.quick else options.requests
+    total = 10_000 if options.quick else options.requests
     how = (
         f"MiB of each worker on SQLite, in its defaults but for throttles, after so many of"
         f" {total:,} requests. The aim is {AIM} for the resident set, and no growth in the last"
@@ -52,7 +52,7 @@ def _measure(total: int) -> Iterator[Table]:
         answered = 0
         for step in range(1, STEPS + 1):
             rates = []
-            while answered < total * step // STEPS:
+            while not rates or answered < total * step // STEPS:
                 found = load.run(server.port, mixture(), SLICE)
                 answered += found.answered
                 rates.append(found.rate)

@@ -51,8 +51,9 @@ def main() -> None:
     """Run everything on the databases, and print a table for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="3 short pairs a line; not kept")
+    parser.add_argument("--rounds", type=int, default=9, help="9 by default")
     options = parser.parse_args()
-    rounds, seconds = (3, 1) if options.quick else (9, 2)
+    rounds, seconds = (3, 1) if options.quick else (options.rounds, 2)
     how = f"{load.CONNECTIONS} connections; {rounds} pairs of {seconds} s a line"
     tables = stack.on_each_database(lambda place: _measure(place, rounds, seconds))
     publish("rest", how, tables, keep=not options.quick)

@@ -59,6 +59,11 @@ def versions() -> str:
     )
 
 
+def node_version() -> str:
+    """Return the version of node."""
+    return _output("node", "--version")
+
+
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Yield a folder for databases and logs; delete it at the end, when it is SIGTERM too."""
@@ -156,6 +161,14 @@ def loopback(database_url: str, folder: Path) -> Iterator[Server]:
         yield server
 
 
+def free_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
 def install_loopback() -> None:
     """Install LoopBack's packages as package-lock.json pins them, unless they are there."""
     if not (LOOPBACK / "node_modules").is_dir():
@@ -176,9 +189,7 @@ def _serving(
     command: list[str], cwd: Path, environment: Mapping[str, str], folder: Path
 ) -> Iterator[Server]:
     """Run a server on a free port that the environment names, until it is no longer needed."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    port = free_port()
     environment = {**environment, "PORT": str(port)}
     path = folder / f"server-{port}.log"
     with path.open("w") as log:
@@ -216,8 +227,8 @@ def _node_environment(database_url: str) -> dict[str, str]:
 
 
 def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
-    """Wait until a server listens on the port; tell whether it does, after a minute at most."""
-    deadline = time.monotonic() + 60
+    """Wait until a server listens on the port; tell whether it does, after 3 minutes at most."""
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline and process.poll() is None:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -5,33 +5,23 @@ thread for as long as they take.
 """
 
 import argparse
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from statistics import median, quantiles
 
 from . import stack
 from .connector import SLOW, remote
-from .data import EMAIL, PASSWORD, fill
-from .load import Request
-from .peers import GET, POST, ROWS, Sample, measure
+from .cpu import Sample, measure
+from .data import fill
+from .kinds import GET, LOGIN, POST, ROWS, SLOW_CALL, data_sources
 from .stack import Server
+from .tables import Table, publish
 
 # Processes and threads of each.
 SHAPES = [(2, 1), (2, 2), (2, 4), (4, 2), (2, 8)]
 CONNECTIONS = [4, 16, 64]
-LOGIN = Request(
-    "POST /users/login",
-    "POST",
-    "/api/users/login",
-    0,
-    0,
-    {"email": EMAIL, "password": PASSWORD},
-    with_token=False,
-    refusable=True,
-)
-SLOW_CALL = Request("GET /remote/slow", "GET", "/api/remote/slow", 0, 0, refusable=True)
 # Of a hundred requests.
 MIX = [GET] * 86 + [POST] * 12 + [LOGIN] + [SLOW_CALL]
 
@@ -44,40 +34,32 @@ def main() -> None:
     if not stack.has_postgresql():
         sys.exit("PostgreSQL's initdb and pg_ctl are not on this machine.")
     rounds, seconds = (1, 2) if options.quick else (5, 3)
-    print(
-        f"{stack.machine()}, {rounds} rounds of {seconds} s\n"
-        f"the mix: 86 % {GET.name}, 12 % {POST.name}, 1 % logins,"
-        f" 1 % calls of a remote service that takes {SLOW} s"
+    how = (
+        f"{rounds} rounds of {seconds} s; the mix: 86 % {GET.name}, 12 % {POST.name}, 1 % logins,"
+        f" 1 % calls of a remote service that takes {SLOW} s. The times are of {GET.name}"
     )
+    publish("threads", how, _tables(rounds, seconds), keep=not options.quick)
+
+
+def _tables(rounds: int, seconds: float) -> Iterator[Table]:
     with ExitStack() as running:
         folder = running.enter_context(stack.temporary_folder())
         postgresql = running.enter_context(stack.postgresql_server(folder))
         url = stack.postgresql(folder, "ostiary")
         fill(url, ROWS, owners=1)
-        sources = _data_sources(running.enter_context(remote()))
+        sources = data_sources(running.enter_context(remote()))
         servers = {
             (processes, threads): running.enter_context(
-                stack.gunicorn("wsgi:app", url, folder, _settings(processes, threads, sources))
+                stack.gunicorn("wsgi:app", url, folder, _settings(processes, threads) | sources)
             )
             for processes, threads in SHAPES
         }
         for connections in CONNECTIONS:
-            _compare(servers, postgresql, connections, rounds, seconds)
+            yield _compare(servers, postgresql, connections, rounds, seconds)
 
 
-def _data_sources(base_url: str) -> str:
-    """Return the settings of a public data source with one slow function."""
-    operation = {"template": {"method": "GET", "url": "/slow"}, "functions": {"slow": []}}
-    source = {"connector": "rest", "baseURL": base_url, "public": True, "operations": [operation]}
-    return json.dumps({"remote": source})
-
-
-def _settings(processes: int, threads: int, data_sources: str) -> dict[str, str]:
-    return {
-        "WEB_CONCURRENCY": str(processes),
-        "THREADS": str(threads),
-        "APP_DATA_SOURCES": data_sources,
-    }
+def _settings(processes: int, threads: int) -> dict[str, str]:
+    return {"WEB_CONCURRENCY": str(processes), "THREADS": str(threads)}
 
 
 def _compare(
@@ -86,8 +68,8 @@ def _compare(
     connections: int,
     rounds: int,
     seconds: float,
-) -> None:
-    """Measure all servers in turn, round by round, and print the medians."""
+) -> Table:
+    """Measure all servers in turn, round by round, and return the medians."""
     samples: dict[tuple[int, int], list[tuple[Sample, Sample]]] = {shape: [] for shape in servers}
     for _ in range(rounds):
         for shape, server in servers.items():
@@ -96,22 +78,24 @@ def _compare(
                 for requests in ([GET], MIX)
             )
             samples[shape].append((alone, mixed))
-    print(f"\n{f'{connections} connections':<20}{'GET alone':^34}{'in the mix':^42}")
-    head = f"{'per s':>8}{'CPU µs':>8}{'50 % ms':>9}{'99 % ms':>9}"
-    print(f"{'processes x threads':<20}{head}{head}{'refused':>9}")
+    columns = ["per s", "CPU µs", "50 % ms", "99 % ms"]
+    mixed = [f"{each}, in the mix" for each in (*columns, "refused")]
+    table = Table(f"{connections} connections", [*columns, *mixed])
     for (processes, threads), each in samples.items():
-        alone, mixed = (_format(column) for column in zip(*each, strict=True))
+        figures = [_medians(column) for column in zip(*each, strict=True)]
         refused = sum(sample.run.refused for _, sample in each)
-        print(f"{f'{processes} x {threads}':<20}{alone}{mixed}{refused:>9}", flush=True)
+        table.rows.append([f"{processes} x {threads}", *chain(*figures), refused])
+    return table
 
 
-def _format(samples: Sequence[Sample]) -> str:
-    """Write the medians: of rates, of CPU times, and of the times that GET took."""
-    rate = median(sample.run.rate for sample in samples)
-    cpu = median(sample.cpu for sample in samples)
+def _medians(samples: Sequence[Sample]) -> list[float]:
+    """Return the medians: of rates, of CPU times, and of the times that GET took."""
     cuts = [quantiles(sample.run.times[GET.name], n=100) for sample in samples]
-    half, most = (median(each[i] for each in cuts) * 1000 for i in (49, 98))
-    return f"{rate:>8.0f}{cpu:>8.0f}{half:>9.1f}{most:>9.1f}"
+    return [
+        round(median(sample.run.rate for sample in samples)),
+        round(median(sample.cpu for sample in samples)),
+        *(round(median(each[i] for each in cuts) * 1000, 1) for i in (49, 98)),
+    ]
 
 
 if __name__ == "__main__":

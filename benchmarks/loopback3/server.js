@@ -32,16 +32,24 @@ const Todo = app.registry.createModel('todo', {
   // An answer has all properties: desc is null when it is not given.
   persistUndefinedAsNull: true,
   relations: {owner: {type: 'belongsTo', model: 'User', foreignKey: 'ownerId'}},
-  // Whoever is logged in may create; everything else is the owner's.
+  // Whoever is logged in may create, and list what is theirs; everything else is the owner's.
   acls: [
     {principalType: 'ROLE', principalId: '$everyone', permission: 'DENY'},
     {principalType: 'ROLE', principalId: '$authenticated', permission: 'ALLOW', property: 'create'},
+    {principalType: 'ROLE', principalId: '$authenticated', permission: 'ALLOW', property: 'find'},
     {principalType: 'ROLE', principalId: '$owner', permission: 'ALLOW'},
   ],
 });
 app.model(Todo, {dataSource: db});
 Todo.beforeRemote('create', (context, _, next) => {
   context.args.data.ownerId = context.req.accessToken.userId;
+  next();
+});
+
+Todo.beforeRemote('find', (context, _, next) => {
+  const filter = context.args.filter || {};
+  const own = {ownerId: context.req.accessToken.userId};
+  context.args.filter = {...filter, where: {and: [filter.where || {}, own]}};
   next();
 });
 
