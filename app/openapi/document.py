@@ -39,7 +39,9 @@ def build(app: Flask) -> Json:
         plugins=[plugin],
         info={"description": INTRODUCTION},
     )
-    for resource in app.extensions["resources"].values():
+    resources = app.extensions["resources"].values()
+    # Users first, because one registers and logs in first.
+    for resource in sorted(resources, key=lambda each: not each.is_owner_model):
         spec.tag({"name": resource.name, "description": resource.model.__doc__})
     schemas, shared = Schemas(cast("OpenAPIConverter", plugin.converter), app), dict[str, Json]()
     for path, operations in _paths(app, schemas, shared).items():

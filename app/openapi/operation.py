@@ -1,6 +1,7 @@
 """The OpenAPI operation of one verb of one route."""
 
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping
 
@@ -65,7 +66,7 @@ class Operation:
             **self._texts(),
             "parameters": [
                 *self._path_parameters(),
-                *self._query_parameters(),
+                *self._query_parameters(schemas),
                 *self._endpoint.parameters,
             ],
             "responses": {**self._success(schemas), **errors},
@@ -113,11 +114,8 @@ class Operation:
             return id_schema(self._subject, None)
         return {"type": "string"}
 
-    def _query_parameters(self) -> Iterator[Json]:
-        """Yield the structured parameter; without an example, the explorer leaves it empty.
-
-        Lists have `count` as well.
-        """
+    def _query_parameters(self, schemas: Schemas) -> Iterator[Json]:
+        """Yield the structured parameter; lists have `count` as well."""
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
             schema = f"{model_name(self._subject)}{name.capitalize()}"
@@ -132,6 +130,7 @@ class Operation:
                     "contentMediaType": "application/json",
                     "contentSchema": ref(schema),
                 },
+                "example": json.dumps(schemas.example_of(name, self._subject)),
             }
         if self._has_pages():
             yield COUNT

@@ -120,6 +120,19 @@ class Schemas:
         """Return the schema of a declared answer; names in it refer to schemas of `subject`."""
         return self._schema(declared, response_schema, subject)
 
+    def example_of(self, query: str, subject: Resource) -> Json:
+        """Return a `filter` or `where` that selects the row that the example of a body creates."""
+        body = self.named[f"New{model_name(subject)}"]["examples"][0]
+        values = {
+            name: value
+            for name, value in body.items()
+            if name in subject.properties and isinstance(value, str)
+        }
+        name = next(iter(values), subject.id_name)
+        where = {name: values.get(name, subject.id_form.example)}
+        order = f"{subject.id_name} DESC"
+        return where if query == "where" else {"where": where, "order": order, "limit": 10}
+
     def _schema(self, declared: Any, variant: Any, subject: Resource | None) -> Json:
         if isinstance(declared, dict):
             return declared

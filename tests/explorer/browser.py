@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from tests.programs import require
 
@@ -18,6 +18,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# Slow machines need more than the 5 seconds that are usual.
+expect.set_options(timeout=60_000)
 
 
 class Explorer:
@@ -44,13 +46,18 @@ class Explorer:
             self.foreign.append(wanted)
 
     def log_in(self, email: str, password: str) -> None:
-        """Fill in the login box and send it."""
-        self.page.fill("#email", email)
-        self.page.fill("#password", password)
-        self.page.click("#login button")
+        """Fill in the login form and send it."""
+        self.send("login", email, password)
+
+    def send(self, form: str, email: str, password: str) -> None:
+        """Fill in the form to log in or to register, and send it."""
+        self.page.fill(f"#{form} [name=email]", email)
+        self.page.fill(f"#{form} [name=password]", password)
+        self.page.click(f"#{form} button:not([type])")
 
     def open(self, name: str) -> Locator:
         """Unfold an operation."""
+        self.page.fill("#words", name)
         label = self.page.locator(f'.opblock-summary-operation-id:text-is("{name}")')
         block = self.page.locator(".opblock", has=label)
         if block.locator(".opblock-body").count() == 0:

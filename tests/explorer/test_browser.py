@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.conftest import PASSWORD
 from tests.explorer.browser import Explorer
-from tests.live import serve
+from tests.live import serve, serve_app
 
 EMAIL = "ada@example.com"
 
@@ -63,18 +63,51 @@ def test_a_session_from_login_over_todo_calls_to_logout_works(page):
     assert len(page.errors) == 1
 
 
-def test_wrong_credentials_show_the_message_of_the_service(page):
+def test_what_the_service_says_of_a_form_is_read_out_at_the_form(page):
     page.log_in(EMAIL, "not the password")
+    login = page.page.locator("#login .problem")
+    expect(login).to_have_text("login failed")
+    expect(login).to_be_focused()
+    expect(login).to_have_role("alert")
 
-    page.page.locator("#problem:not(:empty)").wait_for()
-    assert page.page.inner_text("#problem") == "login failed"
-    assert page.page.locator("#session").is_hidden()
+    page.page.click("#to-register")
+    page.send("register", EMAIL, "password")
+    password = page.page.locator("#register [name=password]")
+    expect(password).to_be_focused()
+    expect(password).to_have_accessible_description("is too common")
+    page.send("register", EMAIL, "a quiet harbour")
+    email = page.page.locator("#register [name=email]")
+    expect(email).to_have_accessible_description("already exists")
+    expect(password).not_to_have_attribute("aria-invalid", "true")
+    page.send("register", "new@example.com", "a quiet harbour")
+
+    expect(page.page.locator("#session")).to_contain_text("Logged in as new@example.com")
+
+
+def test_registration_follows_the_settings(browser, shared_app):
+    required = shared_app(EMAIL_VERIFICATION="required")
+    closed = shared_app(REGISTRATION_OPEN=False)
+    with browser.new_context() as context, serve_app(required) as url:
+        page = Explorer(context.new_page(), url).page
+        page.click("#to-register")
+        page.fill("#register [name=email]", EMAIL)
+        page.fill("#register [name=password]", PASSWORD)
+        page.click("#register button:not([type])")
+
+        told = f"You are registered: follow the link in the mail to {EMAIL}, and log in."
+        expect(page.locator("#login .problem")).to_have_text(told)
+        expect(page.locator("#login [name=email]")).to_have_value(EMAIL)
+    with browser.new_context() as context, serve_app(closed) as url:
+        page = Explorer(context.new_page(), url).page
+
+        expect(page.locator("#login")).to_be_visible()
+        expect(page.locator("#to-register")).to_be_hidden()
 
 
 def test_a_user_registers_with_the_example_and_logs_in(page):
     status, body = page.execute("users.create")
     again, _ = page.execute("users.login")
-    address = page.page.input_value("#email")
+    address = page.page.input_value("#login [name=email]")
     page.log_in(address, "a quiet harbour")
     page.page.locator("#session").wait_for()
     own, record = page.execute("users.findById")
@@ -85,22 +118,76 @@ def test_a_user_registers_with_the_example_and_logs_in(page):
     assert page.errors == []
 
 
-def test_filters_start_empty(page):
+def test_calls_are_in_the_order_of_their_use_and_found_by_words(page):
+    names = page.page.locator(".opblock-summary-operation-id")
+    shown = names.all_inner_texts()
+    first = [each.partition(".")[2].replace("\u200b", "") for each in shown]
+
+    assert first[:4] == ["create", "login", "findById", "patchAttributes"]
+    assert first.index("logout") < first.index("find")
+    assert [each for each in first if each.startswith("logout")] == ["logout"]
+    # The other sections are folded.
+    assert {each.partition(".")[0] for each in shown} == {"users"}
+    sections = page.page.locator(".opblock-tag-section")
+    assert sections.count() > 2
+
+    page.page.get_by_role("searchbox", name="Search calls").press_sequentially("lIST todo ")
+    expect(page.page.locator("#found")).to_have_text("2 calls")
+    expect(names).to_have_count(2)
+    assert {each.rpartition("_")[2] for each in names.all_inner_texts()} == {"todos.find", "todos"}
+    page.page.fill("#words", "/todos/count")
+    expect(page.page.locator("#found")).to_have_text("2 calls")
+    page.page.fill("#words", "")
+    expect(names).to_have_count(len(first))
+    assert page.page.get_by_role("button", name="Authorize").count() == 0
+
+
+def test_a_filter_starts_empty_with_an_example_and_its_schema_at_hand(page):
+    page.log_in(EMAIL, PASSWORD)
+    page.page.locator("#session").wait_for()
+    page.execute("todos.create")
     block = page.open("todos.find")
+    field = block.locator("input[placeholder=filter]")
+    started = field.input_value()
+    errors = block.get_by_text("Errors: 400, 401")
 
-    assert block.locator("input[placeholder=filter]").input_value() == ""
+    expect(block.locator(".response[data-code]")).to_have_count(1)
+    errors.click()
+    expect(block.locator('.response[data-code="401"]')).to_be_visible()
+    block.get_by_role("button", name="Use the example").click()
+    filled = json.loads(field.input_value())
+    status, body = page.execute("todos.find")
+
+    assert started == ""
+    assert filled == {"where": {"title": "Water the plants"}, "order": "id DESC", "limit": 10}
+    assert status == 200
+    assert {each["title"] for each in json.loads(body)} == {"Water the plants"}
+    block.get_by_role("link", name="Schema TodoFilter").click()
+    schema = page.page.locator(".models article", has_text="TodoFilter").first
+    expect(schema.get_by_text("limit")).to_be_visible()
 
 
-def test_locks_are_open_until_login(page):
-    closed = page.page.locator('.opblock [aria-label="authorization button locked"]')
-    opened = page.page.locator('.opblock [aria-label="authorization button unlocked"]')
-    expect(closed).to_have_count(0)
-    count = opened.count()
+def test_calls_say_that_they_need_a_login_until_there_is_one(page):
+    marks = page.page.get_by_text("needs login")
+    assert marks.count() > 5
 
     page.log_in(EMAIL, PASSWORD)
 
-    expect(opened).to_have_count(0)
-    expect(closed).to_have_count(count)
+    expect(marks).to_have_count(0)
+
+
+def test_nothing_is_wider_than_a_phone(page):
+    page.page.set_viewport_size({"width": 375, "height": 740})
+    page.log_in(EMAIL, PASSWORD)
+    page.page.locator("#session").wait_for()
+    page.execute("users.login")
+    json_ = page.page.locator(".responses-wrapper :is(pre, pre code), .body-param__text")
+
+    # Lines end where JSON has them, and not at a hyphen or in a word.
+    wrap = json_.evaluate_all("all => all.map((each) => getComputedStyle(each).whiteSpace)")
+    assert len(wrap) > 3
+    assert set(wrap) == {"pre"}
+    assert page.page.evaluate("document.documentElement.scrollWidth") == 375
 
 
 def test_calling_the_logout_operation_ends_the_session_of_the_page(page):
@@ -122,7 +209,7 @@ def test_an_expired_token_is_dropped(page):
     page.page.clock.fast_forward(1209600 * 1000)
 
     page.page.locator("#login").wait_for()
-    assert "expired" in page.page.inner_text("#problem")
+    assert "expired" in page.page.inner_text("#login .problem")
 
 
 def test_the_session_is_not_stored_in_the_browser(page):

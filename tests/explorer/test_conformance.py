@@ -87,6 +87,7 @@ def schema(app, document):
     for _, _, operation in operations(changed):
         for parameter in operation["parameters"]:
             if "contentSchema" in parameter["schema"]:
+                del parameter["example"]
                 content = {"schema": parameter.pop("schema")["contentSchema"]}
                 parameter["content"] = {"application/json": content}
     schema = schemathesis.openapi.from_dict(changed)

@@ -44,6 +44,8 @@ def examples(place):
         return place["examples"], place
     if "schema" not in place:
         return [], {}
+    if "contentSchema" in place["schema"]:
+        return [json.loads(place["example"])], place["schema"]["contentSchema"]
     named = [each["value"] for each in place.get("examples", {}).values()]
     return [*named, *([place["example"]] if "example" in place else [])], place["schema"]
 

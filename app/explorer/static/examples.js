@@ -1,6 +1,8 @@
 // Adapt the document's examples to the logged-in user, so that they work unchanged.
 
 const EXAMPLE_EMAIL = "newcomer@example.com";
+/** The header of a token that is not that of the session. */
+export const TOKEN_HEADER = "X-Access-Token";
 const page = document.body.dataset;
 
 /** Return the document with fresh addresses for new users, and ids that exist. */
@@ -12,8 +14,12 @@ export function fit(original, session, newest) {
     const isOwn = session && /(Partial|Replacement)$/.test(name);
     replaceEmail(schema.examples, isOwn ? session.email : fresh);
   }
+  Object.values(document.paths).forEach(mergeVerbs);
   for (const operation of Object.values(document.paths).flatMap(Object.values)) {
-    startEmpty(operation);
+    operation.parameters.forEach(startEmpty);
+    if (operation.operationId.endsWith(".setPassword")) {
+      askForToken(operation);
+    }
     // Swagger UI shows a lock as closed where no token is one of the ways.
     operation.security = operation.security.filter((each) => Object.keys(each).length);
   }
@@ -40,11 +46,34 @@ function usersPath(original) {
   return page.login.slice(rootPath(original).length).replace(/\/login$/, "");
 }
 
-/** Show structured parameters as text: Swagger UI would fill in an object with everything. */
-function startEmpty(operation) {
-  for (const parameter of operation.parameters.filter((each) => each.content)) {
-    delete parameter.content;
-    parameter.schema = { type: "string" };
+/** Keep one operation of those that are the same call with another verb. */
+function mergeVerbs(operations) {
+  for (const [verb, { operationId }] of Object.entries(operations)) {
+    const [name] = operationId.split(`__${verb}`);
+    const kept = Object.values(operations).find((each) => each.operationId === name);
+    if (name !== operationId && kept) {
+      delete operations[verb];
+      kept.description = `${kept.description.split("\n\nAny verb")[0]}\n\nAny verb does the same.`;
+    }
+  }
+}
+
+/** Let the token be filled in, because it is not that of the session. */
+function askForToken(operation) {
+  const schema = { type: "string" };
+  const description = "The token in the mail.";
+  const parameter = { name: TOKEN_HEADER, in: "header", required: true, description, schema };
+  operation.parameters.push(parameter);
+  operation.security = [];
+}
+
+/** Start with no filter: its example, and its schema, are one click away. */
+function startEmpty(parameter) {
+  const { contentSchema } = parameter.schema ?? {};
+  if (contentSchema) {
+    const schema = contentSchema.$ref.split("/").at(-1);
+    parameter.schema = { type: "string", "x-example": parameter.example, "x-schema": schema };
+    delete parameter.example;
   }
 }
 

@@ -1,6 +1,10 @@
 // The explorer: Swagger UI for the service's document, which sends the session's token.
 
-import { fit, readId } from "./examples.js";
+import { fit, readId, TOKEN_HEADER } from "./examples.js";
+import { offerRegistration } from "./forms.js";
+import { compare } from "./order.js";
+import { parts } from "./parts.js";
+import { watchSearch } from "./search.js";
 import { session, watchSession, noticeAnswer } from "./session.js";
 
 const page = document.body.dataset;
@@ -12,8 +16,11 @@ const ui = SwaggerUIBundle({
   domNode: document.getElementById("swagger-ui"),
   spec: fit(original, session(), newest),
   presets: [SwaggerUIBundle.presets.apis],
+  plugins: [parts],
   layout: "BaseLayout",
   deepLinking: true,
+  docExpansion: "none",
+  operationsSorter: compare,
   displayOperationId: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
@@ -24,11 +31,11 @@ const ui = SwaggerUIBundle({
   responseInterceptor: notice,
 });
 
-/** Send the session's token, unless Swagger UI's own dialog has set another. */
+/** Send the session's token, unless another was filled in. */
 function present(request) {
   const current = session();
   const own = new URL(request.url, location.href);
-  if (current && own.origin === location.origin && !request.headers.Authorization) {
+  if (current && own.origin === location.origin && !request.headers[TOKEN_HEADER]) {
     request.headers.Authorization = current.token;
   }
   return request;
@@ -60,6 +67,10 @@ function refit() {
   ui.specActions.updateJsonSpec(fit(original, session(), newest));
 }
 
+const first = original.tags[0].name;
+ui.layoutActions.show(["operations-tag", first], true);
+offerRegistration(original);
+watchSearch(ui, first);
 watchSession(follow);
 
 const dark = matchMedia("(prefers-color-scheme: dark)");

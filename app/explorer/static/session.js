@@ -1,8 +1,7 @@
-// The login form. The token is kept in this page's memory only.
+// The session of the page. The token is kept in the page's memory only.
 
 const page = document.body.dataset;
 const element = (id) => document.getElementById(id);
-const JSON_TYPE = { "Content-Type": "application/json" };
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
 let current = null;
@@ -18,32 +17,22 @@ export function watchSession(callback) {
   changed = callback;
 }
 
-/** Update the form after a response that ended the session or created a user. */
+/** Begin a session with the answer of a login. */
+export function begin(answer, email) {
+  const expires = Date.now() + answer.ttl * 1000;
+  current = { token: answer.id, userId: answer.userId, email, expires };
+  show();
+}
+
+/** Update the page after a response that ended the session or created a user. */
 export function noticeAnswer(response) {
   const path = new URL(response.url, location.href).pathname;
   if (path === page.logout && response.status === 204) {
     end();
   }
-  if (`${path}/login` === page.login && response.status === 200 && response.body?.email) {
-    element("email").value = response.body.email;
+  if (path === page.register && response.status === 200 && response.body?.email) {
+    element("login").elements.email.value = response.body.email;
   }
-}
-
-async function logIn(event) {
-  event.preventDefault();
-  const email = element("email").value;
-  const body = JSON.stringify({ email, password: element("password").value });
-  const request = { method: "POST", headers: JSON_TYPE, body, credentials: "omit" };
-  const response = await fetch(page.login, request);
-  const answer = await response.json();
-  if (!response.ok) {
-    element("problem").textContent = answer.message;
-    return;
-  }
-  element("password").value = "";
-  const expires = Date.now() + answer.ttl * 1000;
-  current = { token: answer.id, userId: answer.userId, email, expires };
-  show();
 }
 
 async function logOut() {
@@ -54,14 +43,14 @@ async function logOut() {
 
 function end(reason = "") {
   current = null;
-  show(reason);
+  show();
+  element("login").querySelector(".problem").textContent = reason;
 }
 
-function show(problem = "") {
-  element("login").hidden = Boolean(current);
+function show() {
+  element("account").hidden = Boolean(current);
   element("session").hidden = !current;
   element("who").textContent = current?.email ?? "";
-  element("problem").textContent = problem;
   tick();
   changed();
 }
@@ -89,6 +78,5 @@ function inWords(seconds) {
     .join(" ");
 }
 
-element("login").addEventListener("submit", logIn);
 element("logout").addEventListener("click", logOut);
 setInterval(tick, 1000);
