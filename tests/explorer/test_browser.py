@@ -201,6 +201,19 @@ def test_calling_the_logout_operation_ends_the_session_of_the_page(page):
     assert page.errors == []
 
 
+def test_a_new_password_is_set_with_the_token_of_the_mail_and_not_that_of_the_session(page):
+    page.log_in(EMAIL, PASSWORD)
+    page.page.locator("#session").wait_for()
+    block = page.open("users.setPassword")
+    block.get_by_placeholder("X-Access-Token").fill("of-the-mail")
+
+    with page.page.expect_request("**/reset-password") as sent:
+        block.locator(".execute").click()
+
+    assert sent.value.headers["x-access-token"] == "of-the-mail"
+    assert "authorization" not in sent.value.headers
+
+
 def test_an_expired_token_is_dropped(page):
     page.page.clock.install()
     page.log_in(EMAIL, PASSWORD)
