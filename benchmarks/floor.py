@@ -14,6 +14,7 @@ from sqlalchemy import Row, text
 
 from app import config, extensions
 from app.extensions import db, now
+from app.ops import purging
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = text(
@@ -49,9 +50,10 @@ hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 app = Flask(__name__)
 app.json.sort_keys = False
 # The settings that Ostiary has, from the environment: for the database and the worker, which would
-# start the outbox.
+# start the outbox, and starts a thread that purges nothing here.
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
+purging.init_app(app)
 extensions.init_app(app)
 sources = app.config["DATA_SOURCES"] or {}
 # One for each thread.

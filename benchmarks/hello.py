@@ -3,11 +3,13 @@
 from flask import Flask, Response, jsonify
 
 from app import config
+from app.ops import purging
 
 app = Flask(__name__)
-# The project's gunicorn worker reads settings, and starts the outbox.
+# The project's gunicorn worker reads settings, and starts the outbox and the purges.
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
+purging.init_app(app)
 TODO = {
     "id": 1,
     "title": "Buy milk",

@@ -41,13 +41,15 @@ def main() -> None:
 
 
 def _measure(total: int) -> Iterator[Table]:
-    table = Table("requests", ["a second", "resident", "private", "resident", "private"])
+    table = Table("requests", ["a second", "worker 1", "private", "worker 2", "private"])
     with ExitStack() as running:
         folder = running.enter_context(stack.temporary_folder())
         url = stack.sqlite(folder, "ostiary")
         fill(url, ROWS, owners=100)
         settings = {**UNLIMITED, **data_sources(running.enter_context(remote()))}
         server = running.enter_context(stack.gunicorn("wsgi:app", url, folder, settings))
+        # Both workers have begun when a run is over.
+        load.run(server.port, [GET], 1)
         table.rows.append(["0", None, *_memory(server.pid)])
         answered = 0
         for step in range(1, STEPS + 1):

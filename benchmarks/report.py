@@ -31,12 +31,16 @@ PARTS = {
 
 
 def main() -> None:
-    """Write the file; a part that was never run is left out."""
+    """Write the file."""
+    FILE.write_text(report())
+
+
+def report() -> str:
+    """Return the report of all parts; one that was never run is left out."""
     found = {part: RESULTS / f"{part}.json" for part in PARTS}
     results = {part: json.loads(path.read_text()) for part, path in found.items() if path.exists()}
     sections = (_section(PARTS[part], result) for part, result in results.items())
-    FILE.write_text(HEAD + "".join("\n".join(["", *lines]) for lines in sections))
-    print(f"{FILE.name} has {', '.join(results)}")
+    return HEAD + "".join("\n".join(["", *lines]) for lines in sections)
 
 
 def _section(title: str, result: dict[str, Any]) -> Iterator[str]:
