@@ -160,6 +160,7 @@ LIMITS = {
         "POOL_OVERFLOW": "Database connections of a process beyond `THREADS`",
         "IDLE_IN_TRANSACTION": "Seconds after which PostgreSQL ends a transaction that sends"
         " nothing",
+        "QUERY_CACHE": "Compiled statements that a process keeps",
     },
     "connector.settings.options": {
         "PUBLIC_MAX_RESPONSE": "Bytes of a public data source's response, unless"
