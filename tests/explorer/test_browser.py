@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from contextlib import contextmanager
 
 import pytest
 import requests
@@ -31,14 +32,31 @@ def server(sqlite_template, tmp_path_factory):
 @pytest.fixture
 def page(server, browser):
     """The explorer, in a browser that remembers nothing."""
+    with _explore(browser, server.url) as page:
+        yield page
+
+
+@pytest.fixture
+def page_without_todos(shared_app, browser):
+    """The explorer of a service with one user and no to-do, so that the first one gets the id 1."""
+    with serve_app(shared_app()) as url:
+        user = {"email": EMAIL, "password": PASSWORD}
+        requests.post(f"{url}/api/users", json=user, timeout=10).raise_for_status()
+        with _explore(browser, url) as page:
+            yield page
+
+
+@contextmanager
+def _explore(browser, url):
     with browser.new_context() as context:
-        page = Explorer(context.new_page(), server.url)
+        page = Explorer(context.new_page(), url)
         yield page
         assert page.foreign == []
         assert page.failed == []
 
 
-def test_a_session_from_login_over_todo_calls_to_logout_works(page):
+def test_a_session_from_login_over_todo_calls_to_logout_works(page_without_todos):
+    page = page_without_todos
     page.log_in(EMAIL, PASSWORD)
     page.page.locator("#session").wait_for()
     shown = page.page.inner_text("#session")
