@@ -44,9 +44,9 @@ def _hour_without_server(place: Place, seconds: float, report: Report) -> None:
     _pass(app, HALF)
     _request(app, "late", IN_TIME)
     attempts = _try_in_vain(app, seconds)
-    close(app)
     with smtp_server(port, Postbox()) as postbox, serve(place.folder, place.url, APP_MAIL_URL=url):
         eventually(lambda: not _pending(app))
+    close(app)
     received = Counter(postbox.messages.get().rcpt_tos[0] for _ in range(postbox.messages.qsize()))
     requested = {EMAIL.format("late", number) for number in range(IN_TIME)}
     report.did(f"{place.name} requested", TOO_EARLY + IN_TIME)
