@@ -34,8 +34,9 @@ IDLE_IN_TRANSACTION = 60
 READ_ONLY = "25006"
 # What PgBouncer says about the `options` of a connection.
 BOUNCED = "unsupported startup parameter"
-# Connections in addition to one for each thread: for the outbox, and for a scrape of the metrics.
-POOL_OVERFLOW = 2
+# Connections in addition to one for each thread: for the outbox, the purge, and a scrape of the
+# metrics.
+POOL_OVERFLOW = 3
 # Compiled statements of a process, of about 30 kB each; filters make any number of them. SQLAlchemy
 # keeps half as many more for a while.
 QUERY_CACHE = 200

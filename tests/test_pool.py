@@ -65,10 +65,10 @@ def test_a_request_takes_one_connection_at_a_time(make_app, secrets, tmp_path):
     call(200, "DELETE", "/users/1", token=token)
 
 
-def test_threads_outbox_and_metrics_have_a_connection_each(
+def test_threads_outbox_purge_and_metrics_have_a_connection_each(
     make_app, api, token, database_url, tmp_path
 ):
-    """While all threads hold a connection, the metrics take one, and the outbox sends a mail."""
+    """While threads, purge and metrics hold a connection each, the outbox sends a mail."""
     app = make_app(
         THREADS=THREADS,
         SQLALCHEMY_ENGINE_OPTIONS=NO_WAITING,
@@ -82,7 +82,7 @@ def test_threads_outbox_and_metrics_have_a_connection_each(
         get = partial(app.test_client().get, "/api/todos", headers={"Authorization": token})
         blocked = [pool.submit(get) for _ in range(THREADS)]
         eventually(lambda: db.engine.pool.checkedout() == THREADS)
-        with db.engine.connect():
+        with db.engine.connect(), db.engine.connect():
             outcomes = drain(app)
         locked.close()
         statuses = [each.result().status_code for each in blocked]
