@@ -172,6 +172,8 @@ def serve_provider() -> Iterator[Provider]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Otherwise the body waits 40 ms for the client to acknowledge the header.
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             self._answer({})
