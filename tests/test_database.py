@@ -127,7 +127,13 @@ def test_rows_require_an_existing_owner(context, model):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("pragma", "value"),
-    [("journal_mode", "wal"), ("foreign_keys", 1), ("synchronous", 1), ("busy_timeout", 10000)],
+    [
+        ("journal_mode", "wal"),
+        ("foreign_keys", 1),
+        ("synchronous", 1),
+        ("busy_timeout", 10000),
+        ("cache_size", -500),
+    ],
 )
 def test_sqlite_pragmas_are_set(context, pragma, value):
     assert db.session.scalar(text(f"PRAGMA {pragma}")) == value

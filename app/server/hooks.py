@@ -1,13 +1,17 @@
-"""gunicorn's hooks, by which its master and its workers keep the metrics, if METRICS_ENABLED.
+"""gunicorn's hooks: what its master and its workers do when they start and end.
 
-Metrics are imported where a setting switches them on, and found among the app's extensions.
+They keep the metrics, if METRICS_ENABLED. Those are imported where the setting switches them on,
+and found among the app's extensions.
 """
 
 from typing import Any
 
+from .memory import limit_malloc
+
 
 def on_starting(server: Any) -> None:
-    """Open the port of the metrics."""
+    """Limit the memory that is kept, and open the port of the metrics."""
+    limit_malloc()
     if metrics := _metrics(server.app):
         metrics.open([each[1] for each in server.cfg.address if isinstance(each, tuple)])
 

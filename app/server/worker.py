@@ -23,6 +23,7 @@ from app.ops.purging import purger_of
 
 from .errors import raw_response, to_http_error
 from .incoming import IncomingRequest
+from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
 
 # Errors where a process, or the machine, has no more files to open.
@@ -48,6 +49,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.lingering: deque[Any] = deque()
         # Whether a connection could not be accepted.
         self.is_full = False
+        # When the memory was last trimmed.
+        self.trimmed = time.monotonic()
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -63,6 +66,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         outbox.start(self.wsgi)
         purger_of(self.wsgi).start()
         super().run()
+
+    def notify(self) -> None:
+        """Tell the master that this worker is alive, each second; trim the memory at times."""
+        super().notify()
+        if time.monotonic() - self.trimmed >= TRIM_INTERVAL:
+            trim_malloc()
+            self.trimmed = time.monotonic()
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Accept new connections, or do not; a worker that stops closes its listeners at once.

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from importlib.metadata import distribution
 from runpy import run_path
 from threading import Lock, get_native_id, local
@@ -28,8 +27,6 @@ Result = TypeVar("Result")
 
 # The niceness of the thread that hashes: a tenth of a busy core, see sched(7).
 NICENESS = 10
-# See mallopt(3): a parameter of glibc, the bytes from which freed memory is returned to the system.
-M_MMAP_THRESHOLD, MMAP_THRESHOLD = -3, 1 << 20
 # Bytes of a password that bcrypt uses.
 BCRYPT_MAX_BYTES = 72
 BCRYPT = ("$2a$", "$2b$", "$2y$")
@@ -65,7 +62,7 @@ class Slots:
         self._lock = Lock()
         self._thread = local()
         # Starts its thread with the first hash, and so after the server's fork.
-        self._executor = ThreadPoolExecutor(1, "password-hashes", _prepare_thread)
+        self._executor = ThreadPoolExecutor(1, "password-hashes", _lower_priority)
 
     def compute(self, action: Callable[..., Result], *arguments: Any) -> Result:
         """Run a function that hashes, and return what it does; raise its error."""
@@ -97,16 +94,10 @@ class Slots:
             self.in_use += 1
 
 
-def _prepare_thread() -> None:
-    """Let other threads go first, and return the memory of each hash to the system.
-
-    Only Linux has priorities of threads. Of the C libraries, glibc would keep the 19 MiB of a hash
-    for good; to get them anew takes a fifth of the time of the hash.
-    """
+def _lower_priority() -> None:
+    """Let other threads go first. Only Linux has priorities of threads."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, get_native_id(), NICENESS)
-        if set_option := getattr(import_module("ctypes").CDLL(None), "mallopt", None):
-            set_option(M_MMAP_THRESHOLD, MMAP_THRESHOLD)
 
 
 @contextmanager
