@@ -20,7 +20,7 @@ from app.oauth import identity_views
 from app.ops import audit, headers, health, json, logs, purging, throttles
 from app.rest import constraints
 from app.rest.collection import check_relations, register_resource
-from app.rest.routing import CaseInsensitiveCollections
+from app.rest.routing import CaseInsensitiveCollections, LazyRule
 from app.server import errors as server_errors
 from app.todos.resource import todos
 from app.users import events as users_events
@@ -57,6 +57,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     instance = config.instance_path()
     app = Flask("app", instance_path=instance, instance_relative_config=True, static_folder=None)
     app.logger.setLevel(logging.INFO)
+    app.url_rule_class = LazyRule
     app.url_map.strict_slashes = False
     # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.
     app.url_map.merge_slashes = False

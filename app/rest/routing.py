@@ -1,7 +1,9 @@
-"""Match the collection segment of a path case-insensitively, as LoopBack 3 does."""
+"""Routes: the collection segment of a path is matched case-insensitively, as LoopBack 3 does."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
+
+from werkzeug.routing import Rule
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -23,3 +25,21 @@ class CaseInsensitiveCollections:
             collection, slash, rest = path.removeprefix(self._prefix).partition("/")
             environ["PATH_INFO"] = f"{self._prefix}{collection.lower()}{slash}{rest}"
         return self._app(environ, start_response)
+
+
+class LazyRule(Rule):
+    """A rule that is compiled to build URLs when the first one is built; few ever are.
+
+    Werkzeug compiles each rule when it is added, which takes most of the time to create an app.
+    """
+
+    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        compile_ = super()._compile_builder
+        builder: Callable[..., tuple[str, str]] | None = None
+
+        def build(rule: Rule, /, **values: object) -> tuple[str, str]:
+            nonlocal builder
+            builder = builder or compile_(append_unknown)
+            return builder(rule, **values)
+
+        return build
