@@ -27,7 +27,7 @@ from app.ids import Id
 from app.signals import audited, emit
 
 from .origin import MAX_ADDRESS, current_origin
-from .purging import delete_batch, purger_of
+from .purging import delete_batch, purge_all, purger_of
 
 # Records of one action an hour, where an action changes nothing that could bound their number.
 MAX_ATTEMPTS = 1000
@@ -217,10 +217,7 @@ def find_records(
 
 def purge(days: float) -> int:
     """Delete the records that are older, in batches; return their number."""
-    total = 0
-    while count := purge_batch(days):
-        total += count
-    return total
+    return purge_all(partial(purge_batch, days))
 
 
 def purge_batch(days: float) -> int:

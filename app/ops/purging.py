@@ -107,5 +107,13 @@ def delete_batch(candidates: Select[Any], *conditions: ColumnElement[bool]) -> i
         return len(database.execute(statement).all())
 
 
+def purge_all(purge_batch: PurgeBatch) -> int:
+    """Delete batches until there is nothing left to delete; return the number of rows."""
+    total = 0
+    while count := purge_batch():
+        total += count
+    return total
+
+
 def _interval() -> float:
     return PURGE_INTERVAL * random.uniform(1, 1.5)  # noqa: S311 no secret

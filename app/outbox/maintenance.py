@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import ColumnElement, exists, or_, select, update
 
 from app.errors import ModelNotFound
 from app.extensions import db, now, transaction
-from app.ops.purging import delete_batch
+from app.ops.purging import delete_batch, purge_all
 
 from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
 
@@ -40,10 +41,7 @@ def retry(delivery_ids: Sequence[int] | None = None) -> int:
 
 def purge(older_than: timedelta) -> int:
     """Delete events whose deliveries all finished so long ago, in batches; return their number."""
-    total = 0
-    while count := purge_batch(older_than):
-        total += count
-    return total
+    return purge_all(partial(purge_batch, older_than))
 
 
 def purge_batch(older_than: timedelta) -> int:

@@ -12,7 +12,7 @@ from app.errors import AccessTokenRequired, ModelNotFound
 from app.extensions import affected_rows, db, now, transaction
 from app.ids import Id
 from app.ops.audit import Action, record, recording
-from app.ops.purging import delete_batch
+from app.ops.purging import delete_batch, purge_all
 
 from .models import HANDLE, AccessToken, User, new_token, token_digest
 
@@ -163,10 +163,7 @@ def delete_scoped(user_id: Id, scope: str) -> None:
 
 def purge_tokens() -> int:
     """Delete the expired tokens, in batches; return their number."""
-    total = 0
-    while count := purge_batch():
-        total += count
-    return total
+    return purge_all(purge_batch)
 
 
 def purge_batch() -> int:
