@@ -5,6 +5,7 @@ import os
 import runpy
 from collections.abc import Mapping
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any
 
 from flask import Flask
@@ -24,6 +25,15 @@ SCHEMA = SettingsSchema()
 
 class ConfigurationError(Exception):
     """A setting, or something a setting points to, is unusable; says which in one sentence."""
+
+
+def require_extra(setting: str, extra: str, *libraries: str) -> None:
+    """Raise ConfigurationError if a library of the extra that a setting needs is missing."""
+    if not all(map(find_spec, libraries)):
+        raise ConfigurationError(
+            f"{setting} needs the extra {extra}; install it with "
+            f".venv/bin/pip install -c requirements.txt -e '.[{extra}]'"
+        )
 
 
 def instance_path() -> str | None:

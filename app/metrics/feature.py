@@ -1,13 +1,10 @@
 """Switching metrics on: the library that they need is an extra."""
 
 from importlib import import_module
-from importlib.util import find_spec
 
 from flask import Flask
 
-from app.config import ConfigurationError
-
-LIBRARY = "prometheus_client"
+from app.config import require_extra
 
 
 def init_app(app: Flask) -> None:
@@ -15,9 +12,5 @@ def init_app(app: Flask) -> None:
 
     Commands and other servers count nothing.
     """
-    if find_spec(LIBRARY) is None:
-        raise ConfigurationError(
-            "METRICS_ENABLED needs the extra metrics; install it with "
-            ".venv/bin/pip install -c requirements.txt -e '.[metrics]'"
-        )
+    require_extra("METRICS_ENABLED", "metrics", "prometheus_client")
     app.extensions["metrics"] = import_module("app.metrics.exposition").Metrics(app)

@@ -33,7 +33,7 @@ def memory(monkeypatch, tmp_path):
 
 
 def test_without_the_library_the_start_names_the_extra(make_app, monkeypatch):
-    monkeypatch.setattr("app.metrics.feature.LIBRARY", "no_such_library")
+    monkeypatch.setattr("app.config.find_spec", {}.get)
 
     with pytest.raises(ConfigurationError) as raised:
         make_app(METRICS_ENABLED=True)

@@ -201,7 +201,7 @@ def test_redirects_may_lead_to_listed_addresses(make_app):
 
 
 def test_without_the_libraries_the_start_names_the_extra(make_app, monkeypatch):
-    monkeypatch.setattr("app.oauth.feature.LIBRARIES", ("joserfc", "no_such_library"))
+    monkeypatch.setattr("app.config.find_spec", {"joserfc": True}.get)
 
     with pytest.raises(ConfigurationError) as raised:
         make_app(PROVIDERS={"github": {"clientID": "1"}})
