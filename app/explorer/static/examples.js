@@ -42,7 +42,7 @@ function rootPath(original) {
 }
 
 /** Return the path of the users, which is a setting, below the base path. */
-function usersPath(original) {
+export function usersPath(original) {
   return page.login.slice(rootPath(original).length).replace(/\/login$/, "");
 }
 

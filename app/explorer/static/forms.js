@@ -1,5 +1,6 @@
 // The forms to log in and to register, with what the service says of them.
 
+import { usersPath } from "./examples.js";
 import { begin } from "./session.js";
 
 const page = document.body.dataset;
@@ -17,8 +18,7 @@ function show(id) {
 
 /** Offer to register, if that is open to everyone, with every property that is required. */
 export function offerRegistration(original) {
-  const path = page.login.slice(new URL(original.servers[0].url, location.href).pathname.length);
-  const operation = original.paths[path.replace(/\/login$/, "")].post;
+  const operation = original.paths[usersPath(original)].post;
   element("to-register").hidden = operation.security.length > 0;
   const body = operation.requestBody.content["application/json"].schema;
   const name = (body.anyOf?.[0] ?? body).$ref.split("/").at(-1);
@@ -58,12 +58,17 @@ async function post(path, body) {
   }
 }
 
-async function logIn(event) {
+/** Post what a form has instead of submitting it; return the form, the body and the answer. */
+async function submit(event, path) {
   event.preventDefault();
   const form = event.currentTarget;
   clear(form);
   const body = values(form);
-  const { ok, answer } = await post(page.login, body);
+  return { form, body, ...(await post(path, body)) };
+}
+
+async function logIn(event) {
+  const { form, body, ok, answer } = await submit(event, page.login);
   if (ok) {
     start(form, answer, body.email);
   } else {
@@ -72,11 +77,7 @@ async function logIn(event) {
 }
 
 async function register(event) {
-  event.preventDefault();
-  const form = event.currentTarget;
-  clear(form);
-  const body = values(form);
-  const { ok, answer } = await post(page.register, body);
+  const { form, body, ok, answer } = await submit(event, page.register);
   if (!ok) {
     tell(form, answer);
     return;
