@@ -36,7 +36,14 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Keep the garbage collector off the modules and the tests, which stay to the end anyway."""
+    keep_what_is_there()
+
+
+def keep_what_is_there():
+    """Keep the garbage collector off the modules, tests and apps that stay to the end anyway.
+
+    Each of its full runs would take a second after some hundred tests.
+    """
     gc.collect()
     gc.freeze()
 
@@ -124,6 +131,7 @@ def shared_app(database_url, shared_apps, tmp_path_factory):
         if key not in shared_apps:
             mail_folder = tmp_path_factory.mktemp("mail")
             shared_apps[key] = SharedApp(build(database_url, mail_folder, **settings))
+            keep_what_is_there()
         used.append(shared_apps[key])
         return used[-1].app
 

@@ -55,31 +55,32 @@ def test_what_is_not_sent_has_its_default(library):
     assert found["tags"] is None
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("title", ""),
-        ("title", "x" * 101),
-        ("pages", 0),
-        ("pages", 5001),
-        ("pages", "many"),
-        ("printedOn", "yesterday"),
-        ("price", "1.005"),
-        ("kind", "comic"),
-        ("mongoRef", "0123"),
-        ("shelfMark", "ab-1"),
-        ("shelfMark", "A-1"),
-        ("authorId", 99),
-        ("colour", "red"),
-    ],
-)
-def test_a_value_that_does_not_fit_is_422_and_names_its_property(library, name, value):
+# Values that do not fit, each with its property.
+MISFITS = [
+    ("title", ""),
+    ("title", "x" * 101),
+    ("pages", 0),
+    ("pages", 5001),
+    ("pages", "many"),
+    ("printedOn", "yesterday"),
+    ("price", "1.005"),
+    ("kind", "comic"),
+    ("mongoRef", "0123"),
+    ("shelfMark", "ab-1"),
+    ("shelfMark", "A-1"),
+    ("authorId", 99),
+    ("colour", "red"),
+]
+
+
+def test_a_value_that_does_not_fit_is_422_and_names_its_property(library):
     api, token = library
 
-    response = api("POST", "/books", {"title": "Emma", name: value}, token=token)
+    for name, value in MISFITS:
+        response = api("POST", "/books", {"title": "Emma", name: value}, token=token)
 
-    assert response.status_code == 422
-    assert list(field_codes(response)) == [name]
+        assert response.status_code == 422, (name, value)
+        assert list(field_codes(response)) == [name], (name, value)
 
 
 def test_two_rows_do_not_share_what_is_unique(library):

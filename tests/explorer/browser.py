@@ -18,6 +18,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+SIZE = {"width": 1280, "height": 720}
 # Slow machines need more than the 5 seconds that are usual.
 expect.set_options(timeout=60_000)
 
@@ -30,12 +31,25 @@ class Explorer:
         self.errors: list[str] = []
         self.foreign: list[str] = []
         self.failed: list[str] = []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("requestfailed", lambda request: self.failed.append(request.url))
-        page.on("request", lambda request: self._note_foreign(request.url, url))
+        self._listeners = {
+            "console": self._note,
+            "pageerror": lambda error: self.errors.append(str(error)),
+            "requestfailed": lambda request: self.failed.append(request.url),
+            "request": lambda request: self._note_foreign(request.url, url),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
         page.goto(f"{url}/explorer")
         page.locator(".opblock").first.wait_for()
+
+    def leave(self) -> None:
+        """Leave nothing in the page, and the browser, to whoever uses them next."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+        self.page.context.clear_cookies()
+        self.page.set_viewport_size(SIZE)
+        self.page.goto("about:blank")
 
     def _note(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
