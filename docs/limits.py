@@ -16,7 +16,6 @@ LIMITS = {
     "rest.filters": {
         "MAX_LIMIT": "Rows of a list",
         "MAX_ORDER": "Properties to order by",
-        "MAX_PATH_ORDER": "Paths such as `address.city` among them",
         "MAX_SKIP": "Rows to skip",
     },
     "rest.bounds": {
@@ -28,9 +27,12 @@ LIMITS = {
         " characters beyond ASCII 3 times",
     },
     "rest.patterns": {"MAX_PATTERN": "Characters of a pattern"},
-    "rest.where": {
-        "MAX_IN_JSON": "Values that a filter compares with objects, arrays and positions",
-        "MAX_ARRAYS": "Conditions of a filter on arrays",
+    "rest.json_cost": {
+        "MAX_IN_JSON": "Values that a filter compares with objects, arrays and positions, those of"
+        " its includes counted",
+        "MAX_ARRAYS": "Conditions of a filter on arrays, counted in the same way",
+        "MAX_PATH_ORDER": "Paths such as `address.city` that a filter orders by, counted in the"
+        " same way",
     },
     "rest.json_paths": {"MAX_STEPS": "Names after the first one in a path such as `address.city`"},
     "rest.json_fields": {
@@ -165,6 +167,8 @@ LIMITS = {
     "connector.settings.options": {
         "PUBLIC_MAX_RESPONSE": "Bytes of a public data source's response, unless"
         " `maxResponseBytes` says otherwise",
+        "PUBLIC_MAX_VALUES": "Values and names in the JSON of such a response, and of one with the"
+        " rows of a model at a data source, unless `maxResponseValues` says otherwise",
     },
     "connector.http.auth": {
         "_MAX_CLIENTS": "OAuth 2 clients of a data source whose tokens are kept",
@@ -191,6 +195,7 @@ LIMITS = {
         "MAX_SEARCHED_VALUES": "Values of a body that a response path with `..` or a filter"
         " searches",
         "MAX_DEPTH": "Levels of such a body",
+        "MAX_SEARCHED_LEVELS": "Levels of the values that such a path searches, all together",
         "_MAX_STEPS": "Steps of a response path",
         "_LARGEST_MATCHES": "Values and characters that a response path with `..` matches",
     },

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Self
 
 from blinker import Signal
@@ -126,15 +127,20 @@ class DataSource:
         plural: bool | str = False,
         id_name: str = "id",
         filter_style: str = "brackets",
+        max_values: int | None = None,
     ) -> Resource:
         """Bind a model to the REST resource `/<resource_name>`, by default `/<model_name>`.
 
         `plural` is used for the path instead of the name; True makes it from the name.
+        `max_values` is what `maxResponseValues` is by default.
         """
         if not self._context.options["baseURL"]:
             raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
         segment = resource_name or (pluralize(model_name) if plural is True else plural)
         context, client = self._context, self._client
+        if context.options["maxResponseValues"] is None:
+            options = {**context.options, "maxResponseValues": max_values}
+            context = replace(context, options=options)
         return Resource(
             model_name,
             segment or model_name,

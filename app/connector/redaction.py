@@ -154,18 +154,23 @@ def secrets_by_name(value: Any) -> Iterator[str]:
 def _scalars_by_name(value: Any) -> set[str]:
     """Return the values as text; each name is matched once, and equal values are one."""
     found: set[str] = set()
+    plain: set[tuple[type, Any]] = set()
     level = [(value, False)]
     for _ in range(_MAX_DEPTH + 1):
         below: list[tuple[Any, bool]] = []
         for item, is_secret in level:
-            if isinstance(item, list | tuple):
+            if isinstance(item, _SCALARS):
+                if is_secret:
+                    # 1, 1.0 and true are equal, but not as text.
+                    plain.add((type(item), item))
+            elif isinstance(item, list | tuple):
                 below += [(each, is_secret) for each in item]
-            elif not isinstance(item, _SCALARS) and isinstance(item, Mapping):
+            elif isinstance(item, Mapping):
                 below += [(each, is_secret_name(str(name))) for name, each in item.items()]
             elif is_secret:
                 found.add(scalar_text(item))
         level = below
-    return found
+    return found.union(scalar_text(each) for _, each in plain)
 
 
 def scalar_texts(value: Any, depth: int = 0) -> Iterator[str]:

@@ -6,6 +6,7 @@ condition.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from flask import Flask, jsonify
@@ -16,7 +17,9 @@ from app.access.policy import Grant, denial, find_grant
 from app.access.rules import READ, WRITE, Rule
 from app.config import ConfigurationError
 from app.connector import ConfigError, DataSource, NotFoundError
+from app.connector import Record as RemoteRecord
 from app.connector.resource.resource import Resource as RemoteResource
+from app.connector.settings.options import PUBLIC_MAX_VALUES
 from app.errors import (
     InvalidFilter,
     ModelNotFound,
@@ -82,7 +85,12 @@ def register_remote_model(app: Flask, model: RemoteModel, source: DataSource) ->
 
 def _bind(model: RemoteModel, source: DataSource) -> RemoteResource | None:
     try:
-        return source.define(model.singular, resource_name=model.remote_path, id_name=model.id_name)
+        return source.define(
+            model.singular,
+            resource_name=model.remote_path,
+            id_name=model.id_name,
+            max_values=PUBLIC_MAX_VALUES,
+        )
     except ConfigError:
         if not source.operations:
             raise ConfigurationError(
@@ -205,12 +213,15 @@ class RemoteViews:
             "skip": filter_.skip,
         }
         query = {name: value for name, value in query.items() if value}
-        rows = self._call("find", lambda: self._found(query))
-        return [each for each in rows if self._covers(grant, each)][: filter_.limit]
+        found: list[RemoteRecord] = self._call("find", lambda: self._found(query))
+        rows = (each.to_dict() for each in found)
+        # The service may send more rows than it was asked for.
+        return list(islice((each for each in rows if self._covers(grant, each)), filter_.limit))
 
-    def _found(self, query: Mapping[str, Any]) -> list[Row]:
+    def _found(self, query: Mapping[str, Any]) -> list[RemoteRecord]:
         try:
-            return [each.to_dict() for each in self._remote.find(query)]
+            found: list[RemoteRecord] = self._remote.find(query)
+            return found
         # The connector asks for a single id by its path.
         except NotFoundError:
             return []

@@ -11,17 +11,16 @@ from app.columns import Position
 from app.errors import InvalidFilter, quote
 
 from .bounds import check_size
+from .json_cost import JsonCost
 from .json_paths import is_json
 from .parameters import as_list
 from .targets import Column, Properties, find_place, find_property, is_text, text_order
-from .where import nearest_first, translate
+from .where import json_cost_of, nearest_first, translate
 
 # Rows in one response: the default and the maximum.
 MAX_LIMIT = 1000
 # Properties to order by.
 MAX_ORDER = 20
-# Paths among them: each is looked for in the JSON of every row.
-MAX_PATH_ORDER = 3
 # The largest offset: the maximum of a 32-bit SQL INTEGER.
 MAX_SKIP = 2**31 - 1
 DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
@@ -41,6 +40,8 @@ class Filter:
     # The filter for the rows of each included relation, by its name.
     include: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     raw: Mapping[str, Any] = field(default_factory=dict)
+    # How much of it reads JSON, without its includes.
+    json_cost: JsonCost = field(default_factory=JsonCost)
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any] | None, properties: Properties) -> Self:
@@ -52,14 +53,19 @@ class Filter:
                 f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
             )
         where = raw.get("where")
+        conditions = [translate(where, properties)] if where else []
+        order, paths = _order(raw.get("order"), properties)
+        cost = json_cost_of(where or {}, properties) + JsonCost(orders=paths)
+        cost.check()
         return cls(
-            conditions=[translate(where, properties)] if where else [],
-            order=_order(raw.get("order"), properties) or nearest_first(where, properties),
+            conditions=conditions,
+            order=order or nearest_first(where, properties),
             limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
             skip=_integer("skip", raw.get("skip", raw.get("offset"))),
             fields=_fields(raw.get("fields"), properties),
             include=_include(raw.get("include")),
             raw=raw,
+            json_cost=cost,
         )
 
     def leaves_out(self, name: str, column: Column) -> bool:
@@ -78,9 +84,10 @@ class Filter:
         return {**rest, "skip": self.skip + count}
 
 
-def _order(given: Any, properties: Properties) -> list[ColumnElement[Any]]:
+def _order(given: Any, properties: Properties) -> tuple[list[ColumnElement[Any]], int]:
+    """Return what to order by, and how many paths are in it."""
     if not given:
-        return []
+        return [], 0
     terms = [given] if isinstance(given, str) else as_list(given, "order")
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
@@ -89,9 +96,8 @@ def _order(given: Any, properties: Properties) -> list[ColumnElement[Any]]:
     for term in terms:
         name, directed = _order_term(term, properties)
         ordered.setdefault(name, directed)
-    if sum("." in name for name in ordered) > MAX_PATH_ORDER:
-        raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
-    return [each for directed in ordered.values() for each in directed]
+    values = [each for directed in ordered.values() for each in directed]
+    return values, sum("." in name for name in ordered)
 
 
 def _order_term(term: Any, properties: Properties) -> tuple[str, list[ColumnElement[Any]]]:

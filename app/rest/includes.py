@@ -1,6 +1,6 @@
 """Parse the includes of a filter, and limit them before any row is read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,13 +38,18 @@ class Include:
 def parse_includes(resource: Resource, filter_: Filter) -> list[Include]:
     """Return the includes of a filter; raise InvalidFilter."""
     includes = _parse(resource, filter_, "include", ())
-    if _count(includes) > MAX_INCLUDES:
+    filters = list(_filters(includes))
+    if len(filters) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
+    sum((each.json_cost for each in filters), filter_.json_cost).check()
     return includes
 
 
-def _count(includes: list[Include]) -> int:
-    return len(includes) + sum(_count(each.inner) for each in includes)
+def _filters(includes: list[Include]) -> Iterator[Filter]:
+    """Yield the filter of each include, at any level."""
+    for each in includes:
+        yield each.filter_
+        yield from _filters(each.inner)
 
 
 def _parse(resource: Resource, filter_: Filter, path: str, keys: Keys) -> list[Include]:

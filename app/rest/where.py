@@ -10,31 +10,11 @@ from app.errors import InvalidFilter, quote
 
 from .distances import KEYS as NEAR_KEYS
 from .distances import parse_near
+from .json_cost import JsonCost
 from .json_paths import is_json
 from .operators import IGNORING_CASE, OPERATORS, operators_for
 from .parameters import as_list
 from .targets import Properties, column_target, find_place, find_property, path_target
-
-# Operands of one filter that are compared with what JSON columns hold: each is a look into the JSON
-# of every row.
-MAX_IN_JSON = 20
-# Conditions of one filter on arrays: each goes through the items of every row.
-MAX_ARRAYS = 2
-
-
-def translate(where: Any, properties: Properties) -> ColumnElement[bool]:
-    """Return the condition of a `where`; raise InvalidFilter, which names the invalid part."""
-    condition = _where(where, properties)
-    operands, arrays = _count_in_json(where, properties)
-    if operands > MAX_IN_JSON:
-        raise InvalidFilter(
-            f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
-        )
-    if arrays > MAX_ARRAYS:
-        raise InvalidFilter(
-            f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values."
-        )
-    return condition
 
 
 def nearest_first(where: Any, properties: Properties) -> list[ColumnElement[Any]]:
@@ -47,25 +27,23 @@ def nearest_first(where: Any, properties: Properties) -> list[ColumnElement[Any]
     ]
 
 
-def _count_in_json(where: Any, properties: Properties) -> tuple[int, int]:
-    """Return how many operands a valid `where` compares with what JSON columns hold.
-
-    The second figure is how many conditions on arrays there are.
-    """
-    count, arrays = 0, 0
+def json_cost_of(where: Any, properties: Properties) -> JsonCost:
+    """Return how much of a valid `where` reads JSON."""
+    cost = JsonCost()
     for name, value in where.items():
         if name in ("and", "or"):
-            inner = [_count_in_json(each, properties) for each in as_list(value, name)]
-            count += sum(each[0] for each in inner)
-            arrays += sum(each[1] for each in inner)
+            for each in as_list(value, name):
+                cost += json_cost_of(each, properties)
         elif is_json(column := find_place(name, properties)[0]):
             operands = list(value.values()) if isinstance(value, dict) else [value]
-            count += sum(len(each) if isinstance(each, list) else 1 for each in operands)
-            arrays += len(operands) if column.type.python_type is list else 0
-    return count, arrays
+            count = sum(len(each) if isinstance(each, list) else 1 for each in operands)
+            is_array = column.type.python_type is list
+            cost += JsonCost(count, len(operands) if is_array else 0)
+    return cost
 
 
-def _where(where: Any, properties: Properties) -> ColumnElement[bool]:
+def translate(where: Any, properties: Properties) -> ColumnElement[bool]:
+    """Return the condition of a `where`; raise InvalidFilter, which names the invalid part."""
     if not isinstance(where, dict):
         raise InvalidFilter("where must be an object.")
     return _and([_property_condition(name, value, properties) for name, value in where.items()])
@@ -78,7 +56,7 @@ def _and(conditions: list[ColumnElement[bool]]) -> ColumnElement[bool]:
 
 def _property_condition(name: str, value: Any, properties: Properties) -> ColumnElement[bool]:
     if name in ("and", "or"):
-        clauses = [_where(each, properties) for each in as_list(value, name)]
+        clauses = [translate(each, properties) for each in as_list(value, name)]
         return _and(clauses) if name == "and" else or_(false(), *clauses)
     conditions = value if isinstance(value, dict) else {"eq": value}
     if "near" in conditions:

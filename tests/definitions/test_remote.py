@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from app.datasources.remote import RemoteViews
 from tests.answers import field_codes, refusal
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 
@@ -234,3 +235,26 @@ def test_the_document_and_the_commands_show_a_model_at_a_data_source(tickets):
     assert document["paths"]["/tickets/{id}"].keys() >= {"get", "patch", "put", "delete"}
     assert "data source desk" in shown
     assert "findById\tGET /api/Tickets/<id>" in shown
+
+
+def test_rows_beyond_the_limit_are_not_looked_at(tickets, remote, monkeypatch):
+    looked = []
+    original = RemoteViews._covers
+    monkeypatch.setattr(
+        RemoteViews, "_covers", lambda *given: looked.append(given) or original(*given)
+    )
+    remote.rows.update({number: {"id": number, "ownerId": 1} for number in range(3, 5000)})
+
+    found = tickets("GET", filter={"limit": 5}).json
+
+    assert [each["id"] for each in found] == [1, 3, 4, 5, 6]
+    assert len(looked) == 6
+
+
+def test_an_answer_of_too_many_values_is_refused(tickets, remote):
+    remote.rows.update({number: {"id": number} for number in range(3, 70_000)})
+
+    answer = tickets("GET", caller="root")
+
+    assert answer.status_code == 502
+    assert answer.json["error"]["code"] == "REMOTE_ERROR"

@@ -108,7 +108,8 @@ class Client:
         else:
             with self.limit.place(deadline):
                 raw = self._send_with_retries(call, deadline)
-        body = decode_body(raw, expects_json=call.options.expects_json)
+        options = call.options
+        body = decode_body(raw, expects_json=options.expects_json, max_values=options.max_values)
         call.response = Response(raw.status_code, raw.headers, body, raw.reason)
         call.error = error_for_status(call.response, call.options)
         if call.error is None:

@@ -8,7 +8,7 @@ from typing import Any
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from app.connector.errors import ResponseDecodeError
+from app.connector.errors import ResponseDecodeError, ResponseTooLargeError
 from app.connector.response import RawResponse
 from app.connector.values import parse_json
 
@@ -32,12 +32,15 @@ _CHARSETS = frozenset(
     + [f"cp{page}" for page in range(1250, 1259)]
 )
 _MAX_CHARSET_LENGTH = 40
+# Each value of JSON but the first has one of them, and each name.
+_SIGNS = (b",", b":", b"[", b"{")
 
 
-def decode_body(raw: RawResponse, *, expects_json: bool) -> Any:
+def decode_body(raw: RawResponse, *, expects_json: bool, max_values: int | None = None) -> Any:
     """Return the body of a response as JSON, text or bytes.
 
-    Broken JSON is an error, unless the status is one already.
+    Broken JSON is an error, unless the status is one already; so is JSON with more than
+    `max_values`, counted by its commas, colons and opening brackets.
     """
     if not raw.content:
         return None
@@ -46,6 +49,8 @@ def decode_body(raw: RawResponse, *, expects_json: bool) -> Any:
         return raw.content
     if not expects_json:
         return _text(raw.content, raw.headers)
+    if max_values is not None and sum(map(raw.content.count, _SIGNS)) > max_values:
+        raise ResponseTooLargeError(f"the body has more than {max_values} values and names")
     with suppress(ValueError):
         return parse_json(raw.content)
     # Not inside the block: the error of the parser holds the body, which may have secrets.

@@ -16,6 +16,9 @@ from app.connector.errors import ResponsePathError, translate_errors
 MAX_VALUES = 20_000
 MAX_SEARCHED_VALUES = 5_000
 MAX_DEPTH = 100
+# The levels of these values, all together, where the path descends or filters: jsonpath-ng hands
+# each match up through all levels above it.
+MAX_SEARCHED_LEVELS = 100_000
 # Names, indices and filters of a path, all together.
 _MAX_STEPS = 100
 # Values and characters that a path with `..` may match in total; a value counts again for
@@ -54,7 +57,9 @@ class ResponsePath:
         kinds = set(map(type, parts))
         self._is_definite = all(map(_leads_to_one, parts))
         self._descends = Descendants in kinds
-        self._max_values = MAX_SEARCHED_VALUES if kinds & {Descendants, Filter} else MAX_VALUES
+        searches = bool(kinds & {Descendants, Filter})
+        self._max_values = MAX_SEARCHED_VALUES if searches else MAX_VALUES
+        self._max_levels = MAX_SEARCHED_LEVELS if searches else MAX_VALUES * MAX_DEPTH
         self._returns_first = select == "first" or (select == "auto" and self._is_definite)
         self._on_no_match = on_no_match
 
@@ -73,14 +78,16 @@ class ResponsePath:
 
     def _check_body(self, body: Any) -> None:
         level = [body]
-        values = depth = 0
+        values = depth = levels = 0
         while level:
             values += len(level)
             depth += 1
-            if values > self._max_values or depth > MAX_DEPTH:
+            levels += depth * len(level)
+            if values > self._max_values or depth > MAX_DEPTH or levels > self._max_levels:
                 raise ResponsePathError(
                     f"the response path {self.text} cannot search a body of more than "
-                    f"{self._max_values} values or {MAX_DEPTH} levels"
+                    f"{self._max_values} values, {MAX_DEPTH} levels, or {self._max_levels} levels "
+                    "of all values together"
                 )
             level = _below(level)
 

@@ -228,7 +228,7 @@ class Resource:
         if not isinstance(values, dict):
             raise ResponseError(f"{self.name}: the response is not an object")
         dates = {key: _as_date(values[key]) for key in self._dates if key in values}
-        return Record(self, {**values, **dates})
+        return Record(self, {**values, **dates} if dates else values)
 
 
 def _fields(data: Any) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class Options:
     follow_all_redirects: bool
     max_redirects: int
     max_bytes: int
+    max_values: int | None
     expects_json: bool
     repeat_lists: bool
 
@@ -62,6 +63,7 @@ def read_options(merged: Mapping[str, Any]) -> Options:
         follow_all_redirects=options["followAllRedirects"],
         max_redirects=options["maxRedirects"],
         max_bytes=options["maxResponseBytes"],
+        max_values=options["maxResponseValues"],
         expects_json=options["json"],
         repeat_lists=options["useQuerystring"],
     )

@@ -61,10 +61,18 @@ OPTIONS: dict[str, Default] = {
     "json": Default(True, "whether JSON is asked for and read"),
     "allowedHosts": Default((), "patterns of hosts that may be called beside those named by urls"),
     "maxResponseBytes": Default(10 * _MEGABYTE, "the largest body, unpacked"),
+    "maxResponseValues": Default(
+        None, "the most values and names in JSON, counted by its commas, colons, `[` and `{`"
+    ),
 }
 
 # Bytes of a response of a public data source, which anyone may ask for.
 PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
+# Values and names in the JSON of such a response, and of one with the rows of a model: to read and
+# write them takes up to 0.1 s.
+PUBLIC_MAX_VALUES = 200_000
+
+_PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_MAX_VALUES}
 
 TEMPLATE: dict[str, Default] = {
     "method": Default("GET", "the HTTP method"),
@@ -113,7 +121,7 @@ def source_options(loaded: dict[str, Any]) -> dict[str, Any]:
     """Return the options that a data source gives its operations."""
     return merge(
         default_values(OPTIONS),
-        {"maxResponseBytes": PUBLIC_MAX_RESPONSE} if loaded.get("public") else {},
+        _PUBLIC if loaded.get("public") else {},
         *source_layers(loaded).values(),
     )
 

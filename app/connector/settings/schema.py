@@ -90,6 +90,7 @@ _OPTIONS: dict[str, fields.Field[Any]] = {
     "json": Boolean(),
     "allowedHosts": ListOf(string_field()),
     "maxResponseBytes": NonNegativeInt(least=1),
+    "maxResponseValues": NonNegativeInt(least=1),
     # Always on; accepted because settings of LoopBack 3 have them.
     "gzip": fields.Raw(),
     "forever": fields.Raw(),

@@ -1,0 +1,12 @@
+"""All requests."""
+
+from collections.abc import Iterator
+
+from . import bodies, filters, heads, logins, relations, remote
+from .request import Request
+
+
+def requests() -> Iterator[Request]:
+    """Yield the requests."""
+    for area in (filters, heads, bodies, relations, remote, logins):
+        yield from area.requests()

@@ -1,0 +1,69 @@
+"""Includes, and lists of related rows, that are to cost as much as they can."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from .models import REPORT_KEYS, SHELF_KEYS
+from .request import CALLER, Request, get, to_json
+
+KEYS = [f"items{number}" for number in range(SHELF_KEYS)]
+FIRST = {"relation": "items", "scope": {"limit": 1, "fields": ["id"]}}
+REPORTS = [f"reports{number}" for number in range(REPORT_KEYS)]
+IN_ITEMS = {"tags": {"inq": [f"x{number}" for number in range(20)]}}
+IN_PATHS = {"or": [{f"extra.m{number}": 2} for number in range(20)]}
+
+
+def _all(names: list[str], **scope: Any) -> list[dict[str, Any]]:
+    return [{"relation": name, "scope": scope} for name in names]
+
+
+FILTERS: dict[str, dict[str, Any]] = {
+    "10,000 items": {"include": "items", "fields": ["id"]},
+    "5,000 items": {"include": {"relation": "items", "scope": {"limit": 5}}},
+    "first items": {"include": FIRST, "fields": ["id"]},
+    "first of 10 kinds": {"include": _all(KEYS, limit=1, fields=["id"]), "fields": ["id"]},
+    "none of 10 kinds": {"include": _all(KEYS, where={"name": "-"}), "fields": ["id"]},
+    "sorted, 10 kinds": {"include": _all(KEYS, where={"name": "-"}, order=["name"] * 20)},
+    "like in 5 kinds": {"include": _all(KEYS[:5], where={"name": {"like": "%a c%"}})},
+    "numbers in 10 kinds": {
+        "include": _all(KEYS, where={"id": {"inq": list(range(99))}}),
+        "fields": ["id"],
+    },
+    "tags": {"include": "tags", "fields": ["id"]},
+    "first tags": {"include": {"relation": "tags", "scope": {"limit": 1}}, "fields": ["id"]},
+    "items with shelves": {
+        "include": {"relation": "items", "scope": {"limit": 2, "include": "shelf1"}}
+    },
+    "items with shelves with tags": {
+        "include": {
+            "relation": "items",
+            "scope": {"limit": 2, "include": {"relation": "shelf1", "scope": {"include": "tags"}}},
+        },
+        "limit": 100,
+    },
+}
+FOLDERS: dict[str, dict[str, Any]] = {
+    "arrays": {"include": _all(REPORTS, where=IN_ITEMS, fields=["id"])},
+    "an array": {"include": _all(REPORTS[:1], where=IN_ITEMS, fields=["id"])},
+    "paths": {"include": _all(REPORTS, where=IN_PATHS, fields=["id"])},
+    "order of paths": {
+        "include": _all(REPORTS, order=["extra.n0", "extra.n1"], limit=1, fields=["id"])
+    },
+    "page of JSON": {"include": _all(REPORTS, limit=10)},
+}
+
+
+def requests() -> Iterator[Request]:
+    """Yield the requests."""
+    for name, filter_ in FILTERS.items():
+        yield get(f"include: {name}", f"/api/shelves?filter={to_json(filter_)}")
+    for name, filter_ in FOLDERS.items():
+        yield get(f"include of reports: {name}", f"/api/folders?filter={to_json(filter_)}")
+    counted = to_json({"include": {"relation": "items", "scope": {"limit": 9}}, "limit": 999})
+    yield get("include: counted", f"/api/shelves?count=true&filter={counted}")
+    yield get("related: shelves of a tag", "/api/tags/1/shelves?count=true")
+    yield get("related: reports", f"/api/folders/1/reports0?filter={to_json({'limit': 1})}")
+    included = to_json({"include": ["items", "tags"], "limit": 500, "fields": ["id"]})
+    yield get("related: shelves of a tag, included", f"/api/tags/1/shelves?filter={included}")
+    yield Request("related: PUT of a link", "PUT", "/api/tags/1/shelves/rel/1", headers=CALLER)
+    yield Request("related: DELETE of items", "DELETE", "/api/shelves/2/items", headers=CALLER)
