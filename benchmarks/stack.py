@@ -178,8 +178,8 @@ def install_loopback() -> None:
 def default_environment(database_url: str, folder: Path) -> dict[str, str]:
     """Return an environment in which every setting is the default, whatever is set outside."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("APP_")}
-    kept.pop("WEB_CONCURRENCY", None)
-    kept.pop("THREADS", None)
+    for name in ("WEB_CONCURRENCY", "THREADS", "PYTHONDONTWRITEBYTECODE"):
+        kept.pop(name, None)
     mail = str(folder / "mail")
     return {**kept, "DATABASE_URL": database_url, "APP_MAIL_FOLDER": mail}
 
