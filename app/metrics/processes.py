@@ -45,7 +45,8 @@ class Processes(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics of all processes together."""
-        for metric in MultiProcessCollector(None, self._folder).collect():  # type: ignore[no-untyped-call]
+        begun = filter(_is_begun, Path(self._folder).glob("*.db"))
+        for metric in MultiProcessCollector.merge(begun):  # type: ignore[no-untyped-call]
             metric.samples = [
                 sample._replace(labels=_with_process(sample.labels)) for sample in metric.samples
             ]
@@ -54,6 +55,15 @@ class Processes(Collector):
     def close(self) -> None:
         """Delete the files."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _is_begun(file: Path) -> bool:
+    """Tell whether a file has content: the library makes it empty, and fails to read it then."""
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        # Of a process that has just ended.
+        return False
 
 
 def _with_process(labels: dict[str, str]) -> dict[str, str]:

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.metrics.processes import MEMORY, PREFIX
 from docs.generate import metrics as table_of_metrics
 from tests.conftest import PASSWORD, TOKEN
 from tests.connector.conftest import http_server  # noqa: F401 a fixture
@@ -225,6 +227,15 @@ def test_the_successor_of_a_killed_process_continues_its_numbers(service):
     assert service.counted() == Counter(service.calls)
     in_use = "ostiary_database_connections_in_use"
     eventually(lambda: set(service.samples(in_use, "process")) == {("1",), ("2",)})
+
+
+def test_a_file_that_a_process_has_only_created_is_no_obstacle(service):
+    """A process that starts creates its files empty, and one that is killed then leaves them."""
+    name = f"{PREFIX}{service.server.process.pid}-*"
+    (folder,) = (found for parent in (MEMORY, Path(gettempdir())) for found in parent.glob(name))
+    (folder / "gauge_liveall_9.db").touch()
+
+    assert service.counted() == Counter(service.calls)
 
 
 def test_prometheus_answers_each_query_of_the_dashboard_and_takes_the_alerts(service, tmp_path):
