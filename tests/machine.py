@@ -13,7 +13,7 @@ from sqlalchemy import URL
 from tests import service_manager
 from tests.documents import blocks, run_shell
 from tests.installation import ROOT
-from tests.smtp import free_port
+from tests.ports import free_port
 
 GUIDE = "docs/deployment.md"
 FILES = [

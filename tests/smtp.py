@@ -1,4 +1,4 @@
-"""SMTP servers: a working one, one that hangs, and an unused port."""
+"""SMTP servers: a working one, and one that hangs."""
 
 import gc
 import logging
@@ -77,11 +77,6 @@ def smtp_server(
             controller.stop(no_assert=True)
             del controller
             gc.collect()
-
-
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        return listener.getsockname()[1]
 
 
 @contextmanager

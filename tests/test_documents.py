@@ -17,7 +17,7 @@ from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.documents import DOCUMENTS, blocks, run_shell
 from tests.installation import ROOT, Installation
 from tests.live import serve, serve_app
-from tests.smtp import free_port
+from tests.ports import free_port
 
 GEOCODER = "http://127.0.0.1:8099"
 LOCATION = {"lat": 37.56, "lng": -122.32}

@@ -22,8 +22,9 @@ from tests.databases import connected
 from tests.live import serve
 from tests.mail.resets import LINK
 from tests.outbox.conftest import make_past
+from tests.ports import free_port
 from tests.rows import count
-from tests.smtp import Postbox, free_port, smtp_server
+from tests.smtp import Postbox, smtp_server
 
 
 @pytest.fixture(scope="module")

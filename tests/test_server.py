@@ -17,7 +17,8 @@ from tests.apps import build, close
 from tests.conftest import PASSWORD, TOKEN
 from tests.installation import Installation
 from tests.live import children_of, newcomer, serve
-from tests.smtp import eventually, free_port
+from tests.ports import free_port
+from tests.smtp import eventually
 
 TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 # For what does not depend on the database; starting the service takes seconds.

@@ -11,7 +11,7 @@ from app.users.models import AccessToken
 from docs.compatibility import ALIKE, DIFFERENT, HANDLE
 from tests.answers import field_codes
 from tests.conftest import PASSWORD, Api
-from tests.smtp import free_port
+from tests.ports import free_port
 
 NOTE = {
     "name": "Note",

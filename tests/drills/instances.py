@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from tests.live import Server, serve
 from tests.nginx import balancer
-from tests.smtp import free_port
+from tests.ports import free_port
 
 from .load import CLIENTS, Load, load
 from .places import Place, places

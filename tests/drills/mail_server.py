@@ -14,7 +14,8 @@ from app.outbox.models import PENDING, Delivery, OutboxEvent
 from tests.apps import build, close
 from tests.conftest import PASSWORD
 from tests.live import serve
-from tests.smtp import Postbox, eventually, free_port, smtp_server
+from tests.ports import free_port
+from tests.smtp import Postbox, eventually, smtp_server
 
 from .places import Place, places
 from .report import Report

@@ -13,7 +13,8 @@ from app.outbox.models import FAILED, Delivery
 from app.signals import email_change_request, verification_request
 from tests.conftest import NEW, PASSWORD, Api
 from tests.mail.resets import parse, written
-from tests.smtp import Postbox, free_port, smtp_server
+from tests.ports import free_port
+from tests.smtp import Postbox, smtp_server
 
 LINK = re.compile(r"(\S*)(/confirm-email\?token=([A-Za-z0-9]{64}))")
 VERIFY = "Confirm your email address"

@@ -12,7 +12,8 @@ from aiosmtpd.controller import Controller
 
 from app.mail.delivery import make_delivery
 from tests.mail.resets import LINK, log_lines, parse, request_reset, written
-from tests.smtp import Postbox, SmtpsController, accept_ada, eventually, free_port, smtp_server
+from tests.ports import free_port
+from tests.smtp import Postbox, SmtpsController, accept_ada, eventually, smtp_server
 
 
 def server_context(authority, name="127.0.0.1"):

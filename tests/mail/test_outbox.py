@@ -12,7 +12,8 @@ from app.outbox import delivery as attempts
 from app.outbox import worker
 from app.outbox.delivery import drain
 from tests.mail.resets import LINK, log_lines, parse, request_reset, written
-from tests.smtp import Postbox, eventually, free_port, hanging_server, smtp_server
+from tests.ports import free_port
+from tests.smtp import Postbox, eventually, hanging_server, smtp_server
 
 
 def test_a_mail_names_the_request_that_caused_it(mailing, caplog):

@@ -27,8 +27,9 @@ from tests.connector.conftest import http_server  # noqa: F401 a fixture
 from tests.documents import blocks
 from tests.installation import ROOT
 from tests.live import Server, serve
+from tests.ports import free_port
 from tests.programs import require
-from tests.smtp import eventually, free_port
+from tests.smtp import eventually
 
 EMAIL = "ada@example.com"
 PLANTED = "Pl4ntedS3cret" * 5

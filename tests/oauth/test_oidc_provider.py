@@ -18,8 +18,8 @@ from tests.answers import refusal
 from tests.explorer.browser import chromium
 from tests.live import Server, serve
 from tests.nginx import nginx
+from tests.ports import free_port
 from tests.rows import count
-from tests.smtp import free_port
 
 from .conftest import Browser
 
