@@ -30,10 +30,10 @@ run: install ## migrate the database and serve on http://127.0.0.1:3000 (HOST, P
 test coverage drills: export PYTHONDONTWRITEBYTECODE :=
 
 test: .venv/.installed-dev ## run the whole test suite
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 coverage: .venv/.installed-dev ## run it and require that 95 % of the code is covered; takes twice as long
-	$(BIN)/pytest -n auto --cov --cov-fail-under=95
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-fail-under=95
 
 drills: .venv/.installed-dev ## break things under load: kills, full disks, lost servers; some minutes (NAMES=...)
 	$(BIN)/python -m tests.drills $(NAMES)

@@ -3,6 +3,7 @@
 import gc
 import json
 import logging
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ NEW = "a new and longer one"
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
 # Tests of these take many seconds each.
 LONG = {"test_model_example.py", "test_kills.py", "test_browser.py", "test_drills.py"}
+
+
+def pytest_xdist_auto_num_workers():
+    """Use a process more than there are processors: tests wait for servers and browsers."""
+    return os.cpu_count() + 1
 
 
 def pytest_collection_modifyitems(items):

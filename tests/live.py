@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.conftest import PASSWORD
+from tests.ports import free_port
 
 ROOT = Path(__file__).parent.parent
 
@@ -92,9 +92,7 @@ def serve(
     It has two workers, unless WEB_CONCURRENCY says otherwise. `launcher` is the program, with its
     arguments, that executes it.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("APP_")},

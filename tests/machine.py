@@ -156,5 +156,5 @@ class Machine:
         units = self.folder / "etc" / "systemd" / "system"
         units.mkdir(parents=True)
         (units / "nginx.service").write_text(
-            f"ExecStart={self.folder}/bin/nginx -g 'daemon off;'\nType=exec\n"
+            f"ExecStart={self.folder}/bin/nginx\nType=forking\nPIDFile={self.folder}/nginx.pid\n"
         )

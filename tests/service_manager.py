@@ -40,19 +40,27 @@ class Unit:
         return {"PATH": os.environ["PATH"], "HOME": str(self.file.parent), **given}
 
     def start(self) -> None:
-        """Start it, and wait until it says that it is ready if it is of the type `notify`."""
-        notifies = self.values("Type") == ["notify"]
+        """Start it, and wait until it is ready, which the types `notify` and `forking` tell."""
+        if self.values("Type") == ["notify"]:
+            self._start_and_listen()
+        else:
+            self._launch().wait(LIMIT)
+            self.pid_file.write_text(_first_text(Path(self.values("PIDFile")[0])))
+
+    def _start_and_listen(self) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
             # An abstract name that Linux chooses: that of a file may be too long.
             notifications.bind("")
             notifications.settimeout(LIMIT)
-            self._launch(NOTIFY_SOCKET=f"@{notifications.getsockname()[1:].decode()}")
-            while notifies and b"READY=1" not in notifications.recv(4096):
+            name = notifications.getsockname()[1:].decode()
+            process = self._launch(NOTIFY_SOCKET=f"@{name}")
+            self.pid_file.write_text(str(process.pid))
+            while b"READY=1" not in notifications.recv(4096):
                 pass
 
-    def _launch(self, **variables: str) -> None:
+    def _launch(self, **variables: str) -> subprocess.Popen:
         with self.log.open("a") as log:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 shlex.split(self.values("ExecStart")[0]),
                 cwd=(self.values("WorkingDirectory") or ["/"])[0],
                 env={**self.environment(), **variables},
@@ -61,7 +69,6 @@ class Unit:
                 stderr=log,
                 start_new_session=True,
             )
-        self.pid_file.write_text(str(process.pid))
 
     def stop(self) -> None:
         """Stop it as KillMode=mixed does: end its first process, and kill what it leaves."""
@@ -76,6 +83,15 @@ class Unit:
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         self.pid_file.unlink()
+
+
+def _first_text(file: Path) -> str:
+    """Return the text of a file, once it has one."""
+    deadline = time.monotonic() + LIMIT
+    while not (file.exists() and file.read_text()):
+        assert time.monotonic() < deadline, f"{file} stays empty"
+        time.sleep(0.01)
+    return file.read_text()
 
 
 def _runs(pid: int) -> bool:
