@@ -2,8 +2,9 @@
 
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Dialect, Engine, Select
 from sqlalchemy.exc import DBAPIError
@@ -15,6 +16,12 @@ from app.engine import abandon, is_read_only
 from app.extensions import db, may_repeat
 
 Convert = Callable[[Any], Any]
+Result = TypeVar("Result")
+# Returns what is made of the rows of a driver's cursor.
+Read = Callable[["Compiled", Any], Result]
+
+# Rows that are fetched at a time.
+PARTITION = 100
 
 
 @dataclass(slots=True)
@@ -46,10 +53,23 @@ class PreparedStatement:
         self._compiled: dict[tuple[str, str], Compiled] = {}
 
     def first(self, values: Mapping[str, Any]) -> Any:
-        """Execute it with these values; return the first row as a named tuple, or None.
+        """Execute it with these values; return the first row as a named tuple, or None."""
+        return self._execute(values, _first)
 
-        Once more if its connection was lost, unless it may have written something.
+    def read(self, values: Mapping[str, Any], read: Callable[[Iterator[Any]], Result]) -> Result:
+        """Execute it with these values; return what a function makes of its rows, named tuples.
+
+        The rows that it leaves are not fetched.
         """
+
+        def read_rows(compiled: Compiled, cursor: Any) -> Result:
+            with closing(cursor):
+                return read(_rows(compiled, cursor))
+
+        return self._execute(values, read_rows)
+
+    def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
+        """Execute it, once more if its connection was lost and it cannot have written anything."""
         engine = db.engine
         dialect: Any = engine.dialect
         key = dialect.name, dialect.id_type
@@ -57,12 +77,11 @@ class PreparedStatement:
         if compiled is None:
             compiled = self._compiled[key] = _compile(self._statement, dialect)
         try:
-            record = _execute(engine, compiled, values)
+            return _execute(engine, compiled, values, read)
         except DBAPIError as error:
             if not (self._changed_nothing(error) and may_repeat(error)):
                 raise
-            record = _execute(engine, compiled, values)
-        return None if record is None else _as_row(compiled, record)
+        return _execute(engine, compiled, values, read)
 
     def _changed_nothing(self, error: DBAPIError) -> bool:
         return self._is_read or is_read_only(error.orig)
@@ -92,24 +111,30 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
     )
 
 
-def _execute(engine: Engine, compiled: Compiled, values: Mapping[str, Any]) -> Any:
-    """Return the driver's first row, by the session's connection if it may have a transaction."""
+def _execute(
+    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: Read[Result]
+) -> Result:
+    """Read the driver's rows, by the session's connection if it may have a transaction."""
     if db.session.registry.has():
-        return _fetch(db.session.connection().connection, compiled, values, engine)
+        return _fetch(db.session.connection().connection, compiled, values, engine, read)
     try:
         pooled = engine.raw_connection()
     except engine.dialect.loaded_dbapi.Error as error:
         raise _translate(error, engine, compiled.sql) from error
     try:
-        return _fetch(pooled, compiled, values, engine)
+        return _fetch(pooled, compiled, values, engine, read)
     finally:
         pooled.close()
 
 
 def _fetch(
-    pooled: PoolProxiedConnection, compiled: Compiled, values: Mapping[str, Any], engine: Engine
-) -> Any:
-    """Return the driver's first row; raise SQLAlchemy's errors for those of the driver."""
+    pooled: PoolProxiedConnection,
+    compiled: Compiled,
+    values: Mapping[str, Any],
+    engine: Engine,
+    read: Read[Result],
+) -> Result:
+    """Read the driver's rows; raise SQLAlchemy's errors for those of the driver."""
     bound: Any = {
         **compiled.fixed,
         **values,
@@ -122,7 +147,7 @@ def _fetch(
         cursor = driver.execute(compiled.sql, bound)
         if compiled.read is None:
             compiled.read = list(_readers(compiled.columns, cursor.description, engine.dialect))
-        return cursor.fetchone()
+        return read(compiled, cursor)
     except engine.dialect.loaded_dbapi.Error as error:
         lost = engine.dialect.is_disconnect(error, driver, None)
         if lost:
@@ -154,7 +179,19 @@ def _readers(
             yield place, convert
 
 
+def _rows(compiled: Compiled, cursor: Any) -> Iterator[Any]:
+    while records := cursor.fetchmany(PARTITION):
+        for record in records:
+            yield _as_row(compiled, record)
+
+
+def _first(compiled: Compiled, cursor: Any) -> Any:
+    record = cursor.fetchone()
+    return None if record is None else _as_row(compiled, record)
+
+
 def _as_row(compiled: Compiled, record: Sequence[Any]) -> Any:
+    """Return a driver's row as a named tuple, its values converted."""
     values = list(record)
     for place, convert in compiled.read or ():
         values[place] = convert(values[place])

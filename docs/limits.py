@@ -18,6 +18,10 @@ LIMITS = {
         "MAX_ORDER": "Properties to order by",
         "MAX_SKIP": "Rows to skip",
     },
+    "rest.lists": {
+        "MAX_FILTERS": "Filters of lists that a process keeps, with their statements",
+        "MAX_LENGTH": "Characters of such a filter",
+    },
     "rest.bounds": {
         "MAX_ITEMS": "List items of a filter",
         "MAX_CONDITIONS": "Properties and operators of a filter",

@@ -18,6 +18,7 @@ from .bodies import read_body, read_items
 from .compatibility import loader
 from .echo import without_echo
 from .endpoint import Endpoint, declare, endpoints_of, register_endpoints
+from .lists import read_list
 from .mapper_events import check_events
 from .parameters import read_parameter
 from .relation_views import relation_endpoints
@@ -47,8 +48,9 @@ class CollectionViews:
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
-        filter_ = self.resource.parse(read_parameter("filter"))
-        return respond_page(self.resource, self._scope(grant), filter_)
+        query, scope = read_list(self.resource), grant.scope(self.rows.owner)
+        page = query.find(grant, scope)
+        return respond_page(self.resource, page, scope, query.filter_)
 
     @declare(
         "patchOrCreate",

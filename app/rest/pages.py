@@ -1,9 +1,8 @@
 """Read the rows of a response up to its maximum size."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
@@ -21,8 +20,6 @@ MAX_BYTES = 2_000_000
 PROPERTY_SIZE = 25
 # How many bytes one of JSON counts: it is read, measured and written again.
 JSON_COST = 2
-# Rows that are fetched at a time.
-PARTITION = 100
 
 
 class Page(NamedTuple):
@@ -33,30 +30,30 @@ class Page(NamedTuple):
 
 
 def read_page(
-    result: Result[Any],
+    found: Iterable[Any],
+    columns: int,
     filter_: Filter,
     text_columns: Sequence[int],
     json_columns: Sequence[int],
 ) -> Page:
-    """Read the rows of a page; the query must select one row more than its limit.
+    """Read the rows of a page; there must be one more than the limit of the filter, or fewer.
 
     If the client set no limit, the page ends where its bytes reach the maximum. If it set one, a
     page that exceeds it raises InvalidFilter: the client computes its next `skip` from a full page.
     """
     rows: list[Any] = []
     size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
-    names = names_size(result, filter_)
-    with result:
-        for row in chain.from_iterable(result.partitions(PARTITION)):
-            size += names
-            for column in text_columns:
-                size += len(encode_basestring_ascii(row[column] or ""))
-            for column in json_columns:
-                size += JSON_COST * len(json.dumps(row[column]))
-            if len(rows) == filter_.limit or (rows and size > most):
-                _check_whole(rows, filter_, most)
-                return Page(rows, more=True)
-            rows.append(row)
+    names = names_size(columns, filter_)
+    for row in found:
+        size += names
+        for column in text_columns:
+            size += len(encode_basestring_ascii(row[column] or ""))
+        for column in json_columns:
+            size += JSON_COST * len(json.dumps(row[column]))
+        if len(rows) == filter_.limit or (rows and size > most):
+            _check_whole(rows, filter_, most)
+            return Page(rows, more=True)
+        rows.append(row)
     return Page(rows, more=False)
 
 
@@ -68,9 +65,9 @@ def _check_whole(rows: Sequence[Any], filter_: Filter, most: int) -> None:
         )
 
 
-def names_size(result: Result[Any], filter_: Filter) -> int:
+def names_size(columns: int, filter_: Filter) -> int:
     """Return about how many bytes a row has in JSON beside its text."""
-    return PROPERTY_SIZE * len(result.keys() if filter_.fields is None else filter_.fields)
+    return PROPERTY_SIZE * (columns if filter_.fields is None else len(filter_.fields))
 
 
 def text_size(row: Sequence[Any]) -> int:
@@ -98,7 +95,7 @@ class Budget:
 
     def read(self, path: str, result: Result[Any], filter_: Filter) -> list[Any]:
         """Read the rows that are included at a path; raise InvalidFilter beyond the budget."""
-        rows, names = [], names_size(result, filter_)
+        rows, names = [], names_size(len(result.keys()), filter_)
         with result:
             for row in result:
                 self.spend(path, 1, names + text_size(row))

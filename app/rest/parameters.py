@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flask import request
+from werkzeug.datastructures import MultiDict
 
 from app.errors import InvalidFilter, TooDeep, quote
 
@@ -14,14 +15,23 @@ from .bodies import check_text, parse_json
 MAX_DEPTH = 12
 BRACKETS = re.compile(r"\[([^\]]*)\]")
 
+# The query parameters of a request.
+Arguments = MultiDict[str, str]
+
 
 def read_parameter(name: str) -> dict[str, Any] | None:
+    """Return what `parse_parameter` does for the request."""
+    return parse_parameter(name, request.args)
+
+
+def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
     """Return the object that a query parameter holds, None if there is no such parameter.
 
     Values in the bracket form stay strings; a repeated name, or one that ends in `[]`, is a list.
     """
     try:
-        value = _read_json(name) if name in request.args else _read_brackets(name)
+        read = _read_json if name in arguments else _read_brackets
+        value = read(name, arguments)
     except ValueError as error:
         raise InvalidFilter(f"{name} cannot be read: {error}.") from None
     if value is None:
@@ -49,23 +59,23 @@ def as_list(value: Any, path: str) -> list[Any]:
     return value
 
 
-def _read_json(name: str) -> Any:
-    texts = request.args.getlist(name)
+def _read_json(name: str, arguments: Arguments) -> Any:
+    texts = arguments.getlist(name)
     if len(texts) > 1:
         raise InvalidFilter(f"{name} is given {len(texts)} times.")
     return parse_json(texts[0]) if texts[0].strip() else None
 
 
-def _read_brackets(name: str) -> dict[str, Any] | None:
+def _read_brackets(name: str, arguments: Arguments) -> dict[str, Any] | None:
     tree: dict[str, Any] = {}
-    for path, value in _bracket_paths(name):
+    for path, value in _bracket_paths(name, arguments):
         check_text([path, value])
         _put(tree, path, value)
     return tree or None
 
 
-def _bracket_paths(name: str) -> Iterator[tuple[list[str], Any]]:
-    for key, values in request.args.lists():
+def _bracket_paths(name: str, arguments: Arguments) -> Iterator[tuple[list[str], Any]]:
+    for key, values in arguments.lists():
         if key.startswith(f"{name}["):
             if key.count("[") > MAX_DEPTH + 1:
                 raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")

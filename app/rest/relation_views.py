@@ -148,7 +148,8 @@ class ToManyViews(Related):
         """List the rows that belong to the parent."""
         conditions = self.scope(grant, id, "find")
         filter_ = self.target.parse(read_parameter("filter"))
-        return respond_page(self.target, conditions, filter_)
+        page = self.target.rows.find(conditions, filter_)
+        return respond_page(self.target, page, conditions, filter_)
 
     @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:

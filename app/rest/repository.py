@@ -2,8 +2,9 @@
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, partial
+from itertools import chain
+from typing import Any, cast
 
 from sqlalchemy import (
     Column,
@@ -20,10 +21,11 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.sql.visitors import iterate
 
 from app.extensions import connection, db, new_id, transaction
 from app.ids import Id
-from app.statements import PreparedStatement
+from app.statements import PARTITION, PreparedStatement
 
 from .filters import Filter
 from .json_paths import is_json
@@ -66,14 +68,37 @@ class Repository:
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
+        statement = self._page_statement(conditions, filter_)
+        with connection() as database:
+            result = database.execute(statement, {"limit_": filter_.limit + 1})
+            with result:
+                return self._read_page(filter_, chain.from_iterable(result.partitions(PARTITION)))
+
+    def prepare_find(self, conditions: Conditions, filter_: Filter) -> PreparedStatement | None:
+        """Return the statement of `find` for `find_prepared`; its conditions may be `is_owner`.
+
+        None for filters with lists of values, which SQLAlchemy writes into it at each execution.
+        """
+        statement = self._page_statement(conditions, filter_)
+        if any(getattr(each, "expanding", False) for each in iterate(statement)):
+            return None
+        return PreparedStatement(statement)
+
+    def find_prepared(
+        self, statement: PreparedStatement, filter_: Filter, owner_id: Id | None
+    ) -> Page:
+        """Return a page as `find` does, by a statement of `prepare_find`."""
+        values = {"limit_": filter_.limit + 1, "owner": owner_id}
+        return statement.read(values, partial(self._read_page, filter_))
+
+    def _page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
         query = self._all_rows if filter_.fields is None else self._selected(filter_)
         query = query.where(*conditions, *filter_.conditions)
         page = query.order_by(*self.order(filter_)).limit(LIMIT)
-        with connection() as database:
-            result = database.execute(
-                page.offset(filter_.skip) if filter_.skip else page, {"limit_": filter_.limit + 1}
-            )
-            return read_page(result, filter_, self._text_columns, self._json_columns)
+        return page.offset(filter_.skip) if filter_.skip else page
+
+    def _read_page(self, filter_: Filter, rows: Iterable[Any]) -> Page:
+        return read_page(rows, len(self.columns), filter_, self._text_columns, self._json_columns)
 
     def _selected(self, filter_: Filter) -> Select[Any]:
         return select(*self.columns_for(filter_)).where(*self.restriction)
@@ -180,8 +205,14 @@ class Repository:
     @cached_property
     def _row_of_owner(self) -> PreparedStatement:
         """The statement for an owner's row by its id, which most requests run."""
-        is_owner: Any = self.owner == bindparam("owner")
-        return PreparedStatement(self._all_rows.where(self.key == bindparam("row"), is_owner))
+        of_id = self._all_rows.where(self.key == bindparam("row"))
+        return PreparedStatement(of_id.where(self.is_owner))
+
+    @cached_property
+    def is_owner(self) -> ColumnElement[bool]:
+        """The condition that a row is of the owner whose id is the parameter `owner`."""
+        condition: Any = self.owner == bindparam("owner")
+        return cast("ColumnElement[bool]", condition)
 
     @cached_property
     def _defaults(self) -> Mapping[str, Any]:

@@ -27,15 +27,14 @@ Object = dict[str, Any]
 
 
 def respond_page(
-    resource: Resource, conditions: Conditions, filter_: Filter
+    resource: Resource, page: Page, conditions: Conditions, filter_: Filter
 ) -> ResponseReturnValue:
-    """Answer with the page of the rows within these conditions that a filter selects.
+    """Answer with a page of the rows within these conditions that a filter selects.
 
     `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
     of all pages in `X-Total-Count`.
     """
     is_counted = read_flag("count")
-    page = resource.rows.find(conditions, filter_)
     response = jsonify(serialize(resource, page.rows, filter_))
     if page.more:
         next_filter = filter_.next_page(len(page.rows))

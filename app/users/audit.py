@@ -32,4 +32,5 @@ def respond_records(user_id: Id) -> ResponseReturnValue:
     """Answer with the records about a user that the filter selects, by default the newest first."""
     filter_ = records.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or [AuditRecord.id.desc()])
-    return respond_page(records, [AuditRecord.user_id == user_id], ordered)
+    conditions = [AuditRecord.user_id == user_id]
+    return respond_page(records, records.rows.find(conditions, ordered), conditions, ordered)

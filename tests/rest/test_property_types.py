@@ -361,6 +361,8 @@ def test_random_expressions_select_the_same_rows_as_python(samples):
 
         assume(response.status_code == 200 or "patterns that are more" not in response.text)
         assert ids(response) == expected, operand
+        # By a statement that is compiled in advance.
+        assert samples(filter={"where": {"text": {"regexp": operand}}}).text == response.text
 
     check()
 

@@ -136,6 +136,8 @@ def test_random_filters_select_the_same_rows_as_python(find, rows):
         assert response.status_code == 200, response.json
         expected = [row["id"] for row in rows if fulfils(row, where)]
         assert [each["id"] for each in response.json] == expected
+        # By a statement that is compiled in advance.
+        assert find({"where": where}).json == response.json
 
     check()
 

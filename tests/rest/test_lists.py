@@ -1,0 +1,136 @@
+"""Lists that are asked for again, whose statements are compiled in advance."""
+
+import json
+
+import pytest
+
+from app.rest import lists
+from app.statements import PreparedStatement
+from tests.conftest import PASSWORD
+from tests.rest.conftest import store
+from tests.rows import statements
+
+FILTERS = [
+    None,
+    {"where": {"isComplete": False}, "limit": 5},
+    {"where": {"title": {"like": "a%"}, "desc": None}, "order": "created DESC"},
+    {"where": {"created": {"gt": "2026-01-02T03:04:05.680Z"}}, "skip": 3},
+    {"where": {"or": [{"id": {"inq": [1, 2]}}, {"id": {"between": [10, 12]}}]}},
+    {"fields": ["title", "isComplete"], "include": "owner"},
+    {"limit": 0},
+]
+
+
+@pytest.fixture
+def prepared(monkeypatch):
+    """The statements that were executed after being compiled in advance; none is yet."""
+    lists._known_list.cache_clear()
+    executed = []
+    read = PreparedStatement.read
+
+    def note(statement, *arguments):
+        executed.append(statement)
+        return read(statement, *arguments)
+
+    monkeypatch.setattr(PreparedStatement, "read", note)
+    return executed
+
+
+@pytest.mark.parametrize("filter_", FILTERS, ids=json.dumps)
+def test_a_list_is_the_same_however_often_it_is_asked_for(find, rows, prepared, filter_):
+    first, *others = (find(filter_) for _ in range(3))
+
+    assert first.status_code == 200
+    assert first.json
+    assert [each.json for each in others] == [first.json] * 2
+    assert {each.headers.get("Link") for each in others} == {first.headers.get("Link")}
+    # SQLAlchemy writes lists of values into the statement.
+    assert len(prepared) == (0 if "inq" in json.dumps(filter_) else 2)
+    assert len(set(prepared)) <= 1
+
+
+def test_each_caller_gets_the_rows_that_are_theirs_by_then(api, token, runner, prepared):
+    eve = {"email": "eve@example.com", "password": PASSWORD}
+    api("POST", "/users", eve)
+    other = api("POST", "/users/login", eve).json["id"]
+    filter_ = {"filter": json.dumps({"where": {"isComplete": True}, "fields": ["title"]})}
+
+    def create(title, token):
+        return api("POST", "/todos", {"title": title, "isComplete": True}, token=token).json["id"]
+
+    def titles(token):
+        found = api("GET", "/todos", token=token, query_string=filter_).json
+        return [each["title"] for each in found]
+
+    create("a", token)
+    assert [titles(token), titles(token), titles(other)] == [["a"], ["a"], []]
+    number = create("b", other)
+    assert [titles(token), titles(other)] == [["a"], ["b"]]
+    api("PATCH", f"/todos/{number}", {"isComplete": False}, token=other)
+    assert [titles(token), titles(other)] == [["a"], []]
+    assert len(set(prepared)) == 1
+
+    runner.invoke(args=["roles", "grant", "eve@example.com", "admin"])
+    api("PATCH", f"/todos/{number}", {"isComplete": True}, token=other)
+    assert [titles(other) for _ in range(3)] == [["a", "b"]] * 3
+    assert titles(token) == ["a"]
+    assert len(set(prepared)) == 2
+    assert api("GET", "/todos", query_string=filter_).status_code == 401
+
+
+def test_it_sends_the_same_statements(app, find, rows):
+    filter_ = {"where": {"isComplete": True}, "limit": 3}
+    with statements(app) as sent:
+        find(filter_)
+        first = sent.copy()
+        sent.clear()
+        find(filter_)
+
+    # The token, and the rows.
+    assert len(first) == len(sent) == 2
+
+
+@pytest.mark.parametrize("count", ["x", "TRUE", ""])
+def test_what_is_wrong_is_wrong_again(api, token, find, count):
+    for _ in range(3):
+        assert find({"where": {"nope": 1}}).json["error"]["code"] == "INVALID_FILTER"
+        assert api("GET", "/todos", token=token, query_string={"count": count}).status_code == 400
+        twice = api("GET", "/todos", token=token, query_string="filter={}&filter={}")
+        assert twice.json["message"] == "filter is given 2 times."
+
+
+def test_brackets_and_json_are_filters_of_their_own(api, token, rows, prepared):
+    def ids(query):
+        found = api("GET", "/todos", token=token, query_string=f"{query}&x=1&filterx=2").json
+        return [each["id"] for each in found]
+
+    for _ in range(3):
+        assert ids("filter[where][id]=3") == [3]
+        assert ids("filter[where][id][lt]=3&filter[limit]=1") == [1]
+        assert ids('filter={"where":{"id":2}}') == [2]
+    assert len(set(prepared)) == 3
+
+
+def test_a_page_that_ends_early_leaves_the_database_free(app, api, token, prepared):
+    text = "x" * 10_000
+    store(app, [{"title": "a", "desc": text, "owner_id": 1} for _ in range(250)])
+
+    pages = [api("GET", "/todos", token=token) for _ in range(3)]
+
+    assert [len(each.json) for each in pages] == [196] * 3
+    assert {each.headers["Link"] for each in pages} == {pages[0].headers["Link"]}
+    assert len(prepared) == 2
+    large = {"filter": json.dumps({"limit": 250})}
+    for _ in range(3):
+        answer = api("GET", "/todos", token=token, query_string=large)
+        assert "2,000,000 bytes" in answer.json["message"]
+    assert api("POST", "/todos", {"title": "b"}, token=token).status_code == 200
+
+
+def test_few_filters_are_kept(find, rows):
+    lists._known_list.cache_clear()
+    for number in range(2 * lists.MAX_FILTERS):
+        find({"where": {"id": number}})
+    find({"where": {"title": {"inq": ["x" * 100] * 5}}})
+
+    assert lists._known_list.cache_info().currsize == lists.MAX_FILTERS
