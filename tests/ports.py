@@ -1,17 +1,23 @@
 """Ports for servers that tests start."""
 
+import os
 import socket
 from contextlib import suppress
-from secrets import choice
+from itertools import cycle
+from random import SystemRandom
 
-# Below those from which Linux takes one for each connection, and for a server that names none:
-# until the server of a test listens, it could be taken by another process.
-PORTS = range(20_000, 32_768)
+# The number of this test process; there may be as many as STEP of them.
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+STEP = 25
+# Ports that nobody else is given until the server of a test listens. Linux takes those of
+# connections, and of servers that name none, from 32768 on.
+PORTS = range(20_000 + WORKER % STEP, 32_768, STEP)
+# In another order each time, as several runs may share the machine.
+_ports = cycle(SystemRandom().sample(PORTS, len(PORTS)))
 
 
 def free_port() -> int:
     """Return a port of 127.0.0.1 on which nothing listens."""
     while True:
-        port = choice(PORTS)
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port := next(_ports))):
             return port
