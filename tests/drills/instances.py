@@ -27,13 +27,18 @@ def run(seconds: float) -> Report:
             # Where a connection arrives between the last look for some and the end of the listener.
             report.at_most("writes failed in upgrades", clients.count("unanswered"), upgrades)
             unanswered = clients.count("unanswered")
+            unanswered_reads = clients.count("unanswered_reads")
+            report.at_most("reads failed in upgrades", unanswered_reads, 0)
             report.none_may("writes refused in upgrades", clients.titles("refused"))
             kills = _in_turn(seconds / 2, instances, clients, _kill)
             report.did("kills", kills)
             # Those that the killed instance had received.
             unanswered = clients.count("unanswered") - unanswered
             report.at_most("writes failed in kills", unanswered, kills * CLIENTS)
-            report.at_most("reads failed", clients.count("unanswered_reads"), 0)
+            # nginx asks the other instance, unless the killed one had sent the head of its answer
+            # and not yet the body.
+            unanswered_reads = clients.count("unanswered_reads") - unanswered_reads
+            report.at_most("reads cut off in kills", unanswered_reads, kills)
             clients.report_on(report)
     return report
 
