@@ -4,7 +4,7 @@ from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -211,8 +211,9 @@ class Repository:
     @cached_property
     def is_owner(self) -> ColumnElement[bool]:
         """The condition that a row is of the owner whose id is the parameter `owner`."""
-        condition: Any = self.owner == bindparam("owner")
-        return cast("ColumnElement[bool]", condition)
+        owner: Any = self.owner
+        condition: ColumnElement[bool] = owner == bindparam("owner")
+        return condition
 
     @cached_property
     def _defaults(self) -> Mapping[str, Any]:
