@@ -20,6 +20,8 @@ from typing import TypeVar
 
 from sqlalchemy import create_engine, make_url
 
+from tests.ports import free_port
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).parent.parent
@@ -159,14 +161,6 @@ def loopback(database_url: str, folder: Path) -> Iterator[Server]:
     environment = {**_node_environment(database_url), "NODE_ENV": "production"}
     with _serving(["node", "server.js"], LOOPBACK, environment, folder) as server:
         yield server
-
-
-def free_port() -> int:
-    """Return a port on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def install_loopback() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, HTTPException
 from statistics import median
 
+from tests.ports import free_port
+
 from . import stack
 from .tables import Table, publish
 
@@ -74,7 +76,7 @@ def _flask(environment: dict[str, str], *arguments: str) -> float:
 
 def _serve(environment: dict[str, str]) -> float:
     """Return the seconds until the service has answered."""
-    port = stack.free_port()
+    port = free_port()
     start = time.perf_counter()
     command = [PYTHON, "-m", "gunicorn", "wsgi:app"]
     settings = {**environment, "PORT": str(port)}
