@@ -51,7 +51,7 @@ LIMITS = {
         "MAX_INCLUDES": "Includes of a filter",
     },
     "rest.pages": {
-        "MAX_OBJECTS": "Included objects of an answer",
+        "MAX_OBJECTS": "Included objects of an answer; each counts as often as the answer has it",
         "MAX_BYTES": "Bytes of an answer's rows; half of it for included rows where there are any",
         "JSON_COST": "Times that the JSON of objects and arrays counts towards these bytes",
     },

@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from sqlalchemy import insert
 
 from app.access.rules import READ
-from app.extensions import db
+from app.extensions import db, transaction
 from app.users.models import RESET_SCOPE, AccessToken
 from tests.answers import field_codes, refusal
 from tests.rows import statements
@@ -342,3 +343,41 @@ def shop_routes(app):
 
 def everything(shop):
     return [shop("GET", f"/{each}", caller="clerk").json for each in (*CATALOGUE, *PURCHASES)]
+
+
+def fill_categories(shop, size):
+    """Create so many categories with the same products, as many, each with as many reviews."""
+    lamps = [{**LAMP, "sku": str(number)} for number in range(size)]
+    names = [{"name": str(number)} for number in range(size)]
+    products = [each["id"] for each in create(shop, "/products", lamps, "clerk")]
+    categories = [each["id"] for each in create(shop, "/categories", names, "clerk")]
+    create(shop, "/reviews", [{"stars": 1, "productId": each} for each in products * size])
+    links = [
+        {"category_id": category, "product_id": product}
+        for category in categories
+        for product in products
+    ]
+    model = shop.app.extensions["resources"]["categories"].relations["products"].through
+    with shop.app.app_context(), transaction():
+        db.session.execute(insert(model), links)
+    return categories
+
+
+def test_rows_that_are_included_repeatedly_count_each_time(shop):
+    categories = fill_categories(shop, 22)
+    short = {"relation": "reviews", "scope": {"fields": ["id"]}}
+
+    def find(path, included, **filter_):
+        scope = {"fields": ["id"], "include": included}
+        include = {"include": {"relation": "products", "scope": scope}}
+        return shop("GET", path, caller=None, filter={**include, **filter_})
+
+    for included in ("reviews", short):
+        answer = find("/categories", included)
+        assert refusal(answer) == (400, "INVALID_FILTER")
+        assert answer.json["message"].startswith("include.products.reviews: an answer includes")
+    for category in (
+        find(f"/categories/{categories[0]}", "reviews").json,
+        *find("/categories", short, limit=19).json,
+    ):
+        assert [len(each["reviews"]) for each in category["products"]] == [22] * 22

@@ -1,7 +1,7 @@
 """Read the rows of a response up to its maximum size."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
@@ -84,23 +84,28 @@ class Budget:
     objects: int = MAX_OBJECTS
     bytes: int = MAX_BYTES // 2
 
-    def spend(self, path: str, objects: int, size: int, times: int = 1) -> None:
-        """Subtract what is included at a path; raise InvalidFilter if the budget is exceeded."""
-        self.objects -= objects * times
+    def read(
+        self, path: str, result: Result[Any], filter_: Filter, times: Callable[[Any], int]
+    ) -> list[Any]:
+        """Read the rows that are included at a path; raise InvalidFilter beyond the budget.
+
+        `times` returns how often the object of a row is in the response.
+        """
+        rows, names = [], names_size(len(result.keys()), filter_)
+        with result:
+            for row in result:
+                self._spend(path, names + text_size(row), times(row))
+                rows.append(row)
+        return rows
+
+    def _spend(self, path: str, size: int, times: int) -> None:
+        """Subtract an object of so many bytes that is included so many times."""
+        self.objects -= times
         self.bytes -= size * times
         if self.objects < 0:
             self._refuse(path, f"{MAX_OBJECTS:,} objects")
         if self.bytes < 0:
             self._refuse(path, f"{MAX_BYTES // 2:,} bytes")
-
-    def read(self, path: str, result: Result[Any], filter_: Filter) -> list[Any]:
-        """Read the rows that are included at a path; raise InvalidFilter beyond the budget."""
-        rows, names = [], names_size(len(result.keys()), filter_)
-        with result:
-            for row in result:
-                self.spend(path, 1, names + text_size(row))
-                rows.append(row)
-        return rows
 
     def _refuse(self, path: str, most: str) -> None:
         raise InvalidFilter(

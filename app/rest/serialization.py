@@ -2,21 +2,21 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import jsonify, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import FromClause, func, select
+from sqlalchemy import FromClause, Select, func, select
 
 from app.extensions import connection
 from app.ids import Id
 
 from .filters import Filter
 from .includes import Include, parse_includes
-from .pages import PROPERTY_SIZE, Budget, Page, text_size
+from .pages import Budget, Page
 from .parameters import read_flag
 from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .repository import Conditions
@@ -71,21 +71,38 @@ def serialize(
     if filter_ is None:
         return [resource.dump(row) for row in rows]
     includes = parse_includes(resource, filter_)
-    return _serialize(resource, rows, filter_, includes, Budget())
+    return _serialize(resource, Found(rows, [1] * len(rows)), filter_, includes, Budget())
+
+
+class Found(NamedTuple):
+    """Rows of one level, and how often the object of each is in the response.
+
+    Rows that several others lead to are in it several times, with everything included into them.
+    """
+
+    rows: Sequence[Any]
+    times: Sequence[int]
+
+    def times_by(self, keys: Sequence[Any]) -> Counter[Any]:
+        """Return how often the objects of the rows with each key are in the response."""
+        counter: Counter[Any] = Counter()
+        for key, times in zip(keys, self.times, strict=True):
+            counter[key] += times
+        return counter
 
 
 def _serialize(
     resource: Resource,
-    rows: Sequence[Any],
+    found: Found,
     filter_: Filter,
     includes: Sequence[Include],
     budget: Budget,
 ) -> list[Object]:
-    objects = [resource.dump(row) for row in rows]
+    objects = [resource.dump(row) for row in found.rows]
     if filter_.fields is not None:
         objects = [_select_fields(each, filter_.fields) for each in objects]
     for include in includes:
-        ADD[include.relation.kind](include, rows, objects, budget)
+        ADD[include.relation.kind](include, found, objects, budget)
     return objects
 
 
@@ -93,34 +110,31 @@ def _select_fields(object_: Object, fields: set[str]) -> Object:
     return {name: value for name, value in object_.items() if name in fields}
 
 
-def _add_many(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
+def _add_many(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
     """Add to each object the list of its related objects that the caller may read."""
-    found = _to_many(include, [row.id for row in rows], budget)
-    for row, each in zip(rows, objects, strict=True):
-        each[include.name] = found.get(row.id, [])
+    ids = [row.id for row in found.rows]
+    related = _to_many(include, found.times_by(ids), budget)
+    for id, each in zip(ids, objects, strict=True):
+        each[include.name] = related.get(id, [])
 
 
-def _add_one(include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget) -> None:
+def _add_one(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
     """Add to each object its one related object, if the caller may read it."""
-    ids = [getattr(row, include.relation.foreign_key) for row in rows]
-    related = _to_one(include, set(ids), budget)
-    for id, times in Counter(ids).items():
-        if id in related:
-            budget.spend(include.path, *_measure(related[id], include), times=times - 1)
+    ids = [getattr(row, include.relation.foreign_key) for row in found.rows]
+    related = _to_one(include, found.times_by(ids), budget)
     for id, each in zip(ids, objects, strict=True):
         if id in related:
             each[include.name] = related[id]
 
 
-def _add_first(
-    include: Include, rows: Sequence[Any], objects: list[Object], budget: Budget
-) -> None:
+def _add_first(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
     """Add to each object its one related object, which has its id, if the caller may read it."""
     one = replace(include, filter_=replace(include.filter_, limit=1, skip=0))
-    found = _to_many(one, [row.id for row in rows], budget)
-    for row, each in zip(rows, objects, strict=True):
-        if row.id in found:
-            each[include.name] = found[row.id][0]
+    ids = [row.id for row in found.rows]
+    related = _to_many(one, found.times_by(ids), budget)
+    for id, each in zip(ids, objects, strict=True):
+        if id in related:
+            each[include.name] = related[id][0]
 
 
 ADD = {
@@ -131,21 +145,11 @@ ADD = {
 }
 
 
-def _measure(object_: Object, include: Include) -> tuple[int, int]:
-    """Return the number of objects, counting included ones, and about their bytes in JSON."""
-    names = {each.name for each in include.inner}
-    own = [value for name, value in object_.items() if name not in names]
-    count, size = 1, PROPERTY_SIZE * len(object_) + text_size(own)
-    for each in include.inner:
-        value = object_.get(each.name, [])
-        for inner in value if isinstance(value, list) else [value]:
-            more, more_bytes = _measure(inner, each)
-            count, size = count + more, size + more_bytes
-    return count, size
+def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id, list[Object]]:
+    """Return the related objects of each parent, in one query; limit and skip apply to each.
 
-
-def _to_many(include: Include, ids: list[Id], budget: Budget) -> dict[Id, list[Object]]:
-    """Return the related objects of each id, in one query; limit and skip apply to each."""
+    `parents` are the ids, and how often the object of each is in the response.
+    """
     target, filter_, relation = include.target, include.filter_, include.relation
     parent = _parent_column(relation, target)
     scope = target.scope("find")
@@ -157,7 +161,7 @@ def _to_many(include: Include, ids: list[Id], budget: Budget) -> dict[Id, list[O
     numbered = (
         select(target.rows.key.label("id_"), parent.label("parent_"), rank)
         .select_from(_with_links(relation, target))
-        .where(parent.in_(ids), *scope, *filter_.conditions, *target.rows.restriction)
+        .where(parent.in_(parents), *scope, *filter_.conditions, *target.rows.restriction)
         .subquery()
     )
     page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
@@ -168,13 +172,21 @@ def _to_many(include: Include, ids: list[Id], budget: Budget) -> dict[Id, list[O
         .order_by(numbered.c.rank_)
         .limit(budget.objects + 1)
     )
-    with connection() as database:
-        rows = budget.read(include.path, database.execute(statement), filter_)
+    found = _read(include, statement, lambda row: parents[row.parent_], budget)
     grouped = defaultdict(list)
-    objects = _serialize(target, rows, filter_, include.inner, budget)
-    for row, each in zip(rows, objects, strict=True):
+    objects = _serialize(target, found, filter_, include.inner, budget)
+    for row, each in zip(found.rows, objects, strict=True):
         grouped[row.parent_].append(each)
     return grouped
+
+
+def _read(
+    include: Include, statement: Select[Any], times: Callable[[Any], int], budget: Budget
+) -> Found:
+    """Read the rows of an include, each of which is in the response so many times."""
+    with connection() as database:
+        rows = budget.read(include.path, database.execute(statement), include.filter_, times)
+    return Found(rows, list(map(times, rows)))
 
 
 def _parent_column(relation: Relation, target: Resource) -> Column:
@@ -194,8 +206,11 @@ def _with_links(relation: Relation, target: Resource) -> FromClause:
     return table.join(link.table, link == target.rows.key)
 
 
-def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[Id, Object]:
-    """Return the object of each id that the caller may read."""
+def _to_one(include: Include, ids: Counter[Any], budget: Budget) -> dict[Id, Object]:
+    """Return the object of each id that the caller may read.
+
+    `ids` has how often each of them is in the response.
+    """
     target, filter_ = include.target, include.filter_
     scope = target.scope("findById")
     chosen = target.rows.key.in_([each for each in ids if each is not None])
@@ -204,7 +219,6 @@ def _to_one(include: Include, ids: set[Any], budget: Budget) -> dict[Id, Object]
         .where(chosen, *scope, *filter_.conditions, *target.rows.restriction)
         .limit(budget.objects + 1)
     )
-    with connection() as database:
-        rows = budget.read(include.path, database.execute(statement), filter_)
-    objects = zip(rows, _serialize(target, rows, filter_, include.inner, budget), strict=True)
-    return {row.id: each for row, each in objects}
+    found = _read(include, statement, lambda row: ids[row.id], budget)
+    objects = _serialize(target, found, filter_, include.inner, budget)
+    return {row.id: each for row, each in zip(found.rows, objects, strict=True)}

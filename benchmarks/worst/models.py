@@ -78,13 +78,17 @@ ITEM = {
     "properties": {"name": "string"},
     "relations": {
         "shelf1": {"type": "belongsTo", "model": "Shelf", "foreignKey": "shelf1Id"},
+        "tag": {"type": "belongsTo", "model": "Tag", "foreignKey": "tagId"},
     },
     "acls": OPEN,
 }
 TAG = {
     "name": "Tag",
     "properties": {"name": "string"},
-    "relations": {"shelves": {"type": "hasAndBelongsToMany", "model": "Shelf"}},
+    "relations": {
+        "shelves": {"type": "hasAndBelongsToMany", "model": "Shelf"},
+        "marked": _has_many("Item", "tagId"),
+    },
     "acls": OPEN,
 }
 # Its format takes long to match: 200 x 175 ways.
@@ -177,7 +181,7 @@ def _shelves(rows: int) -> dict[str, list[dict[str, Any]]]:
         "shelf": shelves,
         "tag": [{"id": number + 1, "name": f"tag {number}"} for number in range(ITEMS)],
         "item": [
-            {"name": f"item {number}", "shelf_id": each["id"]}
+            {"name": f"item {number}", "shelf_id": each["id"], "tag_id": number + 1}
             | {f"shelf{key}_id": each["id"] for key in range(SHELF_KEYS)}
             for each in shelves
             for number in range(ITEMS)

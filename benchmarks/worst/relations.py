@@ -13,8 +13,16 @@ IN_ITEMS = {"tags": {"inq": [f"x{number}" for number in range(20)]}}
 IN_PATHS = {"or": [{f"extra.m{number}": 2} for number in range(20)]}
 
 
+# What is included below the same ten tags, which every shelf has.
+MARKED = {"relation": "marked", "scope": {"limit": 10, "fields": ["id"]}}
+
+
 def _all(names: list[str], **scope: Any) -> list[dict[str, Any]]:
     return [{"relation": name, "scope": scope} for name in names]
+
+
+def _below_tags(included: Any, **scope: Any) -> dict[str, Any]:
+    return {"relation": "tags", "scope": {"include": included, **scope}}
 
 
 FILTERS: dict[str, dict[str, Any]] = {
@@ -31,6 +39,12 @@ FILTERS: dict[str, dict[str, Any]] = {
     },
     "tags": {"include": "tags", "fields": ["id"]},
     "first tags": {"include": {"relation": "tags", "scope": {"limit": 1}}, "fields": ["id"]},
+    "marked below tags": {"include": _below_tags(MARKED), "limit": 900},
+    "marked below tags, 90 shelves": {
+        "include": _below_tags(MARKED, fields=["id"]),
+        "fields": ["id"],
+        "limit": 90,
+    },
     "items with shelves": {
         "include": {"relation": "items", "scope": {"limit": 2, "include": "shelf1"}}
     },
