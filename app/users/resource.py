@@ -67,9 +67,15 @@ THROTTLED = (TooManyRequests(60), TooManyHashes())
 
 
 def rules(settings: Mapping[str, Any]) -> list[Rule]:
-    """Return the access rules; anyone may register unless REGISTRATION_OPEN is false."""
+    """Return the access rules; anyone may register unless REGISTRATION_OPEN is false.
+
+    They come before those of a model in JSON that extends LoopBack 3's User, as the built-in rules
+    of that do.
+    """
     registration = [allow(EVERYONE, "create")] if settings["REGISTRATION_OPEN"] else []
     return [
+        # A rule of such a model for everyone and every method does not open users.
+        Rule(EVERYONE, allow=False),
         *registration,
         # These methods check credentials or a token themselves.
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
