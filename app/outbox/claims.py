@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 
 from app.extensions import affected_rows, db, now
 
-from .models import PENDING, Attempt, Delivery, OutboxEvent
+from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
 
 # Seconds after which another worker may take over from one that does not renew its lease.
 LEASE = 60.0
@@ -23,8 +23,8 @@ class Claim(NamedTuple):
     attempts: int
     subscriber: str
     is_retried: bool
+    event_id: int
     event: str
-    data: dict[str, Any]
     deadline: datetime
     # Of the request that recorded the event.
     request_id: str | None
@@ -64,6 +64,16 @@ def claim_reserved(delivery_id: int) -> Claim | None:
     return _claim(Delivery.id == delivery_id, Delivery.attempts == 0)
 
 
+def read_data(claim: Claim) -> dict[str, Any]:
+    """Return what the payload is made from; raise UndeliverableError if it cannot be read."""
+    own = select(OutboxEvent.data).where(OutboxEvent.id == claim.event_id)
+    try:
+        data: dict[str, Any] = db.session.scalars(own).one()
+    except (ValueError, RecursionError):
+        raise UndeliverableError("its data cannot be read") from None
+    return data
+
+
 def renew(claim: Claim) -> None:
     """Prolong the lease."""
     _change(claim, next_attempt=lease_end())
@@ -97,9 +107,9 @@ def _claim(*conditions: ColumnElement[bool]) -> Claim | None:
     row = db.session.execute(statement).first()
     if row is None:
         return None
-    event = OutboxEvent.event, OutboxEvent.data, OutboxEvent.deadline, OutboxEvent.request_id
+    event = OutboxEvent.event, OutboxEvent.deadline, OutboxEvent.request_id
     found = db.session.execute(select(*event).where(OutboxEvent.id == row.event_id)).one()
-    return Claim(*row[:-1], *found)
+    return Claim(*row, *found)
 
 
 def _change(claim: Claim, **values: Any) -> None:

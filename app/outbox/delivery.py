@@ -87,7 +87,7 @@ def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
     """
     load, handler = registry_of(app).find(claim.event, claim.subscriber)
     with app.app_context():
-        info = load(claim.data, claim.attempt(secret))
+        info = load(claims.read_data(claim), claim.attempt(secret))
     if info is None:
         return None
     with _leased(app, claim), app.app_context():

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from sqlalchemy import ColumnElement, exists, or_, select, update
+from sqlalchemy.orm import defer
 
 from app.errors import ModelNotFound
 from app.extensions import db, now, transaction
@@ -12,13 +13,17 @@ from app.ops.purging import delete_batch, purge_all
 
 from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
 
+# Data that cannot be read must not keep an event from being listed and retried.
+WITHOUT_DATA = defer(OutboxEvent.data)
+
 
 def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, OutboxEvent]]:
     """Return the newest deliveries with their events, the newest first."""
     rows = select(Delivery, OutboxEvent).join(OutboxEvent).order_by(Delivery.id.desc())
     if state is not None:
         rows = rows.where(Delivery.state == state)
-    return [(row[0], row[1]) for row in db.session.execute(rows.limit(limit))]
+    rows = rows.limit(limit).options(WITHOUT_DATA)
+    return [(row[0], row[1]) for row in db.session.execute(rows)]
 
 
 def retry(delivery_ids: Sequence[int] | None = None) -> int:
@@ -62,6 +67,6 @@ def _is_kept(before: datetime) -> ColumnElement[bool]:
 def _prolong(event_ids: Collection[int]) -> None:
     """Give events another lifetime from now on."""
     chosen = select(OutboxEvent).where(OutboxEvent.id.in_(event_ids))
-    for event in db.session.scalars(chosen):
+    for event in db.session.scalars(chosen.options(WITHOUT_DATA)):
         event.deadline = now() + timedelta(seconds=event.lifetime)
     db.session.flush()

@@ -8,8 +8,10 @@ import sys
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text
 
 from app import outbox
+from app.extensions import db
 from app.mail import send
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery, OutboxEvent
@@ -67,6 +69,24 @@ def test_run_once_delivers_what_is_due(run, three):
     assert run("run", "--once").stdout == "Attempted 2 deliveries: 1 delivered, 1 obsolete.\n"
     assert run("run", "--once").stdout == "Attempted 0 deliveries.\n"
     assert three.delivered == [1, 3]
+
+
+@pytest.mark.parametrize("damaged", ['{"number": 5', "[" * 100_000, ""])
+def test_an_event_whose_data_cannot_be_read_fails_alone(run, recorder, damaged):
+    recorder.record(*range(10))
+    with recorder.app.app_context():
+        values = {"data": damaged, "id": 5}
+        db.session.execute(text("UPDATE outbox SET data = :data WHERE id = :id"), values)
+        db.session.commit()
+
+    once = run("run", "--once").stdout
+    failed = json.loads(run("list", "--state", "failed", "--json").output)
+    retried = run("retry", "--all").output
+
+    assert once == "Attempted 10 deliveries: 9 delivered, 1 failed.\n"
+    assert [(row["id"], row["lastError"]) for row in failed] == [(5, "its data cannot be read")]
+    assert retried == "1 deliveries are tried again.\n"
+    assert run("run", "--once").stdout == "Attempted 1 deliveries: 1 failed.\n"
 
 
 @pytest.mark.parametrize("arguments", [["--all"], ["2"]])
