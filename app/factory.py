@@ -17,7 +17,7 @@ from app.config import ConfigurationError
 from app.engine import BOUNCED, warn_of_no_time_out
 from app.extensions import app_metadata, db, missing_from_database
 from app.oauth import identity_views
-from app.ops import audit, headers, health, json, logs, purging, throttles
+from app.ops import audit, hash_slots, headers, health, json, logs, purging, throttles
 from app.rest import constraints
 from app.rest.collection import check_relations, register_resource
 from app.rest.routing import CaseInsensitiveCollections, LazyRule
@@ -74,6 +74,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     errors.init_app(app)
     constraints.init_app(app)
     server_errors.init_app(app)
+    hash_slots.init_app(app)
     passwords.init_app(app)
     transports.init_app(app)
     purging.init_app(app)

@@ -68,6 +68,7 @@ LIMITS = {
         "CLIENT_TIMEOUT": "Seconds that Prometheus has to send a request and to take the answer",
         "LEVELS_INTERVAL": "Seconds between two looks at a process's pool and hashes for metrics",
     },
+    "ops.hash_slots": {"NICENESS": "Niceness of the thread that hashes passwords"},
     "ops.purging": {
         "PURGE_BATCH": "Rows of no use that one statement deletes",
         "PAUSE": "Seconds between two such statements of a process",
@@ -87,7 +88,6 @@ LIMITS = {
     },
     "access.roles": {"MAX_ROLE_LENGTH": "Characters of a role's name"},
     "ids": {"MAX_TEXT_ID": "Characters of an id that is text, unless its column says otherwise"},
-    "users.passwords": {"NICENESS": "Niceness of the thread that hashes passwords"},
     "users.login": {
         "RECENT_SESSION": "Seconds after a login in which a new email needs no password",
     },

@@ -4,6 +4,7 @@ from flask import Flask
 from sqlalchemy import QueuePool
 
 from app.extensions import db
+from app.ops.hash_slots import slots_of
 
 from .catalog import Catalog
 
@@ -13,7 +14,7 @@ class Levels:
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._slots = app.extensions["password_slots"]
+        self._slots = slots_of(app)
         self._refused = 0
         with app.app_context():
             self._engine = db.engine

@@ -1,18 +1,13 @@
 """Password hashing, verification and policy."""
 
-import os
 import re
 import secrets
-import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import distribution
 from runpy import run_path
-from threading import Lock, get_native_id, local
-from typing import Any, TypeVar
 
 import bcrypt
 from argon2 import PasswordHasher
@@ -21,12 +16,9 @@ from argon2.low_level import ARGON2_VERSION
 from flask import Flask, current_app
 from werkzeug.security import check_password_hash
 
-from app.errors import TooManyHashes, ValidationError
+from app.errors import ValidationError
+from app.ops.hash_slots import slots_of
 
-Result = TypeVar("Result")
-
-# The niceness of the thread that hashes: a tenth of a busy core, see sched(7).
-NICENESS = 10
 # Bytes of a password that bcrypt uses.
 BCRYPT_MAX_BYTES = 72
 BCRYPT = ("$2a$", "$2b$", "$2y$")
@@ -42,62 +34,6 @@ def init_app(app: Flask) -> None:
     app.extensions["password_hasher"] = hasher
     decoy = _decoy(hasher)
     app.extensions["password_decoy"] = {scheme_of(decoy): decoy}
-    limit = app.config["PASSWORD_HASHES"] or max(1, app.config["THREADS"] // 2)
-    app.extensions["password_slots"] = Slots(limit)
-
-
-class Slots:
-    """The places in a process for requests that hash passwords, of which one hashes at a time.
-
-    A hash takes a core for milliseconds. As there are about as many processes as cores, several at
-    once in a process would only delay other requests. One thread computes all of them, with a lower
-    priority than those that answer requests.
-    """
-
-    def __init__(self, limit: int) -> None:
-        # How many requests hold a place, and how many have got none.
-        self.in_use = 0
-        self.refused = 0
-        self._limit = limit
-        self._lock = Lock()
-        self._thread = local()
-        # Starts its thread with the first hash, and so after the server's fork.
-        self._executor = ThreadPoolExecutor(1, "password-hashes", _lower_priority)
-
-    def compute(self, action: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a function that hashes, and return what it does; raise its error."""
-        return self._executor.submit(action, *arguments).result()
-
-    @contextmanager
-    def reserve(self) -> Iterator[None]:
-        """Hold a place during the block; raise TooManyHashes if none is free.
-
-        A thread holds one at most: in a block within a block it has one already.
-        """
-        if getattr(self._thread, "holds_one", False):
-            yield
-            return
-        self._take()
-        self._thread.holds_one = True
-        try:
-            yield
-        finally:
-            self._thread.holds_one = False
-            with self._lock:
-                self.in_use -= 1
-
-    def _take(self) -> None:
-        with self._lock:
-            if self.in_use == self._limit:
-                self.refused += 1
-                raise TooManyHashes()
-            self.in_use += 1
-
-
-def _lower_priority() -> None:
-    """Let other threads go first. Only Linux has priorities of threads."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), NICENESS)
 
 
 @contextmanager
@@ -107,27 +43,22 @@ def hashing() -> Iterator[None]:
     Whatever hashes does so by itself. A service that works before it hashes, or hashes twice, does
     so too, and is thereby refused before it begins or not at all.
     """
-    with _slots().reserve():
+    with slots_of(current_app).reserve():
         yield
-
-
-def _slots() -> Slots:
-    slots: Slots = current_app.extensions["password_slots"]
-    return slots
 
 
 @hashing()
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return _slots().compute(hasher.hash, _encode(password))
+    return slots_of(current_app).compute(hasher.hash, _encode(password))
 
 
 @hashing()
 def verify_password(stored: str, password: str) -> bool:
     """Compare a password with a stored hash of Argon2, bcrypt or Werkzeug."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return _slots().compute(_matches, hasher, stored, password)
+    return slots_of(current_app).compute(_matches, hasher, stored, password)
 
 
 def _matches(hasher: PasswordHasher, stored: str, password: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from app.extensions import db
+from app.ops import hash_slots
 from app.signals import reset_password_request
 from app.users import passwords
 from tests.answers import field_codes, refusal
@@ -415,7 +416,7 @@ def test_a_login_beyond_the_limit_of_hashes_is_refused_at_once(make_app, secrets
 
 def test_half_of_the_threads_hash_by_default(make_app, monkeypatch):
     limits = []
-    monkeypatch.setattr(passwords, "Slots", limits.append)
+    monkeypatch.setattr(hash_slots, "Slots", limits.append)
     for settings in ({"THREADS": 4}, {"THREADS": 1}, {"THREADS": 4, "PASSWORD_HASHES": 3}):
         make_app(**{"PASSWORD_HASHES": None, **settings})
 
