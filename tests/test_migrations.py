@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import click
 import pytest
@@ -12,7 +13,17 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Column, ForeignKey, Integer, String, Table, inspect, text
+from sqlalchemy import (
+    Column,
+    DateTime,
+    ForeignKey,
+    Integer,
+    String,
+    Table,
+    bindparam,
+    inspect,
+    text,
+)
 
 from app.extensions import app_metadata, db
 from app.factory import create_app
@@ -190,6 +201,37 @@ def test_resets_that_are_under_way_prove_the_address_of_their_user(empty):
     with db.engine.connect() as connection:
         rows = connection.execute(text("SELECT digest, email FROM access_tokens ORDER BY digest"))
         assert [tuple(row) for row in rows] == [("a", "ada@example.com"), ("b", None)]
+
+
+def test_identities_that_were_added_before_the_address_was_confirmed_are_doubted(empty):
+    upgrade(revision="0011")
+    linked = datetime(2026, 5, 1, tzinfo=UTC)
+    confirmed = {"before": linked - timedelta(1), "after": linked + timedelta(1), "never": None}
+    for name in confirmed:
+        add_user(name)
+    verify = text("UPDATE users SET email_verified = (username <> 'never')")
+    link = text(
+        "INSERT INTO identities (user_id, provider, issuer, subject, profile, created, last_used)"
+        " SELECT id, 'test', 'x', username, '{}', :time, :time FROM users"
+    )
+    record = text(
+        "INSERT INTO audit (time, action, user_id, details)"
+        " SELECT :time, 'email-verified', id, '{}' FROM users WHERE username = :name"
+    )
+    time = bindparam("time", type_=DateTime(timezone=True))
+    with db.engine.begin() as connection:
+        connection.execute(verify)
+        connection.execute(link.bindparams(time), {"time": linked})
+        for name, moment in confirmed.items():
+            if moment:
+                connection.execute(record.bindparams(time), {"time": moment, "name": name})
+
+    upgrade()
+
+    with db.engine.connect() as connection:
+        rows = connection.execute(text("SELECT subject, proven_email FROM identities"))
+        proven = dict(map(tuple, rows))
+    assert proven == {"before": "before@example.com", "after": None, "never": None}
 
 
 def test_a_migration_that_fails_changes_nothing(empty):

@@ -7,8 +7,7 @@ from flask import Flask
 
 from app import errors, ids
 from app.access.rules import READ, WRITE
-from app.signals import password_reset
-from app.users.models import User
+from app.users import other_logins
 from app.users.resource import users
 
 from . import linking
@@ -17,15 +16,8 @@ from .schemas import IdentitySchema
 
 
 def init_app(app: Flask) -> None:
-    """Remove identities that a completed reset proves to be somebody else's."""
-    password_reset.connect(follow_password_reset, sender=app)
-
-
-def follow_password_reset(_app: Flask, info: Mapping[str, Any]) -> None:
-    """Remove the identities of a user whose address was not verified before the reset."""
-    if info["verified"]:
-        user: User = info["user"]
-        linking.remove_unproven(user)
+    """Ask the owners of accounts about the identities that were added before they came."""
+    other_logins.register(app, linking)
 
 
 def _is_served(settings: Mapping[str, Any]) -> bool:

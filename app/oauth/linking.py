@@ -1,9 +1,10 @@
 """Which user an identity belongs to, and adding and removing identities."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 
 from flask import current_app
-from sqlalchemy import delete, func, select, true, update
+from sqlalchemy import ColumnElement, func, select, true, update
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import (
@@ -16,7 +17,7 @@ from app.errors import (
 )
 from app.extensions import after_commit, db, now, transaction
 from app.ids import Id
-from app.ops.audit import Action, record
+from app.ops.audit import Action, record, record_all
 from app.signals import email_verified, emit, identity_linked, identity_unlinked
 from app.users.accounts import (
     claim_account,
@@ -26,6 +27,7 @@ from app.users.accounts import (
     prepare_user_without_password,
 )
 from app.users.models import AccessToken, User
+from app.users.other_logins import OtherLogin
 from app.users.tokens import lock
 
 from .models import Identity
@@ -101,22 +103,56 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
             raise ModelNotFound("identity", name)
         if user.password_hash is None and not _has_other(identity):
             raise LastCredential()
-        db.session.delete(identity)
-        db.session.flush()
-        named = {"provider": identity.provider, "identity": identity.id}
-        record(Action.IDENTITY_UNLINKED, user_id, None, **named)
-        info = {"identity": identity, "user": user}
-        after_commit(lambda: emit(identity_unlinked, info=info))
+        _remove(user, [identity])
 
 
-def remove_unproven(user: User) -> None:
-    """Remove the identities of a user who has just proven the address, in the open transaction.
+def find_unproven(user: User, email: str) -> list[OtherLogin]:
+    """Return the identities that were added before the owner of this address proved it."""
+    chosen = select(Identity).where(*_is_unproven(user, email)).order_by(Identity.id)
+    return [
+        OtherLogin(_key(identity), identity.provider, _name(identity), identity.created)
+        for identity in db.session.scalars(chosen)
+    ]
 
-    Whoever registered the user with one of them never did, and may be somebody else.
+
+def settle(user: User, email: str, kept: Collection[str]) -> int:
+    """Remove the identities that were added before this address was proved, and are not kept.
+
+    The others are those of its owner. Call it in the transaction of the proof; returns how many
+    were removed.
     """
-    own = delete(Identity).where(Identity.user_id == user.id)
-    for row in db.session.execute(own.returning(Identity.provider, Identity.id)).all():
-        record(Action.IDENTITY_UNLINKED, user.id, user.id, provider=row.provider, identity=row.id)
+    unproven = db.session.scalars(select(Identity).where(*_is_unproven(user, email))).all()
+    for identity in unproven:
+        if _key(identity) in kept:
+            identity.proven_email = email
+    removed = [identity for identity in unproven if _key(identity) not in kept]
+    _remove(user, removed, user.id)
+    return len(removed)
+
+
+def _is_unproven(user: User, email: str) -> tuple[ColumnElement[bool], ...]:
+    return Identity.user_id == user.id, Identity.proven_email.is_distinct_from(email)
+
+
+def _key(identity: Identity) -> str:
+    return f"identity-{identity.id}"
+
+
+def _name(identity: Identity) -> str | None:
+    """Return who the user is at the provider."""
+    named = (identity.profile.get(claim) for claim in ("email", "login", "name"))
+    return next(filter(None, named), None)
+
+
+def _remove(user: User, identities: Sequence[Identity], actor_id: Id | None = None) -> None:
+    """Remove identities of a user in the open transaction, with a record and an event of each."""
+    for identity in identities:
+        db.session.delete(identity)
+        info = {"identity": identity, "user": user}
+        after_commit(partial(emit, identity_unlinked, info=info))
+    db.session.flush()
+    named = [{"provider": each.provider, "identity": each.id} for each in identities]
+    record_all(Action.IDENTITY_UNLINKED, [(user.id, details) for details in named], actor_id)
 
 
 def _find_and_touch(provider: str, profile: Profile) -> Identity | None:
@@ -167,7 +203,8 @@ def _claim(provider: str, user: User) -> None:
     """Take an account whose address was never verified from whoever registered it."""
     if not claim_account(user, provider=provider):
         raise LoginFailed()
-    db.session.execute(delete(Identity).where(Identity.user_id == user.id))
+    all_identities = select(Identity).where(Identity.user_id == user.id)
+    _remove(user, db.session.scalars(all_identities).all(), user.id)
     info = {"email": user.email, "user": user}
     after_commit(lambda: emit(email_verified, info=info))
 
@@ -195,6 +232,7 @@ def _add(provider: str, profile: Profile, user_id: Id) -> Identity:
         issuer=profile.issuer,
         subject=profile.subject,
         profile=dict(profile.claims),
+        proven_email=_proven_email(user_id),
     )
     db.session.add(identity)
     db.session.flush()
@@ -202,6 +240,12 @@ def _add(provider: str, profile: Profile, user_id: Id) -> Identity:
     info = {"identity": identity, "user": get_user(user_id)}
     after_commit(lambda: emit(identity_linked, info=info))
     return identity
+
+
+def _proven_email(user_id: Id) -> str | None:
+    """Return the address of a user, if it is verified."""
+    verified = User.id == user_id, User.email_verified == true()
+    return db.session.scalar(select(User.email).where(*verified))
 
 
 def _count(user_id: Id) -> int:

@@ -34,6 +34,9 @@ class Identity(Model):
     profile: Mapped[dict[str, Any]] = mapped_column(Json())
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     last_used: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
+    # The verified address of the user when it was added, or of who has kept it since. If it is not
+    # the user's address, somebody else may have added it.
+    proven_email: Mapped[str | None] = mapped_column(String(320))
 
 
 class LoginFlow(Model):

@@ -1,5 +1,6 @@
 """Confirmation of an address by a token that was mailed to it: of the user's own, or a new one."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlalchemy import and_, or_, select, update
@@ -10,6 +11,7 @@ from app.extensions import affected_rows, db, transaction
 from app.ops.audit import Action, record
 from app.signals import email_changed, email_verified, emit
 
+from . import other_logins
 from .accounts import mark_verified, record_email_change
 from .current import user_model
 from .models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User
@@ -22,6 +24,9 @@ class Confirmation(NamedTuple):
     user: User
     email: str
     is_new: bool
+    # What happened with it: other logins that were removed, and whether all sessions were ended.
+    removed: int = 0
+    ends_sessions: bool = False
 
 
 def find_confirmation(digest: str) -> Confirmation:
@@ -41,17 +46,20 @@ def find_confirmation(digest: str) -> Confirmation:
     return Confirmation(user, email or "", scope == CHANGE_SCOPE)
 
 
-def confirm_email(digest: str) -> Confirmation:
+def confirm_email(
+    digest: str, kept: Collection[str] | None = None, end_sessions: bool = False
+) -> Confirmation:
     """Verify the address that a token proves, or change the user's address to it.
 
-    Raises InvalidConfirmation, or ValidationError for a new address that another user has.
+    `kept` are the keys of the other logins that its owner calls their own (`other_logins`): those
+    that were added before and are not kept are removed, and all sessions are ended with them. By
+    default nobody was asked, and all of them stay until a password reset removes them. Raises
+    InvalidConfirmation, or ValidationError for a new address that another user has.
     """
     confirmation = find_confirmation(digest)
     if confirmation.is_new:
-        _change_email(digest, confirmation)
-    else:
-        _verify_email(digest, confirmation)
-    return confirmation
+        return _change_email(digest, confirmation, kept)
+    return _verify_email(digest, confirmation, kept, end_sessions)
 
 
 def confirm_own_address(user_id: str, digest: str) -> None:
@@ -65,19 +73,33 @@ def confirm_own_address(user_id: str, digest: str) -> None:
     _verify_email(digest, confirmation)
 
 
-def _verify_email(digest: str, confirmation: Confirmation) -> None:
-    user = confirmation.user
+def _verify_email(
+    digest: str,
+    confirmation: Confirmation,
+    kept: Collection[str] | None = None,
+    end_sessions: bool = False,
+) -> Confirmation:
+    user, email = confirmation.user, confirmation.email
     with transaction():
         lock(User.id == user.id)
         if not use_up(digest, VERIFY_SCOPE):
             raise InvalidConfirmation()
-        delete_scoped(user.id, VERIFY_SCOPE)
+        # Who has asked for another address before need not be the owner of this one.
+        delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
         verified = mark_verified(user.id)
+        removed = 0 if kept is None else other_logins.settle(user, email, kept)
+        # A session may be that of who has added what was removed.
+        ends_sessions = end_sessions or bool(removed)
+        if ends_sessions and (deleted := delete_tokens([user.id])):
+            record(Action.SESSION_REVOKED, user.id, user.id, tokens=deleted)
     if verified:
-        emit(email_verified, info={"email": user.email, "user": user})
+        emit(email_verified, info={"email": email, "user": user})
+    return confirmation._replace(removed=removed, ends_sessions=ends_sessions)
 
 
-def _change_email(digest: str, confirmation: Confirmation) -> None:
+def _change_email(
+    digest: str, confirmation: Confirmation, kept: Collection[str] | None
+) -> Confirmation:
     """Change the address; revokes all tokens of the user, as every change of an address does."""
     user, email = confirmation.user, confirmation.email
     old_email = user.email
@@ -92,8 +114,10 @@ def _change_email(digest: str, confirmation: Confirmation) -> None:
             affected_rows(new)
             record_email_change(user.id, old_email, email, actor_id=user.id)
             record(Action.EMAIL_VERIFIED, user.id, user.id)
+            removed = 0 if kept is None else other_logins.settle(user, email, kept)
     except IntegrityError:
         # The token stays valid: the address may become free again.
         raise ValidationError({"email": ["already exists"]}) from None
     emit(email_changed, info={"oldEmail": old_email, "user": user})
     emit(email_verified, info={"email": email, "user": user})
+    return confirmation._replace(removed=removed, ends_sessions=True)

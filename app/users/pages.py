@@ -14,10 +14,11 @@ from app.errors import (
 )
 from app.rest.bodies import read_body
 
-from . import email_change, verification
+from . import email_change, other_logins, verification
 from .confirmation import confirm_email, find_confirmation
 from .models import token_digest
 from .password_reset import check_reset_token, reset_password
+from .tokens import count_sessions
 
 bp = Blueprint("user_pages", __name__)
 confirmation_bp = Blueprint("confirmation", __name__)
@@ -64,20 +65,30 @@ def submit() -> ResponseReturnValue:
 
 @confirmation_bp.get("/confirm-email")
 def ask() -> ResponseReturnValue:
-    """Show the address and a button; does not use up the token, as above."""
+    """Show the address, what the account has already, and a button; does not use up the token."""
     token = request.args.get("token", "")
     try:
         confirmation = find_confirmation(token_digest(token))
     except InvalidConfirmation:
         return _page("confirm_email.html", 400, expired=True)
-    return _page("confirm_email.html", 200, token=token, confirmation=confirmation)
+    user = confirmation.user
+    return _page(
+        "confirm_email.html",
+        200,
+        token=token,
+        confirmation=confirmation,
+        logins=other_logins.find_unproven(user, confirmation.email),
+        sessions=0 if confirmation.is_new else count_sessions(user.id),
+    )
 
 
 @confirmation_bp.post("/confirm-email")
 def submit_confirmation() -> ResponseReturnValue:
-    """Confirm the address."""
+    """Confirm the address; what the account has and is not ticked is removed."""
+    form = _read_form()
+    digest = token_digest(form.get("token", ""))
     try:
-        confirmation = confirm_email(token_digest(_read_form().get("token", "")))
+        confirmation = confirm_email(digest, kept=form, end_sessions="endSessions" in form)
     except InvalidConfirmation:
         return _page("confirm_email.html", 400, expired=True)
     except ValidationError:

@@ -11,6 +11,7 @@ from app.ops.origin import current_network
 from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
 from app.signals import email_verified, emit, password_reset, reset_password_request
 
+from . import other_logins
 from .accounts import find_enabled_user, mark_verified, store_password
 from .attempts import forget_failures
 from .credentials import lookup_email
@@ -80,6 +81,7 @@ def reset_password(digest: str, new_password: str) -> None:
         record(Action.PASSWORD_RESET, user.id, user.id)
         # The token was mailed to the address, which is therefore that of the user.
         verified = mark_verified(user.id)
+        other_logins.settle(user, user.email)
         emit(password_reset, info={"user": user, "verified": bool(verified)})
     forget_failures(user)
     if verified:

@@ -155,9 +155,9 @@ def use_up(digest: str, scope: str) -> bool:
     return _delete_one(AccessToken.digest == digest, AccessToken.is_live(scope)) is not None
 
 
-def delete_scoped(user_id: Id, scope: str) -> None:
-    """Delete the tokens of a user that have this scope."""
-    named = AccessToken.user_id == user_id, AccessToken.scope == scope
+def delete_scoped(user_id: Id, *scopes: str) -> None:
+    """Delete the tokens of a user that have one of these scopes."""
+    named = AccessToken.user_id == user_id, AccessToken.scope.in_(scopes)
     affected_rows(delete(AccessToken).where(*named))
 
 

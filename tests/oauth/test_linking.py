@@ -213,7 +213,7 @@ def test_an_account_that_is_claimed_keeps_no_credential(
         browser, response = log_in(app, make_browser)
 
     assert response.status_code == 302
-    assert found == ["emailVerified", "identityLinked", "identityLogin"]
+    assert found == ["identityUnlinked", "emailVerified", "identityLinked", "identityLogin"]
     assert identities(app) == [(1, provider.url, provider.user["sub"])]
     assert login_status(api, PASSWORD) == 401
     assert client.get("/api/users/1", headers={"Authorization": stolen}).status_code == 401
