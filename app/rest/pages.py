@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
@@ -16,8 +17,8 @@ from .filters import Filter
 MAX_OBJECTS = 10_000
 # Bytes of JSON in the rows of a response; with an include, half of them are for included rows.
 MAX_BYTES = 2_000_000
-# Bytes of a property in JSON without its text: its name, and a number or a point in time.
-PROPERTY_SIZE = 25
+# Bytes of a property in JSON beside its name and text: a number or a point in time.
+PROPERTY_SIZE = 20
 # How many bytes one of JSON counts: it is read, measured and written again.
 JSON_COST = 2
 
@@ -31,21 +32,22 @@ class Page(NamedTuple):
 
 def read_page(
     found: Iterable[Any],
-    columns: int,
+    names: Iterable[str],
     filter_: Filter,
     text_columns: Sequence[int],
     json_columns: Sequence[int],
 ) -> Page:
     """Read the rows of a page; there must be one more than the limit of the filter, or fewer.
 
-    If the client set no limit, the page ends where its bytes reach the maximum. If it set one, a
-    page that exceeds it raises InvalidFilter: the client computes its next `skip` from a full page.
+    `names` are those of all properties. If the client set no limit, the page ends where its bytes
+    reach the maximum. If it set one, a page that exceeds it raises InvalidFilter: the client
+    computes its next `skip` from a full page.
     """
     rows: list[Any] = []
     size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
-    names = names_size(columns, filter_)
+    names_size = size_of_names(names, filter_)
     for row in found:
-        size += names
+        size += names_size
         for column in text_columns:
             size += len(encode_basestring_ascii(row[column] or ""))
         for column in json_columns:
@@ -65,9 +67,10 @@ def _check_whole(rows: Sequence[Any], filter_: Filter, most: int) -> None:
         )
 
 
-def names_size(columns: int, filter_: Filter) -> int:
-    """Return about how many bytes a row has in JSON beside its text."""
-    return PROPERTY_SIZE * (columns if filter_.fields is None else len(filter_.fields))
+def size_of_names(names: Iterable[str], filter_: Filter) -> int:
+    """Return about how many bytes a row has in JSON beside its text, with the includes' names."""
+    selected = names if filter_.fields is None else filter_.fields
+    return sum(PROPERTY_SIZE + len(name) for name in chain(selected, filter_.include))
 
 
 def text_size(row: Sequence[Any]) -> int:
@@ -85,16 +88,16 @@ class Budget:
     bytes: int = MAX_BYTES // 2
 
     def read(
-        self, path: str, result: Result[Any], filter_: Filter, times: Callable[[Any], int]
+        self, path: str, result: Result[Any], names_size: int, times: Callable[[Any], int]
     ) -> list[Any]:
         """Read the rows that are included at a path; raise InvalidFilter beyond the budget.
 
         `times` returns how often the object of a row is in the response.
         """
-        rows, names = [], names_size(len(result.keys()), filter_)
+        rows = []
         with result:
             for row in result:
-                self._spend(path, names + text_size(row), times(row))
+                self._spend(path, names_size + text_size(row), times(row))
                 rows.append(row)
         return rows
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.visitors import iterate
 
-from app.extensions import connection, db, new_id, transaction
+from app.extensions import TextId, connection, db, new_id, transaction
 from app.ids import Id
 from app.statements import PARTITION, PreparedStatement
 
@@ -59,7 +59,11 @@ class Repository:
         self.owner = owner
         self._table_columns: Mapping[str, Column[Any]] = inspect(model).columns
         self.key = self._table_columns["id"]
-        self._text_columns = [place for place, each in enumerate(self.columns) if is_text(each)]
+        self._text_columns = [
+            place
+            for place, each in enumerate(self.columns)
+            if is_text(each) or isinstance(each.type, TextId)
+        ]
         self._json_columns = [place for place, each in enumerate(self.columns) if is_json(each)]
         self._by_id = self.key.asc()
         self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
@@ -98,7 +102,7 @@ class Repository:
         return page.offset(filter_.skip) if filter_.skip else page
 
     def _read_page(self, filter_: Filter, rows: Iterable[Any]) -> Page:
-        return read_page(rows, len(self.columns), filter_, self._text_columns, self._json_columns)
+        return read_page(rows, self._properties, filter_, self._text_columns, self._json_columns)
 
     def _selected(self, filter_: Filter) -> Select[Any]:
         return select(*self.columns_for(filter_)).where(*self.restriction)

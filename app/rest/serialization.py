@@ -16,7 +16,7 @@ from app.ids import Id
 
 from .filters import Filter
 from .includes import Include, parse_includes
-from .pages import Budget, Page
+from .pages import Budget, Page, size_of_names
 from .parameters import read_flag
 from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .repository import Conditions
@@ -184,8 +184,9 @@ def _read(
     include: Include, statement: Select[Any], times: Callable[[Any], int], budget: Budget
 ) -> Found:
     """Read the rows of an include, each of which is in the response so many times."""
+    size = size_of_names(include.target.properties, include.filter_)
     with connection() as database:
-        rows = budget.read(include.path, database.execute(statement), include.filter_, times)
+        rows = budget.read(include.path, database.execute(statement), size, times)
     return Found(rows, list(map(times, rows)))
 
 

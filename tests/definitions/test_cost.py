@@ -1,10 +1,14 @@
 """What calls of a model in JSON cost, beside those of the same model in Python."""
 
+import json
 import sys
 
 import pytest
+from sqlalchemy import insert
 
-from tests.definitions.library import OWNED, rule
+from app.extensions import app_metadata, db
+from tests.answers import refusal
+from tests.definitions.library import OPEN, OWNED, rule
 from tests.rows import statements
 
 # The twin of the to-dos.
@@ -70,3 +74,41 @@ def test_a_model_in_json_costs_what_one_in_python_costs(serve):
 
         assert declared[1] == python[1], (verb, path)
         assert declared[0] <= python[0] * 1.05, (verb, path, declared[0], python[0])
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_names_of_properties_and_ids_that_are_text_count_towards_an_answers_bytes(serve):
+    names = [f"isThisOneOfTheItemsThatWereReturnedBecauseOfReason{n:02}" for n in range(10)]
+    item = {
+        "name": "Item",
+        "properties": {"id": {"type": "string", "id": True}, **dict.fromkeys(names, "boolean")},
+        "relations": {"shelf": {"type": "belongsTo", "model": "Shelf"}},
+        "acls": OPEN,
+    }
+    shelf = {
+        "name": "Shelf",
+        "relations": {"items": {"type": "hasMany", "model": "Item"}},
+        "acls": OPEN,
+    }
+    api = serve({"item": item, "shelf": shelf})
+    app, token = api.client.application, api.newcomer()
+    api("POST", "/shelves", {}, token=token)
+    ids = [f"{number:04}" + "\u00e9" * 250 for number in range(2000)]
+    with app.app_context():
+        rows = [{"id": each, "shelf_id": 1} for each in ids]
+        db.session.execute(insert(app_metadata(app).tables["item"]), rows)
+        db.session.commit()
+
+    def get(path, **filter_):
+        query = {"filter": json.dumps(filter_)}
+        return api("GET", path, token=token, query_string=query)
+
+    page = get("/items")
+    some = get("/shelves/1", include={"relation": "items", "scope": {"limit": 400}})
+    short = {"relation": "items", "scope": {"fields": ["shelfId", *names]}}
+
+    assert len(page.json) > 800
+    assert len(page.data) <= 2_000_000
+    assert len(some.json["items"]) == 400
+    assert len(some.data) <= 1_000_000
+    assert refusal(get("/shelves/1", include=short)) == (400, "INVALID_FILTER")
