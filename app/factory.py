@@ -21,7 +21,6 @@ from app.ops import audit, hash_slots, headers, health, json, logs, purging, thr
 from app.rest import constraints
 from app.rest.collection import check_relations, register_resource
 from app.rest.routing import CaseInsensitiveCollections, LazyRule
-from app.server import errors as server_errors
 from app.todos.resource import todos
 from app.users import events as users_events
 from app.users import pages, passwords, transports, views
@@ -73,7 +72,6 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     health.init_app(app)
     errors.init_app(app)
     constraints.init_app(app)
-    server_errors.init_app(app)
     hash_slots.init_app(app)
     passwords.init_app(app)
     transports.init_app(app)

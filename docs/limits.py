@@ -4,8 +4,11 @@ LIMITS = {
     "server.incoming": {
         "MAX_LINE": "Bytes of a request line (as Node.js bounds a whole head)",
         "MAX_HEAD": "Bytes of request line and header fields together",
+    },
+    "server.bodies": {
         "MAX_CHUNKS": "Chunks of a body",
         "MAX_SIZE_LINE": "Bytes of the line with a chunk's size",
+        "MAX_TRAILERS": "Bytes of the fields after the last chunk",
     },
     "server.worker": {"LINGER_SECONDS": "Seconds that a client has to close a connection"},
     "rest.bodies": {

@@ -56,7 +56,7 @@ def add_shop(project):
     for name, after, added in [
         (
             "app/factory.py",
-            "from app.server import errors as server_errors\n",
+            "from app.rest.routing import CaseInsensitiveCollections, LazyRule\n",
             "from app.shop import views as shop\n",
         ),
         ("app/factory.py", "    notes.init_app(app)\n", "    shop.init_app(app)\n"),

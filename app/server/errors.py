@@ -1,11 +1,11 @@
 """The JSON error responses for requests that gunicorn rejects."""
 
-from flask import Flask, Response, json
+from flask import Response, json
 from gunicorn.http import errors as gunicorn
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
-from app.errors import error_body, error_response
+from app.errors import error_body
 
 HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
     gunicorn.LimitRequestLine: exceptions.RequestURITooLarge,
@@ -13,13 +13,6 @@ HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
     gunicorn.ExpectationFailed: exceptions.ExpectationFailed,
     gunicorn.UnsupportedTransferCoding: exceptions.NotImplemented,
 }
-
-
-def init_app(app: Flask) -> None:
-    """Answer 400 if chunks turn out to be malformed while the app reads the body."""
-    app.register_error_handler(
-        gunicorn.ParseException, lambda error: error_response(to_http_error(error))
-    )
 
 
 def to_http_error(error: Exception) -> HTTPException:

@@ -32,8 +32,6 @@ OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 LINGER_SECONDS = 2
 # Bytes of one receive call.
 RECEIVE_BYTES = 64 * 1024
-# Bytes of an unread body that are skipped to keep the connection open.
-MAX_SKIPPED_BYTES = 64 * 1024
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
@@ -135,7 +133,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         conn.data_ready = True
         conn.sock.setblocking(False)
         conn.timeout = time.monotonic() + self._timeout
-        conn.incoming = IncomingRequest(self.wsgi.config["MAX_BODY_BYTES"])
+        max_body = self.wsgi.config["MAX_BODY_BYTES"]
+        conn.incoming = IncomingRequest(self.cfg, conn.client, max_body)
         data = conn.parser.unreader.take_buffered() or _receive(conn.sock)
         if next_step := self._take(conn, data):
             next_step()
@@ -171,23 +170,24 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._linger(conn)
 
     def _answer(self, conn: Any) -> None:
+        # What follows is the start of the next request.
         conn.parser.unreader.unread(bytes(conn.incoming.data))
         super().enqueue_req(conn)
 
-    def handle_request(self, req: Any, conn: Any) -> Any:
-        """Handle a request; sending the response is limited by REQUEST_TIMEOUT."""
-        # "100 Continue" was sent while the request was buffered.
-        req._expected_100_continue = False
-        conn.sock.settimeout(self._timeout)
-        return super().handle_request(req, conn)
+    def handle(self, conn: Any) -> bool:
+        """Answer the request of a connection, in a thread; return whether to keep the connection.
 
-    def _keepalive_after(self, conn: Any, keepalive: Any) -> bool:
-        """Keep the connection if the rest of the body is received; do not wait for it."""
-        conn.sock.settimeout(0)
+        gunicorn would read the request from the connection here, and wait for it.
+        """
+        # Each write of the answer is limited.
+        conn.sock.settimeout(self._timeout)
         try:
-            return bool(keepalive and conn.parser.finish_body(max_bytes=MAX_SKIPPED_BYTES))
-        except BlockingIOError:
-            return False
+            return bool(self.handle_request(conn.incoming.request, conn))
+        except (OSError, StopIteration) as error:
+            self.log.debug("closing a connection: %s", type(error).__name__)
+        except Exception as error:  # no error may end the thread
+            self.handle_error(None, conn.sock, conn.client, error)
+        return False
 
     def finish_request(self, conn: Any, fs: Any) -> None:
         """Keep the connection, or let the client close it without blocking a thread."""

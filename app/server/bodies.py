@@ -1,0 +1,124 @@
+"""Take the body of a request out of the bytes received: one of a known length, or one in chunks."""
+
+import re
+from typing import Any, NoReturn
+
+from gunicorn.http.body import CHUNK_EXT_RE
+from gunicorn.http.errors import (
+    ChunkMissingTerminator,
+    InvalidChunkExtension,
+    InvalidChunkSize,
+    LimitRequestHeaders,
+)
+from werkzeug.exceptions import RequestEntityTooLarge
+
+# Chunks of a body; each takes the main loop some microseconds.
+MAX_CHUNKS = 1000
+# Bytes of the line with a chunk's size.
+MAX_SIZE_LINE = 1024
+# Bytes of the fields after the last chunk, as many as those of a head.
+MAX_TRAILERS = 64 * 1024
+
+SIZE = re.compile(rb"[0-9a-f]+", re.IGNORECASE)
+
+
+class SizedBody:
+    """A body of as many bytes as `Content-Length` says."""
+
+    def __init__(self, length: int, max_bytes: int) -> None:
+        self._length = length
+        self._max_bytes = max_bytes
+
+    def take(self, data: bytearray) -> bytes | None:
+        """Take the body from the start of the data, None if it is not complete.
+
+        Raises RequestEntityTooLarge.
+        """
+        if self._length > self._max_bytes:
+            raise RequestEntityTooLarge
+        if len(data) < self._length:
+            return None
+        return _take(data, self._length)
+
+
+class ChunkedBody:
+    """A body in chunks, each of which states its size (RFC 9112, section 7.1)."""
+
+    def __init__(self, request: Any, max_bytes: int) -> None:
+        self._request = request
+        self._max_bytes = max_bytes
+        self._body = bytearray()
+        self._chunks = 0
+        # The size of the chunk whose size was read and whose bytes were not.
+        self._size: int | None = None
+        # How far the end of the trailers was looked for.
+        self._searched = 0
+
+    def take(self, data: bytearray) -> bytes | None:
+        """Take complete chunks from the start of the data; return the body after the last one.
+
+        Raises RequestEntityTooLarge, and gunicorn's errors for what is malformed.
+        """
+        while True:
+            if self._size is None:
+                self._size = self._take_size(data)
+            if self._size is None or not self._is_here(self._size, data):
+                return None
+            if self._size == 0:
+                return bytes(self._body)
+            self._body += _take(data, self._size)
+            if _take(data, 2) != b"\r\n":
+                raise ChunkMissingTerminator(b"")
+            self._size = None
+
+    def _take_size(self, data: bytearray) -> int | None:
+        """Take the line with the size of a chunk; raise InvalidChunkSize or -Extension."""
+        end = data.find(b"\r\n", 0, MAX_SIZE_LINE)
+        if end < 0:
+            if len(data) >= MAX_SIZE_LINE:
+                raise InvalidChunkSize(b"")
+            return None
+        size, semicolon, extension = _take(data, end + 2)[:-2].partition(b";")
+        if semicolon:
+            size = size.rstrip(b" \t")
+        self._chunks += 1
+        if not SIZE.fullmatch(size) or self._chunks > MAX_CHUNKS:
+            raise InvalidChunkSize(b"")
+        if not CHUNK_EXT_RE.fullmatch(semicolon + extension):
+            raise InvalidChunkExtension(b"")
+        if len(self._body) + (number := int(size, 16)) > self._max_bytes:
+            raise RequestEntityTooLarge
+        return number
+
+    def _is_here(self, size: int, data: bytearray) -> bool:
+        """Tell whether a chunk is complete; of the last one, which is empty, take the trailers."""
+        return len(data) >= size + 2 if size else self._take_trailers(data)
+
+    def _take_trailers(self, data: bytearray) -> bool:
+        """Take the fields after the last chunk, and the empty line; raise errors as for a head."""
+        if data.startswith(b"\r\n"):
+            _take(data, 2)
+            return True
+        end = data.find(b"\r\n\r\n", max(0, self._searched - 3))
+        self._searched = len(data)
+        if (end if end >= 0 else len(data)) > MAX_TRAILERS:
+            raise LimitRequestHeaders("")
+        if end >= 0:
+            self._request.parse_headers(_take(data, end + 4)[:-4], from_trailer=True)
+        return end >= 0
+
+
+class TooLargeBody:
+    """The body of a request that is answered before it is received; reading it raises a 413."""
+
+    def read(self, size: int = -1) -> NoReturn:
+        """Raise RequestEntityTooLarge."""
+        raise RequestEntityTooLarge
+
+    readline = readlines = __iter__ = read
+
+
+def _take(data: bytearray, count: int) -> bytes:
+    taken = bytes(data[:count])
+    del data[:count]
+    return taken
