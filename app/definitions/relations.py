@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.extensions import db
 from app.rest.problems import Problems, suggest
 from app.rest.properties import Property, column_name, read_property
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH
@@ -203,9 +204,9 @@ class Relations:
     def _through(
         self, own: Target, declared: Any, target: Target, key: str, path: str
     ) -> Link | None:
-        if not declared.get("through"):
-            return self._link_by_table(own, target)
-        through = self._catalog.find(declared["through"])
+        through = self._model_between(own, declared, target)
+        if through is None and not declared.get("through"):
+            return self._link_by_table(own, target, path)
         if through is None or through.definition is None:
             self._unusable(f"{path}.through", f"there is no model {declared['through']!r} in JSON")
             return None
@@ -219,6 +220,14 @@ class Relations:
         name = through.definition.name
         return Link(THROUGH, target.resource, column, name, target_column)
 
+    def _model_between(self, own: Target, declared: Any, target: Target) -> Target | None:
+        """Return the model between two: the one that is named, or as LoopBack 3 would name it."""
+        if declared.get("through"):
+            return self._catalog.find(declared["through"])
+        names = [each.definition.name for each in (own, target) if each.definition]
+        found = map(self._catalog.find, ("".join(names), "".join(reversed(names))))
+        return next((each for each in found if each and len(names) == 2), None)
+
     def _key_to(self, through: Definition, target: Target, own_key: str) -> str:
         """Return the foreign key of the model between both to the target, as it is usual."""
         for name, (_, declared) in through.relations.items():
@@ -230,7 +239,7 @@ class Relations:
         name = target.definition.name if target.definition else target.resource.rstrip("s")
         return f"{_camel_case(name)}Id"
 
-    def _link_by_table(self, own: Target, target: Target) -> Link:
+    def _link_by_table(self, own: Target, target: Target, path: str) -> Link:
         """Link two models by a table that both sides of the relation have."""
         names = [_table_of(each) for each in (own, target)]
         keys = [f"{name}_id" for name in names]
@@ -238,8 +247,19 @@ class Relations:
             keys[1] = f"other_{keys[1]}"
         table = "_".join(sorted(names))
         ends = dict(zip(keys, (own, target), strict=True))
-        self.link_tables.setdefault(table, LinkTable(table, ends))
+        made = self.link_tables.setdefault(table, LinkTable(table, ends))
+        if holder := self._holder(made, ends):
+            problem = f"its table {table} is that of {holder} too; set through"
+            self._problems.add(path, problem)
         return Link(THROUGH, target.resource, keys[0], table, keys[1])
+
+    def _holder(self, links: LinkTable, ends: Mapping[str, Target]) -> str:
+        """Return whose a table between two models is already, if it is not theirs."""
+        if links.keys != ends:
+            return " and ".join(_name_of(each) for each in links.keys.values())
+        models = self._catalog.definitions.values()
+        others = (each.name for each in models if each.table == links.name)
+        return next(others, "Ostiary" if links.name in db.metadata.tables else "")
 
     def _owner(self, definition: Definition, links: Mapping[str, Link]) -> str | None:
         """Return the column with the owner of a row, if rows have owners."""
@@ -275,6 +295,10 @@ class Relations:
             column = definition.column_of(name)
             if column not in covered:
                 yield Link(BELONGS_TO, target, column)
+
+
+def _name_of(target: Target) -> str:
+    return target.definition.name if target.definition else target.resource
 
 
 def _table_of(target: Target) -> str:

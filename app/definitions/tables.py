@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import Column, ForeignKey, Table
+from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
 from sqlalchemy.orm import registry
+from sqlalchemy.sql.elements import conv
 
 from app.columns import Json
-from app.extensions import UtcDateTime, app_metadata, now
+from app.extensions import UtcDateTime, app_metadata, db, now
 from app.rest.others import ATTRIBUTE
 from app.rest.properties import Property, column_name
 
@@ -25,6 +26,9 @@ class Tables:
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._metadata = app_metadata(app)
         self._registry = registry(metadata=self._metadata)
+        self._index_names = {
+            name for table in db.metadata.tables.values() for name in map(_name, _indexes(table))
+        }
         self._catalog = catalog
         self._edges: Edges = {
             each.plural: set(each.foreign_keys.values()) for each in catalog.definitions.values()
@@ -60,8 +64,19 @@ class Tables:
         model = type(name, (), {"__doc__": f"A row of {table}."})
         # Ids of deleted rows are not reused.
         made = Table(table, self._metadata, *columns, sqlite_autoincrement=columns[0].name == "id")
+        self._rename_indexes(made)
         self._registry.map_imperatively(model, made)
         return model
+
+    def _rename_indexes(self, table: Table) -> None:
+        """Give other names to indexes whose names are taken: they are unique in a database.
+
+        The name of that of `item_id` of the table `order` is that of `id` of `order_item` too.
+        """
+        for each in _indexes(table):
+            if _name(each) in self._index_names:
+                each = _renamed(each, _name(each).replace(f"_{table.name}_", f"_{table.name}__", 1))
+            self._index_names.add(_name(each))
 
     def _column(
         self, definition: Definition, property_: Property, owner: str | None
@@ -86,6 +101,31 @@ class Tables:
                 seen.add(name)
                 open_ += self._edges.get(name, ())
         return False
+
+
+def _indexes(table: Table) -> list[Index | UniqueConstraint]:
+    """Return the indexes of a table, also those of its unique constraints, by name."""
+    unique = [each for each in table.constraints if isinstance(each, UniqueConstraint)]
+    return sorted([*table.indexes, *unique], key=_name)
+
+
+def _name(index: Index | UniqueConstraint) -> str:
+    return str(index.name)
+
+
+def _renamed(index: Index | UniqueConstraint, name: str) -> Index | UniqueConstraint:
+    """Replace the index that a column asks for, whose name follows from the column's."""
+    [column] = index.columns
+    table = column.table
+    if isinstance(index, Index):
+        table.indexes.remove(index)
+        column.index = None
+        return Index(conv(name), column)
+    table.constraints.remove(index)
+    column.unique = None
+    unique = UniqueConstraint(column, name=conv(name))
+    table.append_constraint(unique)
+    return unique
 
 
 def _time_columns(times: Times) -> list[Column[Any]]:

@@ -54,7 +54,8 @@ class Related:
         link = self.relation.link
         linked = select(link(self.relation.target_key))
         belongs = link(self.relation.foreign_key) == parent_id
-        return self.target.rows.key.in_(linked.where(belongs))
+        # The model between both may be the target itself, whose table is that of the query.
+        return self.target.rows.key.in_(linked.where(belongs).correlate(None))
 
     def scope(self, grant: Grant, text: str, target_method: str) -> Conditions:
         """Return the conditions for the parent's rows on which the target's method is allowed."""

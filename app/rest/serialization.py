@@ -151,7 +151,7 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     `parents` are the ids, and how often the object of each is in the response.
     """
     target, filter_, relation = include.target, include.filter_, include.relation
-    parent = _parent_column(relation, target)
+    table, parent = _with_links(relation, target)
     scope = target.scope("find")
     rank = (
         func.row_number()
@@ -160,7 +160,7 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     )
     numbered = (
         select(target.rows.key.label("id_"), parent.label("parent_"), rank)
-        .select_from(_with_links(relation, target))
+        .select_from(table)
         .where(parent.in_(parents), *scope, *filter_.conditions, *target.rows.restriction)
         .subquery()
     )
@@ -190,21 +190,21 @@ def _read(
     return Found(rows, list(map(times, rows)))
 
 
-def _parent_column(relation: Relation, target: Resource) -> Column:
-    """Return the column with the ids of the rows that related rows belong to."""
-    if relation.kind == THROUGH:
-        column: Column = relation.link(relation.foreign_key)
-        return column
-    return target.rows.column(relation.foreign_key)
+def _with_links(relation: Relation, target: Resource) -> tuple[FromClause, Column]:
+    """Return the table of the target, and the column with the ids of what its rows belong to.
 
-
-def _with_links(relation: Relation, target: Resource) -> FromClause:
-    """Return the table of the target, joined to that of the model between both sides, if any."""
+    The model between both sides is joined to it, if there is one.
+    """
     table: FromClause = target.rows.key.table
     if relation.kind != THROUGH:
-        return table
-    link = relation.link(relation.target_key)
-    return table.join(link.table, link == target.rows.key)
+        return table, target.rows.column(relation.foreign_key)
+    # The model between both may be the target itself.
+    links = relation.links.alias()
+    parent, key = (
+        links.corresponding_column(relation.link(name))
+        for name in (relation.foreign_key, relation.target_key)
+    )
+    return table.join(links, key == target.rows.key), parent
 
 
 def _to_one(include: Include, ids: Counter[Any], budget: Budget) -> dict[Id, Object]:
