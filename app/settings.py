@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from email.utils import parseaddr
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
 
@@ -28,9 +28,26 @@ def _is_address(value: str, *schemes: str) -> bool:
         return False
 
 
+# The queries that MAIL_URL may have, and whether they ask for STARTTLS.
+STARTTLS = {"": False, "starttls=0": False, "starttls=1": True, "starttls=true": True}
+
+
 def _check_mail_url(value: str) -> None:
-    if not _is_address(value, "smtp", "smtps"):
-        raise ValidationError("must look like smtp://user:password@host:587?starttls=1")
+    if not _is_address(value, "smtp", "smtps") or urlsplit(value).path not in ("", "/"):
+        raise ValidationError(
+            "must look like smtp://user:password@host:587?starttls=1, with %40 for an @ in the"
+            " password, and so on"
+        )
+    parts = urlsplit(value)
+    try:
+        unquote(parts.netloc, errors="strict").encode()
+    except UnicodeError:
+        raise ValidationError("must have its user and password in UTF-8") from None
+    # Any other query could be meant to ask for it.
+    if parts.query not in STARTTLS or parts.fragment:
+        raise ValidationError("may have ?starttls=1 behind the host, and nothing else")
+    if STARTTLS[parts.query] and parts.scheme == "smtps":
+        raise ValidationError("must not have starttls=1 with smtps://, which is TLS already")
 
 
 def _check_database_url(value: str) -> None:
@@ -431,8 +448,9 @@ class SettingsSchema(Schema):
         allow_none=True,
         validate=_check_mail_url,
         metadata=described(
-            "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`."
-            " Without it mails are files in `MAIL_FOLDER`."
+            "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. An `@`"
+            " in the password is written `%40`, and so on, in UTF-8. Without it mails are files in"
+            " `MAIL_FOLDER`."
         ),
     )
     MAIL_FOLDER = fields.String(

@@ -58,9 +58,18 @@ class SmtpsController(Controller):
                 secure.recv(1024)
 
 
-def accept_ada(server, session, envelope, mechanism, data) -> AuthResult:
-    ok = isinstance(data, LoginPassword) and data == LoginPassword(b"ada", b"p@ss/word")
-    return AuthResult(success=ok, auth_data="ada" if ok else None)
+def accept(name: str, password: str) -> Callable[..., AuthResult]:
+    """Return an authenticator that accepts one login."""
+    expected = LoginPassword(name.encode(), password.encode())
+
+    def authenticate(server, session, envelope, mechanism, data) -> AuthResult:
+        ok = isinstance(data, LoginPassword) and data == expected
+        return AuthResult(success=ok, auth_data=name if ok else None)
+
+    return authenticate
+
+
+accept_ada = accept("ada", "p@ss/word")
 
 
 @contextmanager

@@ -3,18 +3,27 @@
 import smtplib
 import ssl
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import closing, suppress
 from email.message import EmailMessage
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from flask import Flask
 
 from app.config import ConfigurationError
+from app.outbox import DeliveryError
+from app.settings import STARTTLS
 
 # Seconds for one conversation with the server.
 SERVER_TIMEOUT = 10.0
+
+# Replies about the session, which the settings or the server must mend, and not about the mail:
+# a login or TLS is required, or stronger (RFC 4954, section 6; RFC 3207, section 4).
+SESSION_REFUSALS = {530, 534, 535, 538}
+# The reply to a login that succeeds (RFC 4954, section 6).
+AUTHENTICATED = 235
 
 # Delivers a message, and says how in a few words for the log.
 Deliver = Callable[[EmailMessage], str]
@@ -32,15 +41,19 @@ def is_permanent(error: Exception) -> bool:
     if isinstance(error, smtplib.SMTPNotSupportedError):
         return True
     if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return all(code >= 500 for code, _ in error.recipients.values())
+        return all(map(_refuses_for_good, (code for code, _ in error.recipients.values())))
     refusals = (smtplib.SMTPSenderRefused, smtplib.SMTPDataError)
-    return isinstance(error, refusals) and error.smtp_code >= 500
+    return isinstance(error, refusals) and _refuses_for_good(error.smtp_code)
+
+
+def _refuses_for_good(code: int) -> bool:
+    return code >= 500 and code not in SESSION_REFUSALS
 
 
 def _smtp_delivery(server: SplitResult) -> Deliver:
     """Return how to deliver to `smtp://` (plain or with `?starttls=1`) or `smtps://`."""
     host, port = server.hostname or "", server.port or 0
-    starttls = parse_qs(server.query).get("starttls") in (["1"], ["true"])
+    user, password = unquote(server.username or ""), unquote(server.password or "")
     # Without the user and the password.
     address = server.netloc.rpartition("@")[2]
     # The server must show a certificate for its name, or it gets neither login nor mail.
@@ -53,10 +66,11 @@ def _smtp_delivery(server: SplitResult) -> Deliver:
 
     def deliver(message: EmailMessage) -> str:
         with closing(connect()) as smtp:
-            if starttls:
+            if STARTTLS[server.query]:
+                _require(smtp, "STARTTLS")
                 smtp.starttls(context=context)
-            if server.username:
-                smtp.login(unquote(server.username), unquote(server.password or ""))
+            if user:
+                _log_in(smtp, user, password)
             smtp.send_message(message)
             # The server has taken the message: it must not be sent again, whatever happens now.
             with suppress(OSError):
@@ -64,6 +78,32 @@ def _smtp_delivery(server: SplitResult) -> Deliver:
         return f"sent by SMTP server {address}"
 
     return deliver
+
+
+def _require(smtp: smtplib.SMTP, extension: str) -> None:
+    """Raise DeliveryError, so that the mail waits, for a server without an extension.
+
+    It may be a fault that is mended, or an attacker who has removed it from the server's answer.
+    """
+    smtp.ehlo_or_helo_if_needed()
+    if not smtp.has_extn(extension):
+        raise DeliveryError(f"the mail server does not offer {extension}")
+
+
+def _log_in(smtp: smtplib.SMTP, user: str, password: str) -> None:
+    _require(smtp, "AUTH")
+    if f"{user}{password}".isascii():
+        smtp.login(user, password)
+        return
+    # smtplib knows ASCII alone; of the usual mechanisms PLAIN is the one with UTF-8 (RFC 4616).
+    if "PLAIN" not in smtp.esmtp_features["auth"].upper().split():
+        raise DeliveryError(
+            "the mail server does not offer AUTH PLAIN, which takes passwords beyond ASCII"
+        )
+    credentials = b64encode(f"\0{user}\0{password}".encode()).decode()
+    code, reply = smtp.docmd("AUTH", f"PLAIN {credentials}")
+    if code != AUTHENTICATED:
+        raise smtplib.SMTPAuthenticationError(code, reply)
 
 
 def _file_delivery(app: Flask) -> Deliver:

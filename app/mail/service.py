@@ -48,6 +48,8 @@ def transmit(app: Flask, kind: str, to: str, context: Mapping[str, Any]) -> str:
         message["X-Request-Id"] = request_id
     try:
         return mailer.deliver(message)
+    except DeliveryError:
+        raise
     except Exception as error:
         # The text of most errors may quote the message, and with it a token.
         reason = f"{type(error).__name__} {getattr(error, 'smtp_code', '')}".strip()

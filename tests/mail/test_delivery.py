@@ -13,7 +13,7 @@ from aiosmtpd.controller import Controller
 from app.mail.delivery import make_delivery
 from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.ports import free_port
-from tests.smtp import Postbox, SmtpsController, accept_ada, eventually, smtp_server
+from tests.smtp import Postbox, SmtpsController, accept, accept_ada, eventually, smtp_server
 
 
 def server_context(authority, name="127.0.0.1"):
@@ -137,3 +137,67 @@ def test_a_server_that_cannot_prove_its_name_gets_no_mail(mailing, authority, ca
         eventually(lambda: "mail delayed" in caplog.text or not postbox.messages.empty())
 
         assert postbox.messages.empty()
+
+
+# Of the server, about logins without TLS, which keep the tests short.
+without_tls = pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+LOGIN = {"auth_required": True, "authenticator": accept_ada, "auth_require_tls": False}
+NO_STARTTLS, NO_AUTH = (f"server does not offer {each}" for each in ("STARTTLS", "AUTH"))
+
+
+@without_tls
+@pytest.mark.parametrize(
+    ("address", "poor", "good", "reason"),
+    [
+        ("smtp://{}?starttls=1", {}, {"tls_context": server_context}, NO_STARTTLS),
+        ("smtp://ada:p%40ss%2Fword@{}", {}, LOGIN, NO_AUTH),
+        # What the settings lack is mended by whoever runs the service, and not by each mail.
+        ("smtp://{}", LOGIN, {}, "SMTPSenderRefused 530"),
+        ("smtp://{}", {"tls_context": server_context, "require_starttls": True}, {}, "530"),
+    ],
+    ids=["no STARTTLS", "no AUTH", "AUTH is required", "STARTTLS is required"],
+)
+def test_a_mail_waits_until_the_server_and_the_settings_fit(
+    mailing, authority, caplog, address, poor, good, reason
+):
+    port = free_port()
+    api = mailing(MAIL_URL=address.format(f"127.0.0.1:{port}"))
+
+    def options(given):
+        return {name: v(authority) if v is server_context else v for name, v in given.items()}
+
+    with smtp_server(port, Postbox(), **options(poor)) as postbox:
+        request_reset(api)
+        eventually(lambda: "mail delayed" in caplog.text)
+        assert (postbox.attempts, postbox.messages.empty()) == (0, True)
+
+    assert any(reason in line for line in log_lines(caplog))
+    with smtp_server(port, Postbox(), **options(good)) as postbox:
+        assert postbox.wait().tls is ("tls_context" in good)
+
+
+@without_tls
+@pytest.mark.parametrize("written", ["pässwörd✓", "p%C3%A4ssw%C3%B6rd%E2%9C%93"])
+def test_a_password_beyond_ascii_is_sent_as_utf_8(mailing, caplog, written):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://jörg:{written}@127.0.0.1:{port}")
+
+    with smtp_server(
+        port, Postbox(), **{**LOGIN, "authenticator": accept("jörg", "pässwörd✓")}
+    ) as postbox:
+        request_reset(api)
+
+        assert postbox.wait().login == "jörg"
+
+
+@without_tls
+def test_a_password_beyond_ascii_waits_for_a_server_that_takes_it(mailing, caplog):
+    port = free_port()
+    api = mailing(MAIL_URL=f"smtp://jörg:pässwörd@127.0.0.1:{port}")
+    options = {**LOGIN, "authenticator": accept("jörg", "pässwörd")}
+
+    with smtp_server(port, Postbox(), **options, auth_exclude_mechanism=["PLAIN"]):
+        request_reset(api)
+        eventually(lambda: "server does not offer AUTH PLAIN" in caplog.text)
+    with smtp_server(port, Postbox(), **options) as postbox:
+        assert postbox.wait().login == "jörg"
