@@ -401,6 +401,15 @@ class SettingsSchema(Schema):
             "Rules in LoopBack 3's form by the name of a model; they replace the model's own."
         ),
     )
+    SHARED_METHODS = fields.Dict(
+        keys=fields.String(),
+        values=fields.Boolean(truthy={True}, falsy={False}),
+        load_default=dict,
+        metadata=described(
+            'Methods that all models do not serve, such as `{"updateAll": false}`, as LoopBack 3\'s'
+            " `remoting.sharedMethods`: [models.md](models.md#methods-that-are-switched-off)."
+        ),
+    )
     DATA_SOURCES = fields.Dict(
         keys=fields.String(),
         load_default=dict,

@@ -34,6 +34,7 @@ from app.rest.fields import Schema
 from app.rest.filters import Filter
 from app.rest.parameters import read_parameter
 from app.rest.references import UNKNOWN_REFERENCE
+from app.rest.shared_methods import switch_off
 from app.rest.targets import OTHERS
 
 from .calls import call_remote
@@ -63,6 +64,8 @@ class RemoteModel:
     columns: Mapping[str, Column[Any]]
     # Returns the rules, given the methods and whether the rows of each have owners.
     rules: Callable[[Mapping[str, bool]], Sequence[Rule]]
+    # Returns the methods that are switched off and on, given all.
+    shared_methods: Callable[[Sequence[Endpoint]], Mapping[str, bool]]
     id_name: str = "id"
     # The property with the id of a row's owner.
     owner: str | None = None
@@ -79,6 +82,7 @@ def register_remote_model(app: Flask, model: RemoteModel, source: DataSource) ->
         views = RemoteViews(model, source.name, remote)
         rows = [_describe(model, each) for each in endpoints_of(views)]
         endpoints += [each for each in rows if each.method not in functions]
+    endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], model.shared_methods(endpoints))
     rules = model.rules({each.method: each.owned for each in endpoints})
     register_endpoints(app, model.name, endpoints, rules, model.path)
 

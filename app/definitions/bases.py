@@ -6,7 +6,8 @@ from typing import Any
 
 from app.rest.problems import Problems, suggest
 
-from .files import Source
+from .files import CONFIG, Source
+from .remoting import Switches
 
 # LoopBack 3's own models: whose models have rows, which are the users, and the rest.
 PERSISTED = ("PersistedModel",)
@@ -34,6 +35,11 @@ class Merged:
     acls: list[tuple[str, Any]] = field(default_factory=list)
     # All other keys.
     settings: dict[str, Any] = field(default_factory=dict)
+    # Those of them that `model-config.json` has.
+    configured: dict[str, Any] = field(default_factory=dict)
+    switches: Switches = field(default_factory=Switches)
+    is_public: bool = True
+    data_source: str = ""
 
 
 def merge(source: Source, sources: Mapping[str, Source], problems: Problems) -> Merged:
@@ -43,6 +49,34 @@ def merge(source: Source, sources: Mapping[str, Source], problems: Problems) -> 
     for each in reversed(chain):
         _add(merged, each, problems)
     return merged
+
+
+# What `model-config.json` may say of a model, and what it may not among the options.
+CONFIG_KEYS = ("dataSource", "public", "options", "relations", "acls", "methods")
+NOT_CONFIGURABLE = ("base", "super", "relations", "acls", "dataSource", "properties", "plural")
+
+
+def configure(merged: Merged, entry: Mapping[str, Any], problems: Problems) -> None:
+    """Add what `model-config.json` says of a model to what the model says, as LoopBack 3 does."""
+    place = f"{CONFIG}: {merged.source.name}"
+    problems.check_keys(place, entry, CONFIG_KEYS)
+    merged.data_source = str(entry.get("dataSource") or "")
+    public = entry.get("public")
+    if not isinstance(public, bool | None):
+        problems.add(f"{place}.public", "must be true or false")
+    merged.is_public = public is not False
+    for name, value in _object(entry.get("relations"), f"{place}.relations", problems).items():
+        _, known = merged.relations.get(name, ("", None))
+        if isinstance(known, Mapping) and isinstance(value, Mapping):
+            value = {**known, **value}
+        merged.relations[name] = f"{place}.relations.{name}", value
+    merged.acls += _rules(entry.get("acls"), f"{place}.acls", problems)
+    options = dict(_object(entry.get("options"), f"{place}.options", problems))
+    for name in [name for name in NOT_CONFIGURABLE if options.pop(name, None) is not None]:
+        problems.warn(f"{place}.options.{name}", "is ignored: only the model's file says it")
+    merged.switches.read(f"{place}.options.", options, problems)
+    merged.configured = options
+    merged.settings = _together(merged.settings, options)
 
 
 def _chain(
@@ -75,27 +109,42 @@ def _base_of(source: Source) -> str:
 
 def _add(merged: Merged, source: Source, problems: Problems) -> None:
     """Add what a model declares to what its bases do."""
-    declared = dict(source.declared)
-    options = dict(_object(declared.pop("options", None), source, "options", problems))
+    declared, place = dict(source.declared), f"{source.file}: "
+    options = dict(_object(declared.pop("options", None), f"{place}options", problems))
+    merged.switches.read(place, declared, problems)
+    merged.switches.read(f"{place}options.", options, problems)
     excluded = declared.pop("excludeBaseProperties", None) or []
     for name in excluded if isinstance(excluded, list) else [excluded]:
         merged.properties.pop(str(name), None)
     for kind, known in (("properties", merged.properties), ("relations", merged.relations)):
-        for name, value in _object(declared.pop(kind, None), source, kind, problems).items():
-            known[name] = f"{source.file}: {kind}.{name}", value
+        for name, value in _object(declared.pop(kind, None), f"{place}{kind}", problems).items():
+            known[name] = f"{place}{kind}.{name}", value
     # LoopBack 3's generator writes relations among the options, too.
-    for name, value in _object(options.pop("relations", None), source, "options", problems).items():
-        merged.relations[name] = f"{source.file}: options.relations.{name}", value
-    acls = declared.pop("acls", None) or []
-    if not isinstance(acls, list):
-        problems.add(f"{source.file}: acls", "must be a list of rules")
-        acls = []
-    merged.acls += [(f"{source.file}: acls[{index}]", rule) for index, rule in enumerate(acls)]
-    own = {**options, **declared}
+    path = f"{place}options.relations"
+    for name, value in _object(options.pop("relations", None), path, problems).items():
+        merged.relations[name] = f"{path}.{name}", value
+    acls, in_options = declared.pop("acls", None), options.pop("acls", None)
+    merged.acls += _own_rules(acls, in_options, place, problems)
     inherited = {name: merged.settings[name] for name in INHERITED if name in merged.settings}
-    merged.settings = {**inherited, **own}
-    for name in COLLECTED:
-        merged.settings[name] = _collect(inherited.get(name), own.get(name))
+    merged.settings = _together(inherited, _together(declared, options))
+
+
+def _own_rules(acls: Any, in_options: Any, place: str, problems: Problems) -> list[tuple[str, Any]]:
+    """Return the rules of a file; those among its options take the place of the others."""
+    if in_options is None:
+        return _rules(acls, f"{place}acls", problems)
+    if acls:
+        problems.warn(f"{place}acls", "are ignored: `options.acls` take their place")
+    return _rules(in_options, f"{place}options.acls", problems)
+
+
+def _rules(acls: Any, path: str, problems: Problems) -> list[tuple[str, Any]]:
+    """Return rules with their places."""
+    acls = acls or []
+    if not isinstance(acls, list):
+        problems.add(path, "must be a list of rules")
+        return []
+    return [(f"{path}[{index}]", rule) for index, rule in enumerate(acls)]
 
 
 # Settings that a model has from its base, and those of them that add to the base's.
@@ -106,17 +155,23 @@ INHERITED = (
 COLLECTED = ("hidden", "protected", "mixins", "methods")
 
 
-def _collect(inherited: Any, own: Any) -> Any:
-    if isinstance(inherited, Mapping) and isinstance(own, Mapping):
-        return {**inherited, **own}
-    if isinstance(inherited, list) and isinstance(own, list):
-        return [*inherited, *own]
-    return inherited if own is None else own
+def _together(known: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with further ones, which take the place of those known or add to them."""
+    collected = {name: _collect(known.get(name), more.get(name)) for name in COLLECTED}
+    return {**known, **more, **collected}
 
 
-def _object(value: Any, source: Source, kind: str, problems: Problems) -> Mapping[str, Any]:
+def _collect(known: Any, more: Any) -> Any:
+    if isinstance(known, Mapping) and isinstance(more, Mapping):
+        return {**known, **more}
+    if isinstance(known, list) and isinstance(more, list):
+        return [*known, *more]
+    return known if more is None else more
+
+
+def _object(value: Any, path: str, problems: Problems) -> Mapping[str, Any]:
     if value is None or isinstance(value, Mapping):
         return value or {}
     if value != []:
-        problems.add(f"{source.file}: {kind}", "must be an object")
+        problems.add(path, "must be an object")
     return {}

@@ -1,6 +1,6 @@
 """The commands `flask models`: check, list and show the models in JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 from flask import current_app
@@ -9,6 +9,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from app.rest.collection import all_endpoints
 from app.rest.resource import Resource
 
+from .catalog import USERS
 from .definition import Definition
 from .reading import Models
 
@@ -24,6 +25,8 @@ def check(strict: bool) -> None:
     """
     # The app has logged each warning when it read the files, to standard error.
     found = _models()
+    for line in _switched_off(found):
+        click.echo(line)
     count = len(found.problems.warnings)
     verdict = "usable, with warnings" if count else "all in order"
     click.echo(f"Checked {len(found.all)} models: {verdict}.")
@@ -56,6 +59,22 @@ def show(name: str) -> None:
         click.echo(line)
 
 
+def _switched_off(found: Models) -> Iterator[str]:
+    """Yield, for each model of which not everything is served, what is not."""
+    names = {each.plural: each.name for each in found.all.values()}
+    described = [*found.all.values()]
+    if found.users:
+        names[USERS] = found.users.name
+        described.append(found.users)
+    for each in described:
+        if not each.is_public:
+            yield f"{each.name} has no endpoints of its own: it is not public."
+    switched_off: Mapping[str, Sequence[str]] = current_app.extensions["switched_off"]
+    for resource, methods in switched_off.items():
+        if methods:
+            yield f"{names.get(resource, resource)}: switched off are {', '.join(methods)}."
+
+
 def _describe(definition: Definition) -> Iterator[str]:
     """Yield a model, its properties, relations, endpoints and rules in lines of text."""
     resource: Resource = current_app.extensions["resources"][definition.plural]
@@ -68,9 +87,12 @@ def _describe(definition: Definition) -> Iterator[str]:
     for name, relation in resource.relations.items():
         yield f"  relation\t{name}\t{relation.kind}\t{relation.target}"
     root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
+    switched_off: Sequence[str] = current_app.extensions["switched_off"][definition.plural]
     for endpoint in all_endpoints(resource) if resource.is_public else ():
-        for verb, path in endpoint.routes:
-            yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
+        if endpoint.method not in switched_off:
+            for verb, path in endpoint.routes:
+                yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
+    yield from (f"  switched off\t{method}" for method in switched_off)
     for rule in resource.rules(current_app.config):
         allowed = "ALLOW" if rule.allow else "DENY"
         methods = ", ".join(sorted(rule.properties))

@@ -11,9 +11,10 @@ from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_
 from app.rest.relations import BELONGS_TO
 
 from .bases import USER, Merged
-from .files import Source
+from .files import CONFIG, Source
 from .keys import IdProperty, take_id
 from .plurals import pluralize
+from .remoting import DISABLED, REMOTING, SHARED, Switches
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)
 NAME_RULE = "must begin with a letter or _, followed by at most 62 letters, digits, _ and -"
@@ -28,7 +29,6 @@ WITHOUT_EFFECT = (
         "forceId",
         "strictDelete",
         "replaceOnPUT",
-        "sharedMethods",
     ),
     *(
         "injectOptionsFromRemoteContext",
@@ -47,6 +47,7 @@ WITHOUT_EFFECT = (
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("mixins", "methods", "owner", "defaultPermission", "resourceName", *MAPPINGS),
+    *(REMOTING, SHARED, DISABLED),
 )
 # The names of the mixin of loopback-ds-timestamp-mixin.
 TIME_STAMP = ("timestamp", "timestamps")
@@ -86,6 +87,8 @@ class Definition:
     # The relation that `owner` names.
     owner: str = ""
     allows_by_default: bool = False
+    # Methods that are switched off and on.
+    switches: Switches = field(default_factory=Switches)
     is_public: bool = True
     # The data source that `model-config.json` names, and the path of the model there.
     data_source: str = ""
@@ -119,8 +122,8 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
     """Read a model that has rows."""
     source, settings = merged.source, merged.settings
     file = source.file
-    problems.check_keys(file, settings, KEYS, WITHOUT_EFFECT)
     name = source.name
+    _check_keys(merged, problems)
     if not NAME.fullmatch(name):
         problems.add(f"{file}: name", NAME_RULE)
     hidden = _names(settings, "hidden", merged, problems)
@@ -147,6 +150,9 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         times=times,
         owner=str(settings.get("owner") or ""),
         allows_by_default=_default_permission(settings, problems, file),
+        switches=merged.switches,
+        is_public=merged.is_public,
+        data_source=merged.data_source,
     )
     if len(definition.table) > MAX_NAME:
         problems.add(
@@ -157,6 +163,17 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
     _check_columns(definition, problems)
     _warn_of_methods(merged, problems)
     return definition
+
+
+def _check_keys(merged: Merged, problems: Problems) -> None:
+    """Report keys of the model's file and of its options in `model-config.json`."""
+    file, configured = merged.source.file, merged.configured
+    own = [name for name in merged.settings if name not in configured]
+    problems.check_keys(file, own, KEYS, WITHOUT_EFFECT)
+    place = f"{CONFIG}: {merged.source.name}.options"
+    problems.check_keys(place, configured, KEYS, WITHOUT_EFFECT)
+    if merged.settings.get("public") is False:
+        problems.warn(f"{file}: public", f"is ignored: {CONFIG} says which models have endpoints")
 
 
 def _check_columns(definition: Definition, problems: Problems) -> None:

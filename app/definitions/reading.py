@@ -10,7 +10,7 @@ from app.rest.problems import Problems
 from app.rest.resource import Resource
 from app.users.resource import users
 
-from .bases import PERSISTED, PLAIN, USER, Merged, merge
+from .bases import PERSISTED, PLAIN, USER, Merged, configure, merge
 from .definition import Definition, read_definition
 from .files import CONFIG, Source, read_model_config, read_models
 from .users import define_users
@@ -53,24 +53,37 @@ def read_folder(folder: Path, data_sources: Container[str]) -> Models:
         entry = _entry(source, config, problems)
         if entry is None:
             problems.warn(source.file, f"is not served: {CONFIG} does not have {source.name}")
-        elif merged.root in (*PERSISTED, PLAIN) and str(entry.get("dataSource")) in data_sources:
-            models.remote[source.name] = _read_one(merged, entry, problems)
+            continue
+        configure(merged, entry, problems)
+        if merged.root in (*PERSISTED, PLAIN) and merged.data_source in data_sources:
+            models.remote[source.name] = read_definition(merged, problems)
         elif merged.root in PERSISTED:
-            models.definitions[source.name] = _read_one(merged, entry, problems)
+            models.definitions[source.name] = read_definition(merged, problems)
         elif merged.root == USER:
             candidates.append(merged)
         else:
             path = f"{source.file}: base"
             problems.warn(path, f"is not served: models of {merged.root} have no rows here")
-    _choose_users(candidates, models)
+    _choose_users(candidates or _configured_users(folder, config, problems), models)
     return models
 
 
-def _read_one(merged: Merged, entry: Mapping[str, Any], problems: Problems) -> Definition:
-    definition = read_definition(merged, problems)
-    definition.is_public = entry.get("public") is not False
-    definition.data_source = str(entry.get("dataSource") or "")
-    return definition
+def _configured_users(
+    folder: Path, config: Mapping[str, Any] | None, problems: Problems
+) -> list[Merged]:
+    """Return LoopBack 3's own User, if `model-config.json` says more of it than where it is."""
+    entry = (config or {}).get(USER)
+    if not isinstance(entry, Mapping) or _says_nothing(entry):
+        return []
+    declared = {"name": USER, "base": USER, "plural": users.name}
+    merged = merge(Source(folder / CONFIG, declared), {}, problems)
+    configure(merged, entry, problems)
+    return [merged]
+
+
+def _says_nothing(entry: Mapping[str, Any]) -> bool:
+    """Tell whether an entry of `model-config.json` says only what holds without one."""
+    return entry.keys() <= {"dataSource", "public"} and entry.get("public") is not False
 
 
 def _choose_users(candidates: list[Merged], models: Models) -> None:

@@ -77,6 +77,7 @@ def _make_model(app: Flask, definition: Definition, models: Models) -> RemoteMod
         schema=make_schema(definition, definition.relations),
         columns=dict(_columns(definition)),
         rules=rules,
+        shared_methods=lambda endpoints: definition.switches.usable(endpoints, models.problems),
         id_name=definition.id.name,
         owner=_owner(definition, models),
         is_open=definition.is_open,

@@ -2,7 +2,7 @@
 
 import runpy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.access.rules import Rule
@@ -61,6 +61,12 @@ def make_resource(
         default_filter=definition.scope,
     )
     return resource
+
+
+def with_switches(resource: Resource, definition: Definition, problems: Problems) -> Resource:
+    """Return a resource, which has all of its endpoints, with the methods that are switched off."""
+    switches = definition.switches.usable(all_endpoints(resource), problems)
+    return replace(resource, shared_methods=switches) if switches else resource
 
 
 def _written_only(definition: Definition) -> set[str]:

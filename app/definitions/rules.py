@@ -8,17 +8,8 @@ from marshmallow import ValidationError
 from app.access.rules import EVERYONE, OWNER, Rule, allow, parse_rules
 from app.ids import IdForm
 from app.rest.problems import Problems
+from app.rest.shared_methods import ALIASES, PROTOTYPE
 
-# LoopBack 3's other names of methods.
-ALIASES = {
-    "destroyById": "deleteById",
-    "removeById": "deleteById",
-    "updateAttributes": "patchAttributes",
-    "upsert": "patchOrCreate",
-    "updateOrCreate": "patchOrCreate",
-    "update": "updateAll",
-    "patchOrCreateWithWhere": "upsertWithWhere",
-}
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
 
 
@@ -74,7 +65,7 @@ def _text(error: Exception) -> str:
 
 
 def _canonical(name: str) -> str:
-    name = name.removeprefix("prototype.")
+    name = name.removeprefix(PROTOTYPE)
     return ALIASES.get(name, name)
 
 

@@ -18,7 +18,7 @@ from .catalog import Catalog
 from .definition import Definition
 from .reading import Models, check_names, read_folder
 from .relations import Relations, Resolved
-from .resources import Related, extend, make_relation, make_resource
+from .resources import Related, extend, make_relation, make_resource, with_switches
 from .tables import Tables
 from .users import configure_users
 
@@ -81,6 +81,7 @@ def _serve(
         resource = make_resource(definition, classes[name], related[name], problems)
         extend(definition.source, resource)
         if _has_usable_scope(resource, definition, problems):
+            resource = with_switches(resource, definition, problems)
             register_resource(app, resource)
             resources[name] = resource
     for name, resource in resources.items():

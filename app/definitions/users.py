@@ -48,7 +48,8 @@ def configure_users(
     }
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
     served = replace(users, relations={**users.relations, **related.relations})
-    methods = {each.method: each.owned for each in all_endpoints(served)}
+    endpoints = all_endpoints(served)
+    methods = {each.method: each.owned for each in endpoints}
     id_form = FORMS[app.config["ID_TYPE"]]
     app.extensions["users_definition"] = UsersDefinition(
         relations=related.relations,
@@ -57,6 +58,8 @@ def configure_users(
         rules=read_rules(definition.acls, methods, definition.allows_by_default, id_form, problems),
         hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
         singular=definition.name,
+        shared_methods=definition.switches.usable(endpoints, problems),
+        is_public=definition.is_public,
     )
 
 

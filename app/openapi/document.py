@@ -39,7 +39,8 @@ def build(app: Flask) -> Json:
         plugins=[plugin],
         info={"description": INTRODUCTION},
     )
-    resources = app.extensions["resources"].values()
+    served = {name.partition(".")[0] for name in app.extensions["endpoints"]}
+    resources = [each for each in app.extensions["resources"].values() if each.name in served]
     # Users first, because one registers and logs in first.
     for resource in sorted(resources, key=lambda each: not each.is_owner_model):
         spec.tag({"name": resource.name, "description": resource.model.__doc__})
@@ -65,7 +66,7 @@ def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, J
     paths: dict[str, Json] = defaultdict(dict)
     names: set[str] = set()
     for rule in app.url_map.iter_rules():
-        if not rule.rule.startswith(f"{root}/"):
+        if not rule.rule.startswith(f"{root}/") or _is_off(app, rule.endpoint):
             continue
         path = ARGUMENT.sub(r"{\1}", rule.rule.removeprefix(root))
         for verb in VERBS:
@@ -77,6 +78,12 @@ def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, J
                     **operation.describe(schemas, shared),
                 }
     return paths
+
+
+def _is_off(app: Flask, name: str) -> bool:
+    """Tell whether a route is that of a method which is switched off."""
+    model, _, method = name.partition(".")
+    return method in app.extensions["switched_off"].get(model, ())
 
 
 def _undeclared(app: Flask, name: str) -> Endpoint:

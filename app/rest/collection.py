@@ -26,6 +26,7 @@ from .relations import BELONGS_TO, Relation
 from .repository import Conditions
 from .resource import Resource
 from .serialization import respond_page, respond_row, respond_rows
+from .shared_methods import switch_off, unknown_methods
 from .targets import check_types
 
 
@@ -234,7 +235,8 @@ def _relation_problem(resource: Resource, relation: Relation, target: Resource |
 def register_resource(app: Flask, resource: Resource) -> None:
     """Serve a resource: the endpoints of every collection, of its relations and its own.
 
-    Raises ConfigurationError for columns, listeners, rules and paths that cannot be used.
+    Raises ConfigurationError for columns, listeners, rules, paths and names of methods that cannot
+    be used.
     """
     # The app's own, because its ids follow from the settings.
     resource = replace(resource, load=loader(app.config))
@@ -242,7 +244,11 @@ def register_resource(app: Flask, resource: Resource) -> None:
     check_events(resource.name, resource.model)
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = all_endpoints(resource)
-    if not resource.is_public:
+    if unknown := unknown_methods(endpoints, resource.shared_methods):
+        raise ConfigurationError(f"{resource.name}: {next(iter(unknown.values()))}")
+    if resource.is_public:
+        endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], resource.shared_methods)
+    else:
         endpoints = [replace(each, is_served=lambda settings: False) for each in endpoints]
     rules = resource.rules(app.config)
     register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)

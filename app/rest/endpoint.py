@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import marshmallow
 from flask import Blueprint, Flask, Response, jsonify
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 from app.access.identity import current_identity
 from app.access.policy import DynamicRole, authorize, install_rules
@@ -86,6 +86,8 @@ class Endpoint:
     redirects: bool = False
     # Whether an app with these settings serves it. Rules may name it in any case.
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
+    # Whether it is switched off: its routes are as paths that nothing is served at.
+    is_off: bool = False
 
 
 def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:
@@ -137,11 +139,16 @@ def register_endpoints(
     install_rules(app, name, methods, owned, rules, by_row, dynamic)
     bp = Blueprint(name, __name__)
     declared = app.extensions.setdefault("endpoints", {})
+    off = {each.method for each in endpoints if each.is_off}
+    app.extensions.setdefault("switched_off", {})[name] = sorted(off)
     for endpoint in endpoints:
         if not endpoint.is_served(app.config):
             continue
-        declared[f"{name}.{endpoint.method}"] = endpoint
-        view = _view_function(name, endpoint, loader(app.config))
+        if endpoint.is_off:
+            view = _not_found
+        else:
+            declared[f"{name}.{endpoint.method}"] = endpoint
+            view = _view_function(name, endpoint, loader(app.config))
         for verb, path in endpoint.routes:
             bp.add_url_rule(path, endpoint.method, view, methods=[verb])
     app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
@@ -152,6 +159,10 @@ def _claim_path(app: Flask, segment: str, name: str) -> None:
     holder = app.extensions.setdefault("paths", {}).setdefault(segment, name)
     if holder != name:
         raise ConfigurationError(f"{name} cannot be served at /{segment}: {holder} is served there")
+
+
+def _not_found(**arguments: str) -> ResponseReturnValue:
+    raise NotFound()
 
 
 def _view_function(

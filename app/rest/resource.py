@@ -87,6 +87,9 @@ class Resource:
     default_filter: Mapping[str, Any] = field(default_factory=dict)
     # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
     is_public: bool = True
+    # Methods that are switched off and on, as LoopBack 3's `sharedMethods`; in addition to the
+    # setting SHARED_METHODS.
+    shared_methods: Mapping[str, bool] = field(default_factory=dict)
     # Whether clients may choose the id of a row that they create.
     id_on_create: bool = False
     # Loads a body by one of the schemas.

@@ -25,5 +25,9 @@ class UsersDefinition:
     rules: Sequence[Rule] | None = None
     # Properties that never leave the service, also some of every user.
     hidden: frozenset[str] = frozenset()
+    # Methods that are switched off and on.
+    shared_methods: Mapping[str, bool] = field(default_factory=dict)
+    # Whether users have endpoints.
+    is_public: bool = True
     # What errors and the document call a user.
     singular: str = "user"

@@ -46,6 +46,8 @@ def extend(app: Flask, users: Resource, definition: UsersDefinition) -> Resource
         create_schema=make(RegistrationSchema),
         relations=relations,
         foreign_keys=definition.foreign_keys,
+        shared_methods=definition.shared_methods,
+        is_public=definition.is_public,
         rules=lambda settings: [*users.rules(settings), *(definition.rules or ())],
     )
 

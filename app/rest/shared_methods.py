@@ -1,0 +1,117 @@
+"""Which methods of a model are served: LoopBack 3's `sharedMethods`."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from .endpoint import Endpoint
+from .problems import suggest
+
+# What LoopBack 3 puts before the names of methods of a row.
+PROTOTYPE = "prototype."
+# LoopBack 3's other names of methods.
+ALIASES = {
+    "destroyById": "deleteById",
+    "removeById": "deleteById",
+    "updateAttributes": "patchAttributes",
+    "upsert": "patchOrCreate",
+    "updateOrCreate": "patchOrCreate",
+    "update": "updateAll",
+    "patchOrCreateWithWhere": "upsertWithWhere",
+}
+# Methods with the id of a row in their path that LoopBack 3 calls without the prefix, and those,
+# besides the ones of relations, that it calls with it; the others of a row are the application's
+# own, which may be called either way.
+WITHOUT_PREFIX = ("findById", "exists", "replaceById", "deleteById")
+WITH_PREFIX = ("patchAttributes", "verify")
+RELATED = "__"
+# Methods of LoopBack 3 that are served by no model here.
+UNSERVED = (
+    *("destroyAll", "createChangeStream", "diff", "changes", "checkpoint", "currentCheckpoint"),
+    *("createUpdates", "bulkUpdate", "findLastChange", "updateLastChange"),
+)
+
+
+def switch_off(
+    endpoints: Iterable[Endpoint], *shared_methods: Mapping[str, bool]
+) -> list[Endpoint]:
+    """Return endpoints, marked where they are switched off; later mappings precede earlier ones."""
+    shared = {name: value for each in shared_methods for name, value in each.items()}
+    return [replace(each, is_off=True) if _is_off(each, shared) else each for each in endpoints]
+
+
+def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
+    """Tell whether a method is switched off.
+
+    As in LoopBack 3, its own name precedes patterns, and a pattern that switches methods off all
+    that switch them on. Unlike there, other names of the method switch it off too.
+    """
+    if any(shared.get(name) is False for name in _all_names(endpoint.method)):
+        return True
+    names = _own_names(endpoint)
+    if any(shared.get(name) for name in names):
+        return False
+    prefix = PROTOTYPE if names[0].startswith(PROTOTYPE) else ""
+    names += [prefix + alias for alias in _aliases(endpoint.method)]
+    patterns = [name for name, value in shared.items() if _is_pattern(name) and not value]
+    return any(_matches(pattern, name) for pattern in patterns for name in names)
+
+
+def _own_names(endpoint: Endpoint) -> list[str]:
+    """Return the name by which LoopBack 3 knows a method, or two for one of the application's."""
+    method = endpoint.method
+    if method in WITH_PREFIX or method.startswith(RELATED):
+        return [PROTOTYPE + method]
+    is_of_row = endpoint.routes[0].path.startswith("/<id>")
+    return [PROTOTYPE + method, method] if is_of_row and method not in WITHOUT_PREFIX else [method]
+
+
+def _aliases(method: str) -> list[str]:
+    return [alias for alias, name in ALIASES.items() if name == method]
+
+
+def _all_names(method: str) -> list[str]:
+    """Return the names of a method, with and without the prefix."""
+    names = [method, *_aliases(method)]
+    return [*names, *(PROTOTYPE + name for name in names)]
+
+
+def _is_pattern(name: str) -> bool:
+    return "*" in name
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Tell whether a pattern is anywhere in a name, which is how LoopBack 3 understands it."""
+    return bool(re.search(".*".join(map(re.escape, pattern.split("*"))), name))
+
+
+def unknown_methods(endpoints: Iterable[Endpoint], shared: Mapping[str, bool]) -> dict[str, str]:
+    """Return the names that no method has, each with what it may mean."""
+    known = [name for each in endpoints for name in _all_names(each.method)]
+    return {
+        name: f"there is no method {name!r}{suggest(name, known)}"
+        for name in shared
+        if not _is_pattern(name) and name not in known
+    }
+
+
+def ineffective(
+    endpoints: Sequence[Endpoint], shared: Mapping[str, bool]
+) -> Iterator[tuple[str, str]]:
+    """Yield the names that switch nothing on or off, each with the reason."""
+    unknown = unknown_methods(endpoints, shared)
+    yield from (
+        (name, reason)
+        for name, reason in unknown.items()
+        if shared[name] or name.removeprefix(PROTOTYPE) not in UNSERVED
+    )
+    if not any(_is_pattern(name) and not value for name, value in shared.items()):
+        return
+    own = {each.method: _own_names(each) for each in endpoints}
+    for name in [name for name, value in shared.items() if value and name not in unknown]:
+        method = name.removeprefix(PROTOTYPE)
+        names = own.get(ALIASES.get(method, method), [name])
+        if _is_pattern(name):
+            yield name, "is without effect: what a pattern switches off is switched on by its name"
+        elif name not in names:
+            yield name, f"is without effect: LoopBack 3 calls the method {names[0]}"
