@@ -194,7 +194,19 @@ class ThrottlesSchema(Schema):
         max_lock=900,
     )
     registration = _rate(20, 60, "Users that one client registers; each of an array counts.")
-    reset_email = _rate(5, 3600, "Requests for a password reset for one email.")
+    # The windows of these two end no later than the links that were mailed within them, which live
+    # RESET_TOKEN_TTL: somebody else's requests leave the owner a link that works.
+    reset_email = _rate(
+        5,
+        900,
+        "Requests for a password reset for one email by one client. More are answered alike, and"
+        " nothing is sent.",
+    )
+    reset_recipient = _rate(
+        10,
+        900,
+        "The same for one mailbox by all clients together.",
+    )
     reset_address = _rate(20, 60, "Requests for a password reset by one client.")
     reset_confirmation = _rate(20, 60, "New passwords by a reset token that one client sends.")
     verification_user = _rate(
@@ -203,6 +215,12 @@ class ThrottlesSchema(Schema):
         "Verification mails for one user, and apart from these requests to change the address.",
     )
     verification_address = _rate(20, 60, "Verification mails that one client requests.")
+    mail_recipient = _rate(
+        10,
+        3600,
+        "Mails of one kind to one mailbox that requests cause, other than for a password reset."
+        " More are not sent.",
+    )
     provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
 
 

@@ -6,6 +6,9 @@ from urllib.parse import urlencode
 from flask import Flask
 
 from app import outbox
+from app.errors import TooManyRequests
+from app.ops.mailboxes import mailbox
+from app.ops.throttles import MAIL_RECIPIENT, success
 from app.signals import (
     EMAIL_CHANGE_NOTICE,
     email_change_request,
@@ -40,7 +43,7 @@ def send_reset_link(app: Flask, info: dict[str, Any]) -> str:
     return transmit(app, "reset_password", info["email"], context)
 
 
-def send_verification_link(app: Flask, info: dict[str, Any]) -> str:
+def send_verification_link(app: Flask, info: dict[str, Any]) -> str | None:
     """Send a user the link to the page that confirms the address.
 
     Variables of `verify_email`: `link`, the page's absolute URL (str), and `lifetime`, how long it
@@ -49,7 +52,7 @@ def send_verification_link(app: Flask, info: dict[str, Any]) -> str:
     return _send_confirmation(app, "verify_email", info)
 
 
-def send_change_link(app: Flask, info: dict[str, Any]) -> str:
+def send_change_link(app: Flask, info: dict[str, Any]) -> str | None:
     """Send the link that confirms a new address to that address.
 
     Variables of `change_email`: those of `verify_email`.
@@ -57,20 +60,20 @@ def send_change_link(app: Flask, info: dict[str, Any]) -> str:
     return _send_confirmation(app, "change_email", info)
 
 
-def send_change_notice(app: Flask, info: dict[str, Any]) -> str:
+def send_change_notice(app: Flask, info: dict[str, Any]) -> str | None:
     """Tell the present address of an account that a new one was requested.
 
     Variables of `email_change_requested`: none.
     """
-    return transmit(app, "email_change_requested", info["email"], {})
+    return _send_asked_for(app, "email_change_requested", info["email"], {})
 
 
-def send_email_changed(app: Flask, info: dict[str, Any]) -> str:
+def send_email_changed(app: Flask, info: dict[str, Any]) -> str | None:
     """Tell the old address of an account that it was replaced.
 
     Variables of `email_changed`: none. The new address is not for the reader of the old one.
     """
-    return transmit(app, "email_changed", info["oldEmail"], {})
+    return _send_asked_for(app, "email_changed", info["oldEmail"], {})
 
 
 HANDLERS = {
@@ -82,10 +85,23 @@ HANDLERS = {
 }
 
 
-def _send_confirmation(app: Flask, kind: str, info: dict[str, Any]) -> str:
+def _send_confirmation(app: Flask, kind: str, info: dict[str, Any]) -> str | None:
     token = info["accessToken"]
     link = f"{app.config['PUBLIC_URL']}/confirm-email?{urlencode({'token': token.id})}"
-    return transmit(app, kind, info["email"], {"link": link, "lifetime": _duration(token.ttl)})
+    context = {"link": link, "lifetime": _duration(token.ttl)}
+    return _send_asked_for(app, kind, info["email"], context)
+
+
+def _send_asked_for(app: Flask, kind: str, to: str, context: dict[str, Any]) -> str | None:
+    """Send a mail that a request has caused, unless its mailbox got too many of this kind.
+
+    Requests may name any address. Those for a password reset are counted before anything is sent.
+    """
+    try:
+        with success(MAIL_RECIPIENT, kind, mailbox(to)):
+            return transmit(app, kind, to, context)
+    except TooManyRequests:
+        return None
 
 
 def _duration(seconds: float) -> str:

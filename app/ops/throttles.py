@@ -43,10 +43,12 @@ LOGIN_ADDRESS = "login_address"
 PASSWORD_CHECK = "password_check"  # noqa: S105 the name of a throttle
 REGISTRATION = "registration"
 RESET_EMAIL = "reset_email"
+RESET_RECIPIENT = "reset_recipient"
 RESET_ADDRESS = "reset_address"
 RESET_CONFIRMATION = "reset_confirmation"
 VERIFICATION_USER = "verification_user"
 VERIFICATION_ADDRESS = "verification_address"
+MAIL_RECIPIENT = "mail_recipient"
 PROVIDER_LOGIN = "provider_login"
 
 
@@ -110,6 +112,15 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
     return Use(name, row_key["row_digest"], row.started, row.blocked_until)
 
 
+def allows(name: str, *key: object) -> bool:
+    """Count a use as `count` does; return False if none is left, for answers that must not tell."""
+    try:
+        count(name, *key)
+    except TooManyRequests:
+        return False
+    return True
+
+
 @contextmanager
 def attempt(name: str, *key: object) -> Iterator[None]:
     """Count a use, and give it back if the block does not raise; raise what `count` does.
@@ -120,6 +131,18 @@ def attempt(name: str, *key: object) -> Iterator[None]:
     yield
     if use:
         _give_back(use)
+
+
+@contextmanager
+def success(name: str, *key: object) -> Iterator[None]:
+    """Count a use, and give it back if the block raises; raise what `count` does."""
+    use = count(name, *key)
+    try:
+        yield
+    except BaseException:
+        if use:
+            _give_back(use)
+        raise
 
 
 def clear(name: str, *key: object) -> None:

@@ -11,8 +11,8 @@ from .models import Attempt, DeliveryError
 
 # Makes the payload of an event; None when there is nothing to do any more.
 Load = Callable[[dict[str, Any], Attempt], dict[str, Any] | None]
-# Delivers a payload, and says how in a few words for the log.
-Handler = Callable[[Flask, dict[str, Any]], str]
+# Delivers a payload, and says how in a few words for the log; None when it is not to be delivered.
+Handler = Callable[[Flask, dict[str, Any]], str | None]
 
 
 @dataclass
@@ -50,9 +50,9 @@ def define(app: Flask, event: str, load: Load) -> None:
 def subscribe(app: Flask, event: str, name: str, handler: Handler) -> None:
     """Deliver an event by `handler(app, info)`, which says how in a few words for the log.
 
-    An error that it raises is logged by its type alone, unless it is a DeliveryError. The delivery
-    is tried again until the deadline, except after UndeliverableError. `name` is stored, and must
-    not change.
+    None says that it is not to be delivered. An error that it raises is logged by its type alone,
+    unless it is a DeliveryError. The delivery is tried again until the deadline, except after
+    UndeliverableError. `name` is stored, and must not change.
     """
     registry_of(app).handlers[event][name] = handler
 

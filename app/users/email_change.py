@@ -18,7 +18,7 @@ from .credentials import stored_email
 from .mailed_tokens import issue_for_mail
 from .models import CHANGE_SCOPE, User
 from .tokens import delete_scoped, lock
-from .verification import count_mail
+from .verification import count_change
 
 
 def is_enabled(settings: Mapping[str, Any]) -> bool:
@@ -30,14 +30,13 @@ def request_email_change(user_id: Id, new_email: str, password: str) -> None:
     """Issue a token for the new address and emit emailChangeRequest; an older request is void.
 
     Whether another user has the address is not told here, but to whoever opens the link in the
-    mail. Raises what `check_password` and `count_mail` do, or ValidationError for an address that
+    mail. Raises what `check_password` and `count_change` do, or ValidationError for an address that
     is invalid or the user's own.
     """
     user = get_user(user_id)
     check_password(user.id, user.password_hash, password)
     email = _new_address(user, new_email)
-    # Not the key of `request_verification`, by which anybody could use up what is left.
-    count_mail("change", user_id)
+    count_change(user_id)
     event, ttl = email_change_request, current_app.config["VERIFY_TOKEN_TTL"]
     with transaction():
         lock(User.id == user_id)

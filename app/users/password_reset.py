@@ -7,8 +7,16 @@ from sqlalchemy import select
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
 from app.extensions import db, transaction
 from app.ops.audit import Action, record
+from app.ops.mailboxes import mailbox
 from app.ops.origin import current_network
-from app.ops.throttles import RESET_ADDRESS, RESET_CONFIRMATION, RESET_EMAIL, count
+from app.ops.throttles import (
+    RESET_ADDRESS,
+    RESET_CONFIRMATION,
+    RESET_EMAIL,
+    RESET_RECIPIENT,
+    allows,
+    count,
+)
 from app.signals import email_verified, emit, password_reset, reset_password_request
 
 from . import other_logins
@@ -26,8 +34,9 @@ from .tokens import lock, use_up
 def request_password_reset(email: object, realm: object = None) -> None:
     """Issue a reset token and emit resetPasswordRequest, if an enabled user has this email.
 
-    Returns nothing in either case. Raises EmailRequired, InvalidEmail or InvalidRealm, and
-    TooManyRequests for a client or an email with too many requests, whoever has the email.
+    Returns nothing in either case, nor where too many were requested for the email: only who reads
+    its mails learns anything. Raises EmailRequired, InvalidEmail or InvalidRealm, and
+    TooManyRequests for a client with too many requests.
     """
     if not isinstance(email, str) or not email:
         raise EmailRequired()
@@ -38,12 +47,22 @@ def request_password_reset(email: object, realm: object = None) -> None:
     except EmailNotValidError:
         raise InvalidEmail() from None
     count(RESET_ADDRESS, current_network())
-    count(RESET_EMAIL, realm or "", lookup_email(email))
+    if not _is_within_budget(realm or "", lookup_email(email)):
+        return
     user, ttl = find_enabled_user(email, realm), current_app.config["RESET_TOKEN_TTL"]
     event = reset_password_request
     token = issue_for_mail(event.name, user, user.email if user else email, ttl, RESET_SCOPE)
     if user is not None and token is not None:
         emit(event, info={"accessToken": token, "email": user.email, "user": user})
+
+
+def _is_within_budget(realm: str, email: str) -> bool:
+    """Count a request for an email: by client, and if that is within its budget for the mailbox.
+
+    A single client leaves most of the mailbox's budget to others.
+    """
+    by_client = allows(RESET_EMAIL, current_network(), realm, email)
+    return by_client and allows(RESET_RECIPIENT, mailbox(email))
 
 
 def check_reset_token(digest: str) -> User:

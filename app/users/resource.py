@@ -97,7 +97,7 @@ def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) ->
     """Return the function that changes users, and keeps the caller's session if the email does.
 
     A new email requires reauthentication. If EMAIL_CHANGE is "confirmed", it is refused, because it
-    is stored only when it is confirmed. Raises what `reauthenticate` and `count_mail` do.
+    is stored only when it is confirmed. Raises what `reauthenticate` and `count_change` do.
     """
     chosen, identity = list(conditions), current_identity()
     password = values.pop("password", None)
@@ -108,7 +108,7 @@ def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) ->
     if changed:
         reauthenticate(identity.require_session().digest, password)
         if verification.is_enabled(current_app.config):
-            verification.count_mail("change", identity.user_id)
+            verification.count_change(identity.user_id)
     elif password is not None:
         raise ValidationError({"password": ["is taken with a new email only"]})
     keep = identity.session.digest if identity.session else None

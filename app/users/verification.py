@@ -9,7 +9,7 @@ from sqlalchemy import false, select
 from app.extensions import db
 from app.ids import Id
 from app.ops.origin import current_network
-from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
+from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
 from app.settings import is_compatible
 from app.signals import emit, verification_request
 
@@ -32,11 +32,12 @@ def request_verification(user_id: Id | None) -> None:
     """Ask a user to confirm the address, by verificationRequest.
 
     Does nothing, in the same time, if there is no such user, the address is verified or the user
-    is disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION. Raises
-    what `count_mail` does.
+    is disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION, or if
+    too many were requested for the id: anybody may do so. Raises TooManyRequests for a client with
+    too many requests.
     """
-    count_mail(user_id or 0)
-    if not is_enabled(current_app.config):
+    count(VERIFICATION_ADDRESS, current_network())
+    if not is_enabled(current_app.config) or not allows(VERIFICATION_USER, user_id or 0):
         return
     model = user_model()
     unverified = model.email_verified == false(), model.disabled_at.is_(None)
@@ -47,10 +48,13 @@ def request_verification(user_id: Id | None) -> None:
     announce(_issue(user))
 
 
-def count_mail(*user: object) -> None:
-    """Count a mail that a client asks for; raise TooManyRequests for too many of it or the user."""
+def count_change(user_id: Id | None) -> None:
+    """Count a change of a user's address, which is to be confirmed; raise TooManyRequests.
+
+    Not by the key of `request_verification`, by which anybody could use up what is left.
+    """
     count(VERIFICATION_ADDRESS, current_network())
-    count(VERIFICATION_USER, *user)
+    count(VERIFICATION_USER, "change", user_id)
 
 
 def issue_verifications(users: Iterable[User]) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ def facts(response):
     return response.status_code, headers, response.data
 
 
-def test_after_five_mails_known_and_unknown_ids_are_refused_alike(with_settings):
+def test_after_five_mails_known_and_unknown_ids_get_the_same_answer_and_no_mail(with_settings):
     api = with_settings(EMAIL_VERIFICATION="optional")
     api.register()
     clients = [f"198.51.100.{number}" for number in range(7)]
@@ -47,8 +47,8 @@ def test_after_five_mails_known_and_unknown_ids_are_refused_alike(with_settings)
         for user_id in ("1", "99", "x")
     }
 
-    assert [status for status, *_ in answers["1"]] == [204] * 5 + [429] * 2
-    assert answers["1"][5][1]["Retry-After"] == "3600"
+    # Whoever has used them up has not locked the owner out, who has these five links.
+    assert [status for status, *_ in answers["1"]] == [204] * 7
     assert answers["1"] == answers["99"] == answers["x"]
     assert count(api.client.application, AccessToken) == 6
 
