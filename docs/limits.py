@@ -145,8 +145,9 @@ LIMITS = {
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "outbox.claims": {
         "LEASE": "Seconds after which another process takes over the mail of one that died",
+        "MAX_BACKOFF": "Seconds between two attempts to deliver a mail",
+        "CLOCK_TOLERANCE": "Seconds by which the clocks of hosts that deliver mail may differ",
     },
-    "outbox.delivery": {"MAX_BACKOFF": "Seconds between two attempts to deliver a mail"},
     "outbox.models": {"MAX_REASON": "Characters of the reason of a failed delivery that are kept"},
     "outbox.worker": {
         "MAX_RESERVED": "Mails that wait for the process that recorded them; others are sent by"

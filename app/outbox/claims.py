@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, SQLColumnExpression, func, or_, select, update
 from sqlalchemy.orm import aliased
 
 from app.extensions import affected_rows, db, now
@@ -13,6 +13,10 @@ from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
 
 # Seconds after which another worker may take over from one that does not renew its lease.
 LEASE = 60.0
+# Seconds between two attempts to deliver.
+MAX_BACKOFF = 60.0
+# Seconds by which the clocks of several hosts may differ.
+CLOCK_TOLERANCE = 60.0
 
 
 class Claim(NamedTuple):
@@ -41,9 +45,13 @@ def lease_end() -> datetime:
 
 def next_attempt() -> datetime | None:
     """Return when the first delivery may be claimed; takes no write lock."""
-    return db.session.scalar(
-        select(func.min(Delivery.next_attempt)).where(Delivery.state == PENDING)
-    )
+    # Two selects, each of which is one step in the index.
+    first_of = select(func.min(Delivery.next_attempt)).where(Delivery.state == PENDING)
+    last_of = select(func.max(Delivery.next_attempt)).where(Delivery.state == PENDING)
+    both = select(first_of.scalar_subquery(), last_of.scalar_subquery())
+    first, last = db.session.execute(both).one()
+    moment = now()
+    return moment if last is not None and last > _latest(moment) else first
 
 
 def claim_due() -> Claim | None:
@@ -51,7 +59,7 @@ def claim_due() -> Claim | None:
     other = aliased(Delivery)
     due = (
         select(other.id)
-        .where(other.state == PENDING, other.next_attempt <= now())
+        .where(other.state == PENDING, _is_due(other.next_attempt))
         .order_by(other.next_attempt)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -93,6 +101,20 @@ def release(delivery_ids: Sequence[int]) -> None:
     """Let any worker claim deliveries that nobody has attempted."""
     waiting = Delivery.id.in_(delivery_ids), Delivery.state == PENDING, Delivery.attempts == 0
     affected_rows(update(Delivery).where(*waiting).values(next_attempt=now()))
+
+
+def _is_due(time: SQLColumnExpression[datetime]) -> ColumnElement[bool]:
+    """Return the condition that an attempt is due; also one that no clock of now has planned.
+
+    Otherwise deliveries would wait out the time by which a clock was set back.
+    """
+    moment = now()
+    return or_(time <= moment, time > _latest(moment))
+
+
+def _latest(moment: datetime) -> datetime:
+    """Return when an attempt that is planned at a moment may be at the latest."""
+    return moment + timedelta(seconds=max(LEASE, MAX_BACKOFF) + CLOCK_TOLERANCE)
 
 
 def _claim(*conditions: ColumnElement[bool]) -> Claim | None:

@@ -27,9 +27,8 @@ from .models import (
 )
 from .registry import registry_of
 
-# Seconds between the first two attempts, doubled after each.
+# Seconds between the first two attempts, doubled after each up to MAX_BACKOFF.
 FIRST_BACKOFF = 1.0
-MAX_BACKOFF = 60.0
 # The outcome of an attempt after which there is another one.
 DELAYED = "delayed"
 
@@ -117,7 +116,7 @@ def _renew(app: Flask, claim: Claim, done: threading.Event) -> None:
 def _handle_failure(app: Flask, claim: Claim, error: Exception) -> str:
     """Postpone a delivery, unless there can be no further attempt."""
     reason = _reason(error)
-    backoff = min(FIRST_BACKOFF * 2 ** min(claim.attempts - 1, 20), MAX_BACKOFF)
+    backoff = min(FIRST_BACKOFF * 2 ** min(claim.attempts - 1, 20), claims.MAX_BACKOFF)
     is_last = (claim.deadline - now()).total_seconds() <= backoff
     if is_last or isinstance(error, UndeliverableError):
         return _give_up(app, claim, FAILED, reason)

@@ -8,8 +8,8 @@ import pytest
 from app import outbox
 from app.mail import delivery, send
 from app.ops.logs import JsonFormatter
+from app.outbox import claims, worker
 from app.outbox import delivery as attempts
-from app.outbox import worker
 from app.outbox.delivery import drain
 from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.ports import free_port
@@ -119,7 +119,7 @@ class RudePostbox(Postbox):
 
 def test_pauses_between_tries_double(mailing, caplog, monkeypatch):
     monkeypatch.setattr(attempts, "FIRST_BACKOFF", 0.01)
-    monkeypatch.setattr(attempts, "MAX_BACKOFF", 0.04)
+    monkeypatch.setattr(claims, "MAX_BACKOFF", 0.04)
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{free_port()}")
 
     request_reset(api)

@@ -108,7 +108,7 @@ def test_a_lease_is_renewed_while_a_handler_takes_long(recorder, make_recorder, 
 
 def test_a_failed_attempt_is_repeated_after_a_pause_that_doubles(recorder, monkeypatch):
     monkeypatch.setattr(attempts, "FIRST_BACKOFF", 3600.0)
-    monkeypatch.setattr(attempts, "MAX_BACKOFF", 9000.0)
+    monkeypatch.setattr(claims, "MAX_BACKOFF", 9000.0)
     recorder.failures += [OSError("with a secret"), outbox.DeliveryError("busy"), OSError()]
     recorder.record(1, lifetime=86400)
     pauses, reasons = [], []
@@ -123,6 +123,26 @@ def test_a_failed_attempt_is_repeated_after_a_pause_that_doubles(recorder, monke
     assert reasons == ["OSError", "busy", "OSError"]
     assert states(recorder.app) == [("delivered", 4, None)]
     assert recorder.delivered == [1]
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=3), timedelta(days=3650)])
+def test_deliveries_do_not_wait_for_the_time_before_the_clock_was_set_back(
+    recorder, ahead, monkeypatch
+):
+    monkeypatch.setattr(attempts, "FIRST_BACKOFF", 50.0)
+    recorder.record(1, 2, lifetime=3600)
+    make_past(recorder.app, next_attempt=-ahead)
+    recorder.failures.append(OSError())
+    # One waits for its next attempt as it should.
+    recorder.record(3)
+    with recorder.app.app_context():
+        claims.postpone(claims.claim_due(), 30, "busy")
+
+    outcomes = drain(recorder.app)
+
+    assert outcomes == {"delayed": 1, "delivered": 1}
+    assert recorder.delivered == [2]
+    assert 0 < seconds_until_due(recorder.app) <= 30
 
 
 @pytest.mark.parametrize(
