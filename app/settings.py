@@ -576,8 +576,8 @@ class SettingsSchema(Schema):
         load_default=10.0,
         validate=more_than_zero,
         metadata=described(
-            "Seconds within which a request must have arrived completely, and within which each"
-            " write of its answer must succeed."
+            "Seconds within which a request must have arrived completely, and after which a"
+            " connection is closed whose client takes nothing of its answer."
         ),
     )
     THREADS = fields.Integer(

@@ -10,7 +10,11 @@ LIMITS = {
         "MAX_SIZE_LINE": "Bytes of the line with a chunk's size",
         "MAX_TRAILERS": "Bytes of the fields after the last chunk",
     },
-    "server.worker": {"LINGER_SECONDS": "Seconds that a client has to close a connection"},
+    "server.worker": {
+        "LINGER_SECONDS": "Seconds that a client has to close a connection",
+        "MAX_TOTAL_UNSENT": "Bytes of answers that a process keeps for clients that read slowly",
+    },
+    "server.outgoing": {"MAX_UNSENT": "Bytes of one such answer"},
     "rest.bodies": {
         "MAX_DEPTH": "Levels of a JSON body",
         "MAX_FIELDS": "Fields of a form",

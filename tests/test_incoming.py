@@ -38,7 +38,7 @@ CODINGS += ["identity", "\x0bchunked", "chunked;a=b", "chunked\r\n , chunked"]
 FIELDS = ["Host: x", "A: b", "Expect: 100-continue", "Content_Length: 9", "Connection: close"]
 FIELDS += ["Content-Length : 9", " Content-Length: 9", "Content-Length\t: 9", "A:", ":"]
 SIZES = ["{:x}"] * 8 + ["{:X}", "{:025x}", "0x{:x}", "+{:x}", "-{:x}", "{:x} ", " {:x}", "{:x}_0"]
-EXTENSIONS = [""] * 8 + [";a", ";a=b", " ;a", ';a=""b"', ";", ";\n", ";\r", ";a b"]
+EXTENSIONS = [""] * 8 + [";a", ";a=b", " ;a", ';a="\\"b"', ";", ";\n", ";\r", ";a b"]
 EXTENSIONS += [f";{'a' * 1030}"]
 TRAILERS = [""] * 20 + ["A: b\r\n", "Content-Length: 5\r\n", "A b\r\n", "A: b\n", "\r", " A: b\r\n"]
 # What is put somewhere into one stream of three.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
-from selectors import EVENT_READ
+from selectors import EVENT_READ, EVENT_WRITE
 from traceback import format_tb
 from typing import Any
 
@@ -25,6 +25,7 @@ from .errors import raw_response, to_http_error
 from .incoming import IncomingRequest
 from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
+from .outgoing import ClientGoneError, Outgoing, UnreadAnswerError
 
 # Errors where a process, or the machine, has no more files to open.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
@@ -32,6 +33,9 @@ OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 LINGER_SECONDS = 2
 # Bytes of one receive call.
 RECEIVE_BYTES = 64 * 1024
+# Bytes of answers that a process keeps for its clients; beyond it, the connection whose client has
+# taken nothing for longest is closed.
+MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
@@ -43,6 +47,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Connections whose clients have not taken an answer, the longest without progress first.
+        self.sending: deque[Any] = deque()
         # Connections that wait for the client to close them.
         self.lingering: deque[Any] = deque()
         # Whether a connection could not be accepted.
@@ -115,6 +121,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             (self.keepalived_conns, self.cfg.keepalive),
             (self.lingering, LINGER_SECONDS),
             (self.pending_conns, self._timeout),
+            (self.sending, self._timeout),
         )
         began = [(waiting[0].timeout - seconds, waiting) for waiting, seconds in queues if waiting]
         if began:
@@ -170,6 +177,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._linger(conn)
 
     def _answer(self, conn: Any) -> None:
+        conn.outgoing = Outgoing(conn, self._timeout)
         # What follows is the start of the next request.
         conn.parser.unreader.unread(bytes(conn.incoming.data))
         super().enqueue_req(conn)
@@ -179,22 +187,58 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
         gunicorn would read the request from the connection here, and wait for it.
         """
-        # Each write of the answer is limited.
-        conn.sock.settimeout(self._timeout)
         try:
-            return bool(self.handle_request(conn.incoming.request, conn))
-        except (OSError, StopIteration) as error:
-            self.log.debug("closing a connection: %s", type(error).__name__)
+            return bool(self.handle_request(conn.incoming.request, conn.outgoing))
+        except UnreadAnswerError:
+            self._log_unread(conn)
+        except (ClientGoneError, StopIteration):
+            # Of the latter gunicorn has logged why: the app failed when a part was sent.
+            pass
+        except OSError:
+            self.log.exception("The rest of an answer could not be read.")
         except Exception as error:  # no error may end the thread
             self.handle_error(None, conn.sock, conn.client, error)
         return False
 
     def finish_request(self, conn: Any, fs: Any) -> None:
-        """Keep the connection, or let the client close it without blocking a thread."""
-        if not fs.cancelled() and not fs.exception() and fs.result():
+        """Send the rest of the answer; then keep the connection, or let the client close it.
+
+        The connection's next request is looked at after that.
+        """
+        if conn.outgoing.unsent:
+            self._send_later(conn, fs)
+        elif not fs.cancelled() and not fs.exception() and fs.result():
             super().finish_request(conn, fs)
         else:
             self._linger(conn)
+
+    def _send_later(self, conn: Any, fs: Any) -> None:
+        """Send the rest when the client takes it; of all that is kept, bound the bytes."""
+        conn.timeout = time.monotonic() + self._timeout
+        self.sending.append(conn)
+        self.poller.register(conn.sock, EVENT_WRITE, partial(self._send_rest, conn, fs))
+        while sum(len(each.outgoing.unsent) for each in self.sending) > MAX_TOTAL_UNSENT:
+            self._close_unread(self.sending.popleft())
+
+    def _send_rest(self, conn: Any, fs: Any, client: Any) -> None:
+        self.sending.remove(conn)
+        with suppress(ClientGoneError):
+            conn.outgoing.send_rest()
+        if conn.outgoing.unsent:
+            conn.timeout = time.monotonic() + self._timeout
+            self.sending.append(conn)
+        else:
+            self.poller.unregister(client)
+            self.finish_request(conn, fs)
+
+    def _close_unread(self, conn: Any) -> None:
+        self._log_unread(conn)
+        self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def _log_unread(self, conn: Any) -> None:
+        address = conn.client[0] if conn.client else "-"
+        self.log.warning("closed a connection of %s: it did not take its answer", address)
 
     def _linger(self, conn: Any) -> None:
         """Shut down our side only: closing with unread data would reset the connection."""
@@ -215,9 +259,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._close(conn)
 
     def murder_pending(self) -> None:
-        """Close incomplete requests and lingering connections that have timed out."""
+        """Close incomplete requests, unread answers and lingering connections that timed out."""
         super().murder_pending()
         now = time.monotonic()
+        while self.sending and self.sending[0].timeout <= now:
+            self._close_unread(self.sending.popleft())
         while self.lingering and self.lingering[0].timeout <= now:
             conn = self.lingering.popleft()
             self.poller.unregister(conn.sock)

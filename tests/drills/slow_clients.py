@@ -1,4 +1,4 @@
-"""Slow, idle and oversized clients, while others are served."""
+"""Clients that are slow, idle, oversized or do not read, while others are served."""
 
 import resource
 import socket
@@ -15,12 +15,14 @@ from .places import places
 from .report import Report
 
 # A process keeps 1000 connections.
-IDLE, SLOW = 1000, 50
+IDLE, SLOW, UNREAD = 1000, 50, 40
 # Open files that the drill needs for itself.
 OWN_FILES = 200
 # What a slow client sends at first; then it sends a byte a second.
 SLOW_HEAD = b"GET / HTTP/1.1\r\nX-Slow: "
 SLOW_BODY = b"POST /api/todos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+# What a client asks for that then reads nothing.
+PIPELINED = b"GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 30
 OVERSIZED_HEAD = b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 70_000
 # One process, and so long for a request that none is cut off before the drill ends.
 SETTINGS = {"WEB_CONCURRENCY": "1", "APP_REQUEST_TIMEOUT": "300"}
@@ -54,7 +56,7 @@ def run(seconds: float) -> Report:
 
 
 def _crowd(url: str, seconds: float, check: Callable[[], None]) -> tuple[int, int]:
-    """Open idle and slow connections, and check that others are served while they are there.
+    """Open connections of idle and slow clients, and see that others are served meanwhile.
 
     Return how many were opened, and how many oversized requests were refused.
     """
@@ -62,6 +64,7 @@ def _crowd(url: str, seconds: float, check: Callable[[], None]) -> tuple[int, in
     with ExitStack() as stack:
         idle = [stack.enter_context(_connect(url)) for _ in range(_idle_connections())]
         slow = [stack.enter_context(_connect(url, each)) for each in [SLOW_HEAD, SLOW_BODY] * SLOW]
+        unread = [stack.enter_context(_connect(url, PIPELINED)) for _ in range(UNREAD)]
         check()
         while time.monotonic() < end or not refused:
             for each in slow:
@@ -71,7 +74,7 @@ def _crowd(url: str, seconds: float, check: Callable[[], None]) -> tuple[int, in
             refused += _is_refused(url)
             time.sleep(1)
         check()
-        return len(idle) + len(slow), refused
+        return len(idle) + len(slow) + len(unread), refused
 
 
 def _connect(url: str, start: bytes = b"") -> socket.socket:
@@ -89,13 +92,13 @@ def _is_refused(url: str) -> bool:
 
 def _idle_connections() -> int:
     """Let this process open the files it needs; return for how many idle connections they do."""
-    needed = IDLE + 2 * SLOW + OWN_FILES
+    needed = IDLE + 2 * SLOW + UNREAD + OWN_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return IDLE
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return allowed - 2 * SLOW - OWN_FILES
+    return allowed - 2 * SLOW - UNREAD - OWN_FILES
 
 
 def _memory(pid: int) -> int:
