@@ -109,8 +109,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self.is_full = True
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
-        """Handle what happens, a new connection among it, and keep room for another one."""
+        """Handle what happens, a new connection among it, and keep room for what comes next."""
         super().wait_for_and_dispatch_events(timeout)
+        # Only now: an event of a connection that is closed here might have been handled next.
+        while sum(len(conn.outgoing.unsent) for conn in self.sending) > MAX_TOTAL_UNSENT:
+            self._close_unread(self.sending.popleft())
         if self.is_full or self.nr_conns >= self.worker_connections:
             self.is_full = False
             self._make_room()
@@ -213,12 +216,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._linger(conn)
 
     def _send_later(self, conn: Any, fs: Any) -> None:
-        """Send the rest when the client takes it; of all that is kept, bound the bytes."""
+        """Send the rest when the client takes it."""
         conn.timeout = time.monotonic() + self._timeout
         self.sending.append(conn)
         self.poller.register(conn.sock, EVENT_WRITE, partial(self._send_rest, conn, fs))
-        while sum(len(each.outgoing.unsent) for each in self.sending) > MAX_TOTAL_UNSENT:
-            self._close_unread(self.sending.popleft())
 
     def _send_rest(self, conn: Any, fs: Any, client: Any) -> None:
         self.sending.remove(conn)
