@@ -20,6 +20,15 @@ SHIPPED = (
     *("UserCredential", "UserIdentity"),
 )
 SHADOWED = (USER, *SHIPPED)
+# LoopBack 3's options of User, each with the setting that it is.
+USER_SETTINGS = {
+    "emailVerificationRequired": "EMAIL_VERIFICATION",
+    "realmRequired": "REALM_REQUIRED",
+    "realmDelimiter": "REALM_DELIMITER",
+    "ttl": "TOKEN_TTL",
+    "maxTTL": "TOKEN_MAX_TTL",
+    "resetPasswordTokenTTL": "RESET_TOKEN_TTL",
+}
 BUILT_IN = (*PERSISTED, USER, *NOT_STORED, *SHIPPED)
 
 
@@ -40,6 +49,12 @@ class Merged:
     switches: Switches = field(default_factory=Switches)
     is_public: bool = True
     data_source: str = ""
+
+    def path(self, key: str) -> str:
+        """Return the place of a key of `settings`."""
+        if key in self.configured:
+            return f"{CONFIG}: {self.source.name}.options.{key}"
+        return f"{self.source.file}: {key}"
 
 
 def merge(source: Source, sources: Mapping[str, Source], problems: Problems) -> Merged:

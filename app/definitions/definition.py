@@ -10,7 +10,7 @@ from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
 
-from .bases import USER, Merged
+from .bases import USER, USER_SETTINGS, Merged
 from .files import CONFIG, Source
 from .keys import IdProperty, take_id
 from .plurals import pluralize
@@ -43,11 +43,13 @@ WITHOUT_EFFECT = (
         "disableDefaultSort",
     ),
     *("dataSource", "public", "ttl", "maxTTL", "allowEternalTokens", "automaticHydration"),
+    *("saltWorkFactor", "restrictResetPasswordTokenScope"),
+    *("rejectPasswordChangesViaPatchOrReplace", "logoutSessionsOnSensitiveChanges"),
 )
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("mixins", "methods", "owner", "defaultPermission", "resourceName", *MAPPINGS),
-    *(REMOTING, SHARED, DISABLED),
+    *(REMOTING, DISABLED),
 )
 # The names of the mixin of loopback-ds-timestamp-mixin.
 TIME_STAMP = ("timestamp", "timestamps")
@@ -95,6 +97,8 @@ class Definition:
     remote_path: str = ""
     # The properties as the file has them.
     declared: Mapping[str, Any] = field(default_factory=dict)
+    # The settings that the options of users are.
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def file(self) -> str:
@@ -169,9 +173,12 @@ def _check_keys(merged: Merged, problems: Problems) -> None:
     """Report keys of the model's file and of its options in `model-config.json`."""
     file, configured = merged.source.file, merged.configured
     own = [name for name in merged.settings if name not in configured]
-    problems.check_keys(file, own, KEYS, WITHOUT_EFFECT)
+    known = (*KEYS, *USER_SETTINGS) if merged.root == USER else KEYS
+    # Applications have keys such as `sharedMethodNames`, which is not this one misspelt.
+    ignored = (*WITHOUT_EFFECT, SHARED)
+    problems.check_keys(file, own, known, ignored)
     place = f"{CONFIG}: {merged.source.name}.options"
-    problems.check_keys(place, configured, KEYS, WITHOUT_EFFECT)
+    problems.check_keys(place, configured, known, ignored)
     if merged.settings.get("public") is False:
         problems.warn(f"{file}: public", f"is ignored: {CONFIG} says which models have endpoints")
 

@@ -9,6 +9,8 @@ from typing import Any
 from app.rest.problems import Problems
 
 CONFIG = "model-config.json"
+# The files that LoopBack 3 reads in addition, such as that for production.
+OTHER_CONFIGS = "model-config.*.json"
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def read_models(folder: Path, problems: Problems) -> dict[str, Source]:
     sources: dict[str, Source] = {}
     for path in sorted(folder.glob("*.json")):
         declared = _read(path, problems)
-        if path.name == CONFIG or declared is None:
+        if path.name == CONFIG or path.match(OTHER_CONFIGS) or declared is None:
             continue
         name = declared.get("name")
         if not isinstance(name, str) or not name:

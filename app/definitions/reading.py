@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from app.extensions import db
-from app.rest.problems import Problems
+from app.rest.problems import Problems, suggest
 from app.rest.resource import Resource
 from app.users.resource import users
 
-from .bases import PERSISTED, PLAIN, USER, Merged, configure, merge
+from .bases import BUILT_IN, PERSISTED, PLAIN, USER, Merged, configure, merge
 from .definition import Definition, read_definition
-from .files import CONFIG, Source, read_model_config, read_models
+from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
 from .users import define_users
 
+# What is in `model-config.json` beside models.
+NOT_MODELS = ("_meta",)
 # What other parts of the service are called.
 RESERVED = ("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages")
 
@@ -48,6 +50,7 @@ def read_folder(folder: Path, data_sources: Container[str]) -> Models:
     sources = read_models(folder, problems)
     config = read_model_config(folder, problems)
     candidates: list[Merged] = []
+    _warn_of_entries(folder, config or {}, sources, problems)
     for source in sources.values():
         merged = merge(source, sources, problems)
         entry = _entry(source, config, problems)
@@ -66,6 +69,22 @@ def read_folder(folder: Path, data_sources: Container[str]) -> Models:
             problems.warn(path, f"is not served: models of {merged.root} have no rows here")
     _choose_users(candidates or _configured_users(folder, config, problems), models)
     return models
+
+
+def _warn_of_entries(
+    folder: Path, config: Mapping[str, Any], sources: Mapping[str, Source], problems: Problems
+) -> None:
+    """Warn of what is in `model-config.json`, or in files beside it, without effect."""
+    for path in sorted([*folder.glob(OTHER_CONFIGS), *folder.parent.glob(OTHER_CONFIGS)]):
+        problems.warn(path.name, f"is not read: write it in {CONFIG}")
+    for name, entry in config.items():
+        place = f"{CONFIG}: {name}"
+        if name in sources or name in NOT_MODELS:
+            continue
+        if name not in BUILT_IN:
+            problems.warn(place, f"there is no such model{suggest(name, sources)}")
+        elif name != USER and isinstance(entry, Mapping) and entry.get("acls"):
+            problems.warn(f"{place}.acls", f"is without effect: {name} is not served")
 
 
 def _configured_users(

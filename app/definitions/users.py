@@ -1,8 +1,11 @@
 """What a model with the base User says of users."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from flask import Flask
+from marshmallow import ValidationError, fields
 
 from app.ids import FORMS
 from app.rest.collection import all_endpoints
@@ -11,11 +14,12 @@ from app.settings import SettingsSchema
 from app.users.definition import UsersDefinition
 from app.users.resource import users
 
-from .bases import Merged
+from .bases import USER_SETTINGS, Merged
 from .definition import Definition, read_definition
 from .resources import Related
 from .rules import read_rules
 
+VERIFICATION = "EMAIL_VERIFICATION"
 # What LoopBack 3's User has and Ostiary's has in its own way.
 BUILT_IN = (
     *("id", "realm", "username", "email", "password", "emailVerified", "verificationToken"),
@@ -29,18 +33,37 @@ def define_users(merged: Merged, problems: Problems) -> Definition:
         path, _ = merged.properties.pop(name)
         problems.warn(path, "is ignored: users have this property already")
     definition = read_definition(merged, problems)
+    definition.settings = dict(_settings(merged, problems))
     if definition.is_open or definition.scope or definition.times:
         problems.warn(merged.source.file, "strict, scope and mixins are ignored: these are users")
     return definition
 
 
+def _settings(merged: Merged, problems: Problems) -> Iterator[tuple[str, Any]]:
+    """Yield the settings that LoopBack 3's options of User are, with their values."""
+    known = SettingsSchema().fields
+    for option, name in USER_SETTINGS.items():
+        if (value := merged.settings.get(option)) is None:
+            continue
+        try:
+            if name == VERIFICATION:
+                value = "required" if fields.Boolean().deserialize(value) else None
+            yield name, known[name].deserialize(value)
+        except ValidationError as error:
+            # Without it a token lives as long as the settings say; LoopBack 3 has -1 for ever.
+            report = problems.warn if isinstance(known[name], fields.Integer) else problems.add
+            report(merged.path(option), f"cannot be used: {error.messages[0]}")
+
+
 def configure_users(
     app: Flask, definition: Definition, related: Related, problems: Problems
 ) -> None:
-    """Set what the app's users are; a path or properties in the settings stay."""
+    """Set what the app's users are; what the settings say otherwise than usual stays."""
     usual = SettingsSchema().load({})
-    if app.config["USERS_PATH"] == usual["USERS_PATH"]:
-        app.config["USERS_PATH"] = definition.path
+    for name, value in {"USERS_PATH": definition.path, **definition.settings}.items():
+        if app.config[name] == usual[name]:
+            app.config[name] = value
+    app.config["TOKEN_TTL"] = min(app.config["TOKEN_TTL"], app.config["TOKEN_MAX_TTL"])
     own = {
         name: declared
         for name, declared in definition.declared.items()

@@ -59,6 +59,7 @@ PROBLEMS = [
 # Models, and a warning; they are served.
 WARNINGS = [
     (note(colour="red"), "note.json.colour: is ignored"),
+    (note(sharedMethodNames=["find"]), "note.json.sharedMethodNames: is ignored"),
     (note(methods={"star": {}}), "methods.star: is not served until note.py has an endpoint of"),
     (note(mixins={"Counter": True}), "mixins.Counter: there is no such mixin; write it in note.py"),
     (note(validations=[{}]), "validations: are ignored: a property has `validates` instead"),
