@@ -271,6 +271,8 @@ def test_a_migration_may_copy_a_table_to_which_rows_refer(empty):
 
     with db.engine.connect() as connection:
         assert connection.scalar(text("SELECT count(*) FROM todos")) == 1
+    # The tests that follow have the tables of the models.
+    downgrade(revision="base")
 
 
 def test_of_two_processes_one_migrates_and_the_other_waits(empty):

@@ -1,7 +1,7 @@
 """The Alembic environment."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal
 
 from alembic import context
@@ -10,6 +10,7 @@ from flask import current_app
 from sqlalchemy import BigInteger, Connection
 
 from app import ids
+from app.autoincrement import ids_given_once
 from app.columns import ExactDecimal, GeoPoint, Json
 from app.extensions import UUID_LENGTH, IdColumn, TextId, UtcDateTime, all_metadata, db
 
@@ -25,17 +26,21 @@ def run() -> None:
     Of several processes that migrate at once one does, and the others wait for it.
     """
     applied: list[str] = context.config.attributes.setdefault("applied", [])
+    metadata = all_metadata(current_app)
     with db.engine.connect() as connection, _transaction(connection):
         context.configure(
             connection=connection,
-            target_metadata=all_metadata(current_app),
+            target_metadata=metadata,
             render_item=_render_type,
             compare_type=_is_other_type,
             on_version_apply=lambda step, **_: applied.append(_revision(step)),
             # SQLite copies a table to change it.
             render_as_batch=True,
         )
-        context.run_migrations()
+        # What only looks at the database does not repair it either.
+        reads = context.get_context().opts.get("dont_mutate")
+        with nullcontext() if reads else ids_given_once(connection, metadata, current_app.logger):
+            context.run_migrations()
 
 
 @contextmanager

@@ -1,0 +1,94 @@
+"""Ids on SQLite: none is given twice, although migrations copy tables.
+
+SQLite changes most of a table by a copy that takes its place. The copy neither has AUTOINCREMENT,
+unless the migration says so, nor knows the ids of rows that were deleted. PostgreSQL changes a
+table as it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from logging import Logger
+
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, Integer, MetaData, inspect, text
+
+# The columns that have ids of deleted rows, by table: the audit log outlives the users.
+MENTIONS = {"users": ("user_id", "actor_id")}
+
+
+@contextmanager
+def ids_given_once(connection: Connection, metadata: MetaData, logger: Logger) -> Iterator[None]:
+    """Run migrations; then give every table AUTOINCREMENT that its model says, and its highest id.
+
+    This also repairs tables that were copied before.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    highest = _highest_ids(connection)
+    yield
+    for table in _without_autoincrement(connection, metadata):
+        logger.warning("table %s had lost AUTOINCREMENT, and is built anew", table)
+        _rebuild(connection, table)
+        highest[table] = max(highest.get(table, 0), *_mentioned(connection, table))
+    _go_on_after(connection, highest)
+
+
+def _highest_ids(connection: Connection) -> dict[str, int]:
+    """Return the highest id that was ever given, by table."""
+    if "sqlite_sequence" not in _tables(connection):
+        return {}
+    rows = connection.execute(text("SELECT name, seq FROM sqlite_sequence"))
+    return {row.name: row.seq for row in rows}
+
+
+def _tables(connection: Connection) -> dict[str, str]:
+    """Return the statements that created the tables."""
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+    return {row.name: row.sql for row in connection.execute(text(query))}
+
+
+def _without_autoincrement(connection: Connection, metadata: MetaData) -> list[str]:
+    created = _tables(connection)
+    return [
+        table.name
+        for table in metadata.sorted_tables
+        if table.dialect_options["sqlite"]["autoincrement"]
+        and "AUTOINCREMENT" not in created.get(table.name, "AUTOINCREMENT").upper()
+        and _has_numbers(connection, table.name)
+    ]
+
+
+def _has_numbers(connection: Connection, table: str) -> bool:
+    """Tell whether a table has ids that count up; with another ID_TYPE they do not."""
+    key = inspect(connection).get_pk_constraint(table)["constrained_columns"]
+    columns = inspect(connection).get_columns(table)
+    return [isinstance(each["type"], Integer) for each in columns if each["name"] in key] == [True]
+
+
+def _rebuild(connection: Connection, table: str) -> None:
+    """Copy a table to one with AUTOINCREMENT that takes its place."""
+    operations = Operations(MigrationContext.configure(connection))
+    options = {"sqlite_autoincrement": True}
+    with operations.batch_alter_table(table, recreate="always", table_kwargs=options):
+        pass
+
+
+def _mentioned(connection: Connection, table: str) -> list[int]:
+    """Return the highest ids of rows of a table that other tables mention."""
+    if table not in MENTIONS or "audit" not in _tables(connection):
+        return [0]
+    highest = (f"SELECT max({column}) FROM audit" for column in MENTIONS[table])  # noqa: S608
+    return [connection.scalar(text(query)) or 0 for query in highest]
+
+
+def _go_on_after(connection: Connection, highest: Mapping[str, int]) -> None:
+    """Let the tables give no id that is not higher than these."""
+    created, counted = _tables(connection), _highest_ids(connection)
+    for table, seq in highest.items():
+        if "AUTOINCREMENT" not in created.get(table, "").upper() or counted.get(table, 0) >= seq:
+            continue
+        row = {"name": table, "seq": seq}
+        connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), row)
+        connection.execute(text("INSERT INTO sqlite_sequence VALUES (:name, :seq)"), row)
