@@ -4,6 +4,7 @@ import http.client
 import io
 import socket
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,15 @@ from typing import Any
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from app.connector.errors import ResponseTooLargeError
 
 from .guard import HostPolicy
+
+# Seconds for one of several addresses of a host, if there are so many: a far one that answers does
+# so within less, unless the first packet is lost.
+ADDRESS_TIMEOUT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +77,67 @@ class _TimedResponse(http.client.HTTPResponse):
         self.fp = io.BufferedReader(_TimedReader(sock, current_limits.get()))
 
 
-def _check_peer(connection: HTTPConnection, sock: socket.socket) -> socket.socket:
+def _connect(
+    connection: HTTPConnection, connect_to_host: Callable[[], socket.socket]
+) -> socket.socket:
+    """Connect to an address of the host that may be called, within one time-out for all of them."""
+    limits, name = current_limits.get(), connection._dns_host
+    timeout = float(connection.timeout or 0)
+    deadline, addresses = time.monotonic() + timeout, _addresses(connection)
+    try:
+        while True:
+            # urllib3 would give each address the whole time.
+            connection.timeout = _share(deadline, len(addresses))
+            connection._dns_host = addresses.pop(0)
+            try:
+                sock = connect_to_host()
+                break
+            except (NewConnectionError, ConnectTimeoutError):
+                if not addresses or time.monotonic() >= deadline:
+                    raise
+    finally:
+        connection._dns_host = name
     if connection.proxy is None:
-        current_limits.get().policy.check_peer(sock, connection.host, connection.port)
+        limits.policy.check_peer(sock, connection.host, connection.port)
+    _limit(sock, connection, timeout)
     return sock
+
+
+def _limit(sock: socket.socket, connection: HTTPConnection, timeout: float) -> None:
+    """Set the time-out of what comes before the answer: the TLS handshake, and the request."""
+    try:
+        sock.settimeout(min(timeout, current_limits.get().next_read()))
+    except TimeoutError as error:
+        sock.close()
+        raise ConnectTimeoutError(connection, str(error)) from None
+
+
+def _addresses(connection: HTTPConnection) -> list[str]:
+    try:
+        found = socket.getaddrinfo(connection._dns_host, connection.port, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        raise NameResolutionError(connection.host, connection, error) from error
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def _share(deadline: float, addresses: int) -> float:
+    """Return the seconds for the next of so many addresses; the others may be better."""
+    left = max(deadline - time.monotonic(), 0.001)
+    return min(max(left / addresses, ADDRESS_TIMEOUT), left)
 
 
 class _PlainConnection(HTTPConnection):
     response_class = _TimedResponse
 
     def _new_conn(self) -> socket.socket:
-        return _check_peer(self, super()._new_conn())
+        return _connect(self, super()._new_conn)
 
 
 class _TLSConnection(HTTPSConnection):
     response_class = _TimedResponse
 
     def _new_conn(self) -> socket.socket:
-        return _check_peer(self, super()._new_conn())
+        return _connect(self, super()._new_conn)
 
 
 class _PlainPool(HTTPConnectionPool):

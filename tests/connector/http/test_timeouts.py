@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import time
+from contextlib import ExitStack, closing
 
 import pytest
 
 from app.connector import CallTimeoutError
+from app.connector.http import connection
 from app.connector.http.connection import Limits
 
 
@@ -35,3 +38,66 @@ def test_read_time_out_ends_a_call_without_answer(call):
 def test_time_out_is_also_a_python_time_out(call):
     with pytest.raises(TimeoutError):
         call({"url": "/slow"}, timeout={"read": 50})
+
+
+@pytest.fixture
+def make_deaf():
+    """Let connections to a port be neither accepted nor refused; return the port."""
+    with ExitStack() as stack:
+
+        def make_deaf(host, port=0):
+            listener = stack.enter_context(closing(socket.create_server((host, port), backlog=0)))
+            port = listener.getsockname()[1]
+            while not has_no_place(host, port):
+                pass
+            return port
+
+        def has_no_place(host, port):
+            """Take a place in the queue of the port; tell whether none was left."""
+            waiting = stack.enter_context(closing(socket.socket()))
+            waiting.settimeout(0.2)
+            try:
+                waiting.connect((host, port))
+            except TimeoutError:
+                return True
+            return False
+
+        yield make_deaf
+
+
+@pytest.fixture
+def resolve(monkeypatch):
+    """Let the name `many.test` have these addresses."""
+    look_up = socket.getaddrinfo
+
+    def resolve(*addresses):
+        def look_up_many(host, *details, **options):
+            hosts = addresses if host == "many.test" else [host]
+            return [found for each in hosts for found in look_up(each, *details, **options)]
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up_many)
+
+    return resolve
+
+
+def test_all_addresses_of_a_host_share_the_time_for_a_connection(call, resolve, make_deaf):
+    port = make_deaf("0.0.0.0")
+    resolve(*[f"127.0.0.{number}" for number in range(1, 101)])
+    started = time.monotonic()
+
+    with pytest.raises(CallTimeoutError):
+        call({"url": f"http://many.test:{port}/"}, timeout={"connect": 200})
+
+    assert time.monotonic() - started < 10
+
+
+def test_an_address_that_does_not_answer_leaves_time_for_the_next(
+    call, resolve, make_deaf, server, monkeypatch
+):
+    monkeypatch.setattr(connection, "ADDRESS_TIMEOUT", 0.05)
+    make_deaf("127.0.0.2", server.server_port)
+    resolve("127.0.0.2", "127.0.0.1")
+
+    found = call({"url": f"http://many.test:{server.server_port}/text"}, timeout={"connect": 4000})
+
+    assert found == "plain words"
