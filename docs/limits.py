@@ -109,7 +109,7 @@ LIMITS = {
         "FLOW_LIFETIME": "Seconds for a login by a provider",
     },
     "oauth.http": {
-        "TOTAL_TIMEOUT": "Seconds for one request to a provider",
+        "LOGIN_TIMEOUT": "Seconds for all requests of a login to its provider",
         "READ_TIMEOUT": "Seconds for each read of its answer",
         "CONNECT_TIMEOUT": "Seconds for a connection to it",
         "SLOT_TIMEOUT": "Seconds that a request to it waits while half of `THREADS` are under way",

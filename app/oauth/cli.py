@@ -37,7 +37,8 @@ def _check(client: "Client") -> bool:
         click.echo("  OAuth 2.0: it publishes nothing that could be checked")
         return True
     try:
-        _print_discovery(client)
+        with client.http.deadline():
+            _print_discovery(client)
     except ProviderError as error:
         click.echo(f"  failed: {error}")
         return False

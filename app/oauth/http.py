@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -18,8 +19,8 @@ from app.connector.http.guard import HostPolicy
 from .configuration import Provider, is_secure
 from .problems import ProviderError
 
-# Seconds for one request, and for each read of its answer.
-TOTAL_TIMEOUT = 8.0
+# Seconds for all requests of a login, and for each read of an answer.
+LOGIN_TIMEOUT = 8.0
 READ_TIMEOUT = 5.0
 # Seconds for a connection.
 CONNECT_TIMEOUT = 3.0
@@ -43,6 +44,16 @@ FAILURES = (
     ArithmeticError,
     RecursionError,
 )
+# When the requests of the login under way must have ended, by the monotonic clock.
+current_deadline: ContextVar[float] = ContextVar("current_deadline")
+
+
+def _seconds_left() -> float:
+    """Return the seconds for the next request of the login; raise ProviderError if none is left."""
+    left = current_deadline.get() - time.monotonic()
+    if left <= 0:
+        raise ProviderError("no time is left for another request")
+    return left
 
 
 class Http:
@@ -55,6 +66,16 @@ class Http:
         self._policy.trust(provider.urls.values(), [PUBLIC_HOSTS])
         # A provider that does not answer must not occupy all threads of the process.
         self._slots = BoundedSemaphore(slots)
+
+    @staticmethod
+    @contextmanager
+    def deadline() -> Iterator[None]:
+        """Let all requests of the block, which is a login, end within LOGIN_TIMEOUT seconds."""
+        scope = current_deadline.set(time.monotonic() + LOGIN_TIMEOUT)
+        try:
+            yield
+        finally:
+            current_deadline.reset(scope)
 
     def get(
         self, url: str, token: str | None = None, query: Mapping[str, str] | None = None
@@ -91,28 +112,28 @@ class Http:
 
     @contextmanager
     def _request(self, url: str, method: str | None = None) -> Iterator[OAuth2Session]:
-        """Yield a session for one request; raise ProviderError for whatever fails."""
+        """Yield a session for one request of a login; raise ProviderError for whatever fails."""
         if not is_secure(url.partition("?")[0]):
             raise ProviderError("an endpoint is no https address")
-        if not self._slots.acquire(timeout=SLOT_TIMEOUT):
+        if not self._slots.acquire(timeout=min(SLOT_TIMEOUT, _seconds_left())):
             raise ProviderError("too many requests to it are under way")
-        limits = Limits(self._policy, time.monotonic() + TOTAL_TIMEOUT, READ_TIMEOUT, MAX_ANSWER)
+        limits = Limits(self._policy, current_deadline.get(), READ_TIMEOUT, MAX_ANSWER)
         scope = current_limits.set(limits)
         try:
             self._policy.check(url)
-            yield self._session(method)
+            yield self._session(method, min(CONNECT_TIMEOUT, _seconds_left()))
         except FAILURES as error:
             raise ProviderError(f"{_host(url)}: {_reason(error)}") from None
         finally:
             current_limits.reset(scope)
             self._slots.release()
 
-    def _session(self, method: str | None) -> OAuth2Session:
+    def _session(self, method: str | None, connect_timeout: float) -> OAuth2Session:
         session = OAuth2Session(
             self._provider.client_id,
             self._provider.client_secret,
             token_endpoint_auth_method=method,
-            default_timeout=(CONNECT_TIMEOUT, READ_TIMEOUT),
+            default_timeout=(connect_timeout, READ_TIMEOUT),
         )
         # No proxies and passwords of the environment.
         session.trust_env = False

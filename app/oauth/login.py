@@ -126,10 +126,11 @@ def _open_session(client: Client, profile: Profile) -> IssuedToken:
 
 @contextmanager
 def _failures(client: Client) -> Iterator[None]:
-    """Log a failure of the provider, and record it; raise LoginFailed instead."""
+    """Bound the time of the requests; log and record a failure, and raise LoginFailed instead."""
     name = client.provider.provider
     try:
-        yield
+        with client.http.deadline():
+            yield
     except ProviderError as error:
         current_app.logger.warning("a login by %s failed: %s", name, error)
         record_attempt(Action.LOGIN_FAILED, provider=name, reason=str(error))

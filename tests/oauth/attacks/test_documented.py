@@ -52,6 +52,7 @@ TESTS = {
     "a provider that is slow or dead": [
         test_providers.test_a_provider_that_does_not_answer_delays_nobody_else,
         test_providers.test_a_provider_that_has_failed_is_left_alone_and_asked_later,
+        test_providers.test_all_requests_of_a_login_share_one_deadline,
     ],
     "a provider that answers with an error": [
         test_callbacks.test_a_changed_query_is_refused,

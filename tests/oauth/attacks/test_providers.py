@@ -3,6 +3,8 @@
 import gzip
 import json
 from threading import Event, Thread
+from time import monotonic
+from types import SimpleNamespace
 
 import pytest
 from joserfc.jwk import RSAKey
@@ -239,7 +241,7 @@ def test_a_provider_that_does_not_answer_delays_nobody_else(
 ):
     # Longer than the others take, on any machine.
     monkeypatch.setattr(http, "READ_TIMEOUT", 60.0)
-    monkeypatch.setattr(http, "TOTAL_TIMEOUT", 60.0)
+    monkeypatch.setattr(http, "LOGIN_TIMEOUT", 60.0)
     begun, released = Event(), Event()
     provider.before[CONFIGURATION] = lambda: (begun.set(), released.wait(60))
     waiting = [Thread(target=make_browser().begin) for _ in range(4)]
@@ -258,3 +260,25 @@ def test_a_provider_that_does_not_answer_delays_nobody_else(
         released.set()
         for thread in waiting:
             thread.join()
+
+
+def test_all_requests_of_a_login_share_one_deadline(app, browser, provider, monkeypatch, caplog):
+    """Several slow answers must not hold a thread for several times as long as one."""
+    passed = 0.0
+
+    def take_long():
+        nonlocal passed
+        passed += 0.6 * 8.0
+
+    monkeypatch.setattr(http, "time", SimpleNamespace(monotonic=lambda: monotonic() + passed))
+    without_email(provider)
+    callback = browser.authorize()
+    provider.before = dict.fromkeys(["/token", "/keys", "/userinfo"], take_long)
+
+    response = browser.open(callback)
+
+    assert refusal(response) == REFUSED
+    # The third was not sent: the first two have taken all the time.
+    assert provider.requests[-2:] == ["/token", "/keys"]
+    assert "a login by test failed: no time is left" in caplog.text
+    assert count(app, User) == 0
