@@ -29,6 +29,7 @@ LIMITS = {
         "MAX_FILTERS": "Filters of lists that a process keeps, with their statements",
         "MAX_LENGTH": "Characters of such a filter",
     },
+    "rest.serialization": {"MAX_URL": "Characters of the URL of a next page"},
     "rest.bounds": {
         "MAX_ITEMS": "List items of a filter",
         "MAX_CONDITIONS": "Properties and operators of a filter",

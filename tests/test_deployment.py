@@ -25,6 +25,9 @@ from tests.programs import require
 
 ROWS = 'SELECT id, title, "desc", is_complete, created, owner_id FROM todos ORDER BY id'
 READY = 'from wsgi import app; print(app.test_client().get("/ready").json)'
+TODOS = [{"title": "a"}, {"title": "b"}]
+# Almost as long as a request line may be.
+LONG_FILTER = json.dumps({"where": {"title": {"neq": "x" * 15_500}}, "order": "title", "limit": 1})
 DATABASES = ["ostiary", "ostiary_before", "restored"]
 FIRST, SECOND = {"VERSION": "1", "REPOSITORY": "code"}, {"VERSION": "2", "REPOSITORY": "code"}
 
@@ -100,8 +103,9 @@ def check_proxy(machine):
     assert moved.headers["Location"] == "https://ostiary.example.com/api/users?a=b"
 
     credentials = {"email": "root@example.com", "password": PASSWORD}
-    login = requests.post(f"{machine.address}/api/users/login", json=credentials, timeout=60)
-    token = login.json()["id"]
+    answer = requests.post(f"{machine.address}/api/users/login", json=credentials, timeout=60)
+    token = answer.json()["id"]
+    login = {"Authorization": token}
     spoofed = {f"X-Forwarded-{name}": "192.0.2.66" for name in ("For", "Host", "Proto", "Prefix")}
     answer = requests.get(
         f"{machine.address}/api/todos",
@@ -110,9 +114,15 @@ def check_proxy(machine):
         timeout=60,
     )
     large = requests.post(f"{machine.address}/api/users", data="x" * 200_000, timeout=60)
+    requests.post(f"{machine.address}/api/todos", json=TODOS, headers=login, timeout=60)
+    page = requests.get(
+        f"{machine.address}/api/todos", {"filter": LONG_FILTER}, headers=login, timeout=60
+    )
+    next_page = requests.get(machine.address + page.links["next"]["url"], headers=login, timeout=60)
 
     assert answer.status_code == 200
     assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+    assert [page.json()[0]["title"], next_page.json()[0]["title"]] == ["a", "b"]
     assert (large.status_code, large.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
     logs = [
         *machine.folder.glob("etc/systemd/system/*.log"),

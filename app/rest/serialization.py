@@ -11,6 +11,7 @@ from flask import jsonify, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import FromClause, Select, func, select
 
+from app.errors import InvalidFilter
 from app.extensions import connection
 from app.ids import Id
 
@@ -25,6 +26,10 @@ from .targets import Column
 
 Object = dict[str, Any]
 
+# Characters of the URL of a next page: a longer one would not be taken as a request line (MAX_LINE
+# in app/server/incoming.py). The nginx of docs/deployment.md has room for it in an answer's head.
+MAX_URL = 16_000
+
 
 def respond_page(
     resource: Resource, page: Page, conditions: Conditions, filter_: Filter
@@ -36,15 +41,29 @@ def respond_page(
     """
     is_counted = read_flag("count")
     response = jsonify(serialize(resource, page.rows, filter_))
-    if page.more:
-        next_filter = filter_.next_page(len(page.rows))
-        query = urlencode({"filter": json.dumps(next_filter, separators=(",", ":"))})
-        # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
-        url = f"{request.script_root}{request.path}"
-        response.headers["Link"] = f'<{url}?{query}>; rel="next"'
+    if page.more and (url := _next_url(page, filter_)):
+        response.headers["Link"] = f'<{url}>; rel="next"'
     if is_counted:
         response.headers["X-Total-Count"] = str(_total(resource, conditions, filter_, page))
     return response
+
+
+def _next_url(page: Page, filter_: Filter) -> str | None:
+    """Return the URL of the next page; None if it is too long and the filter has a limit.
+
+    By its limit a client sees that there is another page. Raises InvalidFilter if it has none.
+    """
+    next_filter = filter_.next_page(len(page.rows))
+    query = urlencode({"filter": json.dumps(next_filter, separators=(",", ":"))})
+    # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
+    url = f"{request.script_root}{request.path}?{query}"
+    if len(url) <= MAX_URL:
+        return url
+    if filter_.has_limit:
+        return None
+    raise InvalidFilter(
+        "There are more rows, and the filter is too long for a link to them; set a limit."
+    )
 
 
 def _total(resource: Resource, conditions: Conditions, filter_: Filter, page: Page) -> int:

@@ -131,6 +131,15 @@ def test_the_link_to_the_next_page_carries_no_token(api, token, rows):
     assert token not in response.headers["Link"]
 
 
+def test_a_link_is_left_out_where_it_would_be_too_long_for_a_request(find, rows):
+    ordinary = find({"where": {"title": {"neq": "x" * 15_000}}, "limit": 1})
+    longer = find({"where": {"title": {"neq": '"' * 15_000}}, "limit": 1})
+
+    assert 15_000 < len(ordinary.headers["Link"]) < 16_000
+    assert (longer.status_code, len(longer.json)) == (200, 1)
+    assert "Link" not in longer.headers
+
+
 def test_a_last_page_that_is_full_has_no_link(find, rows):
     assert "Link" not in find({"limit": 39}).headers
     assert "Link" not in find({"limit": 0}).headers

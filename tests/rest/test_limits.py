@@ -165,6 +165,12 @@ def test_a_page_without_a_limit_ends_at_the_maximum_of_text(app, api, find, toke
     assert seen == list(range(1, 501))
 
 
+def test_a_page_without_a_limit_whose_link_is_too_long_is_refused(app, find, token):
+    store(app, todos(500, "x" * 10_000))
+
+    assert refused(find({"where": {"title": {"neq": '"' * 15_000}}}), "too long for a link")
+
+
 def test_an_answer_has_two_megabytes_whatever_its_text(app, find, token):
     with app.app_context():
         db.session.get(User, 1).username = "\U0001f418" * 20
