@@ -36,7 +36,8 @@ LIMITS = {
         "MAX_PATTERNS": "Patterns of a filter; each alternative of a `regexp` is one",
         "MAX_SEARCHED": "Characters of a filter's patterns behind their first `%`, except where a"
         " pattern is plain text with `%` before or after it; `*`, `?` and `[` count 6 times,"
-        " characters beyond ASCII 3 times",
+        " characters beyond ASCII 3 times, and a class of a `regexp` 3 more than its characters,"
+        " each once and neighbours as a range",
     },
     "rest.patterns": {"MAX_PATTERN": "Characters of a pattern"},
     "rest.json_cost": {

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.errors import InvalidFilter, quote
 
-from .patterns import BRACKETED_COST, LIKE, WIDE_COST, check_pattern, count_searched
+from .patterns import BRACKETED_COST, CLASS_COST, LIKE, WIDE_COST, check_pattern, count_searched
 from .regexps import REGEXP, parse_regexp
 
 # Items of all lists of one filter together.
@@ -61,7 +61,8 @@ def _check_patterns(conditions: list[Any]) -> None:
             raise InvalidFilter(
                 f"{path}: patterns that are more than text with % before or after it may have "
                 f"{MAX_SEARCHED} characters after their first %, all together, where *, ? and [ "
-                f"count {BRACKETED_COST} times and characters beyond ASCII {WIDE_COST} times."
+                f"count {BRACKETED_COST} times, characters beyond ASCII {WIDE_COST} times, and a "
+                f"class like [a-z] {CLASS_COST} more than its characters."
             )
 
 

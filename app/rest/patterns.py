@@ -19,9 +19,11 @@ PATTERN_TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
 # Literal text with an optional % before and after it.
 LITERAL_PATTERN = re.compile(r"(%?)((?:\\.|[^\\%_])+)(%?)", re.DOTALL)
 GLOB_WILDCARDS = {"%": "*", "_": "?"}
-# ASCII characters that cost as much as one that GLOB takes in brackets, and as one beyond ASCII.
+# ASCII characters that cost as much as one that GLOB takes in brackets, as one beyond ASCII, and as
+# a class of a regular expression beside its members.
 BRACKETED_COST = 6
 WIDE_COST = 3
+CLASS_COST = 3
 
 
 def check_pattern(path: str, pattern: str) -> None:

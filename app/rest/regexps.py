@@ -6,12 +6,13 @@ alternatives. It is translated to GLOB on SQLite and to a regular expression on 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile, groupby
 from typing import NamedTuple
 
 from app.errors import InvalidFilter
 
-from .patterns import BRACKETED_COST, cost
+from .patterns import CLASS_COST, cost
 
 # `/text/i`, as JavaScript writes an expression with its flags.
 DELIMITED = re.compile(r"/(.*)/(i?)", re.DOTALL)
@@ -27,6 +28,8 @@ TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 NAMED = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
+# A range or a character of a class.
+MEMBER = re.compile(r"(.)-(.)|.", re.DOTALL)
 GLOB_SPECIAL = "*?["
 LIKE_SPECIAL = "%_\\"
 REGEXP = ("regexp", "iregexp")
@@ -58,7 +61,13 @@ class Expression(NamedTuple):
         """Return how many ASCII characters are compared at every character of a text, by cost."""
         if self.as_like() is not None:
             return 0
-        return sum(BRACKETED_COST if kind == "class" else cost(text) for kind, text in self.parts)
+        return sum(_cost(*part) for part in self._searched_parts())
+
+    def _searched_parts(self) -> Iterator[tuple[str, str]]:
+        """Return the parts that are not compared with the start of a text alone."""
+        if not self.at_start:
+            return iter(self.parts)
+        return dropwhile(lambda part: part not in (("wild", ".*"), ("wild", ".+")), self.parts)
 
     def as_like(self) -> str | None:
         """Return the equivalent pattern of `like`, if there are no wildcards and classes."""
@@ -104,7 +113,16 @@ def _parse(path: str, tokens: list[re.Match[str]]) -> Expression:
     inner = tokens[at_start : len(tokens) - at_end]
     if any(token["mark"] for token in inner):
         raise InvalidFilter(f"{path} has ^ or $ that is not at an end.")
+    _check_ranges(path, inner)
     return Expression(at_start, at_end, [_part(token) for token in inner])
+
+
+def _check_ranges(path: str, tokens: list[re.Match[str]]) -> None:
+    """Raise InvalidFilter for a range that no character is in."""
+    for token in tokens:
+        for member in MEMBER.finditer(token["members"] or ""):
+            if member[1] and member[1] > member[2]:
+                raise InvalidFilter(f"{path} has the range {member[0]}, which is out of order.")
 
 
 def _part(match: re.Match[str]) -> tuple[str, str]:
@@ -117,15 +135,51 @@ def _part(match: re.Match[str]) -> tuple[str, str]:
     return "literal", match["escaped"] or match["literal"]
 
 
+def _cost(kind: str, text: str) -> int:
+    """Return the cost of comparing a part with a character, in ASCII characters."""
+    if kind == "class":
+        return CLASS_COST + sum(map(cost, _shortened(text)))
+    return cost(text)
+
+
+def _shortened(members: str) -> str:
+    """Return the members of a class in order, each once, and neighbours as a range.
+
+    SQLite compares a character with each of them.
+    """
+    negation = "^" if members.startswith("^") else ""
+    codes: set[int] = set()
+    for member in MEMBER.finditer(members, len(negation)):
+        first, last = member[1] or member[0], member[2] or member[0]
+        codes.update(range(ord(first), ord(last) + 1))
+    # It stands for itself at the end.
+    hyphen = "-" if ord("-") in codes else ""
+    ranges = _ranges(sorted(codes - {ord("-")}))
+    return negation + "".join(map(_as_range, ranges)) + hyphen
+
+
+def _ranges(codes: Sequence[int]) -> Iterator[list[str]]:
+    """Yield the characters with these codes, neighbours together."""
+    # Codes that follow each other are as far from their places.
+    for _, run in groupby(enumerate(codes), key=lambda place: place[1] - place[0]):
+        yield [chr(code) for _, code in run]
+
+
+def _as_range(characters: Sequence[str]) -> str:
+    if len(characters) < 3:
+        return "".join(characters)
+    return f"{characters[0]}-{characters[-1]}"
+
+
 def _as_glob(kind: str, text: str) -> str:
     if kind == "wild":
         return {".": "?", ".*": "*", ".+": "?*"}[text]
     if kind == "class":
-        return f"[{text}]"
+        return f"[{_shortened(text)}]"
     return f"[{text}]" if text in GLOB_SPECIAL else text
 
 
 def _as_regexp(kind: str, text: str) -> str:
     if kind == "class":
-        return f"[{text}]"
+        return f"[{_shortened(text)}]"
     return text if kind == "wild" or text.isalnum() else f"\\{text}"

@@ -249,6 +249,8 @@ CONDITIONS = [
     ({"price": {"between": [-1, 20]}}, [1, 2]),
     ({"color": {"inq": ["red"]}}, [1]),
     ({"color": {"like": "%ee_"}}, [2, 3]),
+    ({"text": {"regexp": "[aaaaaabababab]nn[abcdefghijklmnopqrstuvwxyz]"}}, [2]),
+    ({"text": {"regexp": r"^\w\w\w\w[.]\d$"}}, [2]),
     ({"place": {"near": BERLIN}}, [1, 2, 3]),
     ({"place": {"near": PARIS}}, [2, 1, 3]),
     ({"place": {"near": "48.8566,2.3522", "maxDistance": 600}}, [2, 1]),
@@ -303,6 +305,10 @@ REFUSED_CONDITIONS = [
     {"text": {"regexp": "a*"}},
     {"text": {"regexp": "a{9}"}},
     {"text": {"regexp": "[z-a"}},
+    {"text": {"regexp": "[z-a]"}},
+    {"text": {"regexp": "^[^9-0a]$"}},
+    {"text": {"regexp": "[acegikmoqsuwy]x[acegikmoqsuwy]"}},
+    {"text": {"regexp": "[éàüöñçß]"}},
     {"text": {"regexp": r"\bword"}},
     {"text": {"regexp": 5}},
     {"count": {"regexp": "1"}},
@@ -326,6 +332,7 @@ def test_conditions_that_make_no_sense_are_400(samples, stored):
 TEXTS = ["", "a", "A", "ab", "a.b", "a-b", "b*[?]", "é", "É9", "\\", "a\\b", "9_z", "z" * 9, "a b"]
 PIECES = ["a", "A", "b", "é", "9", "_", "-", " ", r"\.", r"\*", r"\[", r"\\", r"\?", "."]
 PIECES += [".*", ".+", "[a-z]", "[^a-z]", "[A-Z0-9]", "[ab-]", r"\d", r"\w", r"\s"]
+PIECES += ["[bab]", "[^a-cbc9]", "[0-9:@A-Z]", "[9é_-]", "[^ .,-]", "[,.-]"]
 expressions = st.tuples(
     st.sampled_from(["", "^"]),
     st.lists(st.sampled_from(PIECES), max_size=4).map("".join),
