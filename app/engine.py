@@ -1,11 +1,9 @@
 """The engine: connection pool, time-outs, and the permissions of the SQLite file."""
 
-import math
 import os
 import select
 import sqlite3
 import stat
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -16,6 +14,8 @@ from flask import has_request_context
 from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import PoolProxiedConnection
+
+from app.timeouts import interrupter
 
 # Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
 # seconds, except `tcp_user_timeout` in milliseconds.
@@ -40,10 +40,6 @@ POOL_OVERFLOW = 3
 # Compiled statements of a process, of about 30 kB each; filters make any number of them. SQLAlchemy
 # keeps half as many more for a while.
 QUERY_CACHE = 200
-# SQLite instructions between two checks of the time-out; listing 1000 rows takes about 10,000.
-STEPS_BETWEEN_CHECKS = 10_000
-# Milliseconds that SQLite waits for a lock.
-BUSY_TIMEOUT = 10_000
 # KiB of a SQLite file that a connection keeps in memory, instead of 2,000: a process has several,
 # and the system keeps the file for all of them.
 PAGE_CACHE = 500
@@ -103,7 +99,7 @@ def _postgres_options(url: URL, statement_timeout: float) -> str:
 
     The lock time-out matters where the statement time-out is disabled, as in migrations.
     """
-    milliseconds = max(1, round(statement_timeout * 1000))
+    milliseconds = _milliseconds(statement_timeout)
     ours = {
         "statement_timeout": milliseconds,
         "lock_timeout": milliseconds,
@@ -120,23 +116,26 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
         _protect_file(str(engine.url.database), logger)
         _replace_read_only(engine.dialect, partial(_is_writable, str(engine.url.database)))
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _prepare_sqlite)
         _limit_statements(engine, statement_timeout)
+        event.listen(engine, "connect", _prepare_sqlite)
     if engine.dialect.name == "postgresql":
         event.listen(engine, "checkout", _refuse_ended)
         _replace_read_only(engine.dialect, lambda: True)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    """Set the pragmas: WAL, foreign keys, waiting for locks, and the size of the cache."""
+    """Set the pragmas: WAL, foreign keys, and the size of the cache."""
     for pragma in (
-        f"busy_timeout={BUSY_TIMEOUT}",
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
         f"cache_size=-{PAGE_CACHE}",
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, round(seconds * 1000))
 
 
 def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> None:
@@ -182,7 +181,8 @@ def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
                 yield connection
                 connection.commit()
             finally:
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
+                usual = connection.info["busy_timeout"]
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={usual}")
         else:
             connection.exec_driver_sql("BEGIN")
             connection.exec_driver_sql(f"SET LOCAL statement_timeout={milliseconds}")
@@ -191,29 +191,37 @@ def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
 
 
 def _limit_statements(engine: Engine, seconds: float) -> None:
-    """Interrupt statements of requests after this time on SQLite.
+    """Wait this long for a lock on SQLite, and interrupt statements of requests after this time.
 
-    Migrations and commands have no limit.
+    Statements of migrations and commands have no limit.
     """
 
     @event.listens_for(engine, "connect")
-    def watch(connection: sqlite3.Connection, record: Any) -> None:
-        info = record.info
-        info["deadline"] = math.inf
-        connection.set_progress_handler(
-            lambda: time.monotonic() > info["deadline"], STEPS_BETWEEN_CHECKS
-        )
+    def prepare(connection: sqlite3.Connection, record: Any) -> None:
+        def limit() -> None:
+            if has_request_context():
+                interrupter.limit(connection, seconds)
+
+        record.info |= {"limit": limit, "busy_timeout": _milliseconds(seconds)}
+        connection.execute(f"PRAGMA busy_timeout={_milliseconds(seconds)}")
 
     @event.listens_for(engine, "checkout")
     def start_with_checkout(_connection: Any, record: Any, _proxy: Any) -> None:
-        record.info["deadline"] = deadline()
+        record.info["limit"]()
 
     @event.listens_for(engine, "before_cursor_execute")
     def start_with_statement(connection: Connection, *_: Any) -> None:
-        connection.info["deadline"] = deadline()
+        limit_statement(connection)
 
-    def deadline() -> float:
-        return time.monotonic() + seconds if has_request_context() else math.inf
+    @event.listens_for(engine, "checkin")
+    def release(connection: sqlite3.Connection, _record: Any) -> None:
+        interrupter.release(connection)
+
+
+def limit_statement(connection: Connection) -> None:
+    """Let the time-out of a connection's next statement begin, if it is SQLite's."""
+    if limit := connection.info.get("limit"):
+        limit()
 
 
 def _protect_file(path: str, logger: Logger) -> None:

@@ -569,7 +569,7 @@ class SettingsSchema(Schema):
     STATEMENT_TIMEOUT = fields.Float(
         load_default=5.0,
         validate=more_than_zero,
-        metadata=described("Seconds that one database statement may take."),
+        metadata=described("Seconds that one database statement may take, and wait for a lock."),
     )
     # Requests are small; Apache's mod_reqtimeout gives a head and a body 20 seconds each.
     REQUEST_TIMEOUT = fields.Float(

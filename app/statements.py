@@ -12,7 +12,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 
-from app.engine import abandon, is_read_only
+from app.engine import abandon, is_read_only, limit_statement
 from app.extensions import db, may_repeat
 
 Convert = Callable[[Any], Any]
@@ -116,7 +116,9 @@ def _execute(
 ) -> Result:
     """Read the driver's rows, by the session's connection if it may have a transaction."""
     if db.session.registry.has():
-        return _fetch(db.session.connection().connection, compiled, values, engine, read)
+        connection = db.session.connection()
+        limit_statement(connection)
+        return _fetch(connection.connection, compiled, values, engine, read)
     try:
         pooled = engine.raw_connection()
     except engine.dialect.loaded_dbapi.Error as error:

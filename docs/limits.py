@@ -70,6 +70,10 @@ LIMITS = {
         "RETRY_AFTER": "Seconds in `Retry-After` of a 503",
         "HASH_RETRY_AFTER": "The same where too many password hashes are being computed",
     },
+    "timeouts": {
+        "INTERVAL": "Seconds between two looks for statements that exceed `STATEMENT_TIMEOUT` on"
+        " SQLite",
+    },
     "metrics.database": {
         "TIMEOUT": "Seconds that the answer to Prometheus waits for the database",
     },

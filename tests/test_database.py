@@ -131,7 +131,7 @@ def test_rows_require_an_existing_owner(context, model):
         ("journal_mode", "wal"),
         ("foreign_keys", 1),
         ("synchronous", 1),
-        ("busy_timeout", 10000),
+        ("busy_timeout", 5000),
         ("cache_size", -500),
     ],
 )

@@ -141,7 +141,7 @@ def test_a_transaction_that_fails_to_lock_leaves_a_usable_session(context, datab
     other.close()
     with transaction():
         add("b")
-    db.session.execute(text("PRAGMA busy_timeout=10000"))
+    db.session.execute(text("PRAGMA busy_timeout=5000"))
 
     assert seen_by_others(database_url) == {"b"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 from marshmallow import fields
-from sqlalchemy import ForeignKey, event, insert, select
+from sqlalchemy import ForeignKey, event, insert
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.errors import InvalidFilter
@@ -12,7 +12,6 @@ from app.rest.filters import Filter
 from app.rest.includes import parse_includes
 from app.rest.relations import belongs_to
 from app.rest.resource import Resource
-from app.todos.models import Todo
 from app.users.models import User
 from tests.answers import refusal
 from tests.rest.conftest import store
@@ -319,33 +318,3 @@ def test_a_bulk_update_reads_no_rows(app, api, token, rows):
 
     assert response.json == {"count": len(rows)}
     assert "RETURNING" not in statements[-1]
-
-
-@pytest.fixture
-def impatient(make_app):
-    """An app whose statements are interrupted when SQLite looks at the clock for the first time."""
-    return make_app(STATEMENT_TIMEOUT=1e-9)
-
-
-def test_a_statement_of_a_request_that_takes_too_long_is_interrupted(impatient, api, token):
-    store(impatient, todos(5000))
-    client = impatient.test_client()
-    headers = {"Authorization": token}
-
-    counted = client.get('/api/todos/count?where={"title":"x"}', headers=headers)
-    updated = client.post("/api/todos/update?where={}", headers=headers, json={"desc": "x"})
-    # From the second time on by a statement that was compiled in advance.
-    path = '/api/todos?filter={"where":{"title":"x"}}'
-    found = [client.get(path, headers=headers) for _ in range(3)]
-
-    for response in (counted, updated, *found):
-        assert response.status_code == 503
-        assert response.json["error"]["code"] == "DATABASE_TIMEOUT"
-    assert client.get("/api/todos/1", headers=headers).json["desc"] is None
-
-
-def test_statements_outside_of_requests_have_no_time_out(impatient, token):
-    store(impatient, todos(5000))
-
-    with impatient.app_context():
-        assert len(db.session.scalars(select(Todo.title).where(Todo.desc.is_(None))).all()) == 5000

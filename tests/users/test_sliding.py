@@ -222,7 +222,7 @@ def test_afterwards_the_connection_waits_for_locks_as_before(app, api, token, da
     with app.app_context():
         setting = "PRAGMA busy_timeout" if is_sqlite else "SHOW statement_timeout"
 
-        assert db.session.scalar(text(setting)) == (10_000 if is_sqlite else "5s")
+        assert db.session.scalar(text(setting)) == (5000 if is_sqlite else "5s")
 
 
 @pytest.mark.parametrize(("remember_me", "persistent"), [(True, True), (False, False)])

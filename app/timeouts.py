@@ -1,0 +1,70 @@
+"""The time-out of statements on SQLite: a thread interrupts those that take too long.
+
+SQLite looks for an interrupt at every row that it visits. A progress handler is called after a
+number of its instructions instead, one of which may search a long text.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+
+# Seconds between two looks at the statements that are executed.
+INTERVAL = 0.2
+# Looks without a statement after which the thread ends.
+IDLE_LOOKS = 50
+
+
+class Interrupter:
+    """Interrupts statements at their deadlines, on one background thread for a process.
+
+    The thread is started by the first statement after a while without any, so that a statement
+    costs neither a system call nor a thread.
+    """
+
+    def __init__(self) -> None:
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        # By the monotonic clock.
+        self._deadlines: dict[sqlite3.Connection, float] = {}
+
+    def limit(self, connection: sqlite3.Connection, seconds: float) -> None:
+        """Give the next statement of a connection, or the one it executes, so many seconds."""
+        with self._lock:
+            self._deadlines[connection] = time.monotonic() + seconds
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="timeouts", daemon=True)
+                self._thread.start()
+
+    def release(self, connection: sqlite3.Connection) -> None:
+        """Forget a connection."""
+        with self._lock:
+            self._deadlines.pop(connection, None)
+
+    def _run(self) -> None:
+        idle_looks = 0
+        while idle_looks < IDLE_LOOKS:
+            time.sleep(INTERVAL)
+            # A connection begins no statement meanwhile, which the interrupt would be for.
+            with self._lock:
+                idle_looks = 0 if self._deadlines else idle_looks + 1
+                self._interrupt_late()
+                if idle_looks == IDLE_LOOKS:
+                    self._thread = None
+
+    def _interrupt_late(self) -> None:
+        moment = time.monotonic()
+        late = [each for each, deadline in self._deadlines.items() if deadline < moment]
+        for connection in late:
+            del self._deadlines[connection]
+            # It may have been closed.
+            with suppress(sqlite3.ProgrammingError):
+                connection.interrupt()
+
+
+interrupter = Interrupter()
