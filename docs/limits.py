@@ -133,10 +133,10 @@ LIMITS = {
         "MAX_AGE": "Seconds for which an ID token is accepted after it was issued",
     },
     "oauth.schemas": {
+        "MAX_CODE": "Characters of the code that a provider sends",
         "MAX_ID_TOKEN": "Characters of an ID token",
         "MAX_NONCE": "Characters of the nonce that an app sends",
     },
-    "oauth.login": {"MAX_CODE": "Characters of the code that a provider sends"},
     "oauth.models": {
         "MAX_ISSUER": "Characters of an issuer",
         "MAX_SUBJECT": "Characters of a subject (OpenID Connect Core, section 2)",

@@ -29,9 +29,6 @@ from .models import Identity
 from .problems import ProviderError
 from .profiles import Profile
 
-# Characters of a code that a provider sends.
-MAX_CODE = 4096
-
 
 def begin(client: Client, route: Route, browser_token: str, link_user_id: Id | None = None) -> str:
     """Begin a login, or for a user adding an identity; return the address at the provider.
@@ -102,9 +99,8 @@ def _profile(
     client.check_issuer(answer.get("iss"))
     if "error" in answer:
         raise ProviderError(f"it answered {error_code(answer['error'])}")
-    code = answer.get("code", "")
-    if not 0 < len(code) <= MAX_CODE:
-        raise ProviderError("it sent no code, or too long a one")
+    if not (code := answer.get("code")):
+        raise ProviderError("it sent no code, or one that is not valid")
     return flow, client.redeem(route, code, flow.verifier, flow.nonce)
 
 

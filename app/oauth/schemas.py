@@ -12,6 +12,8 @@ from .models import MAX_ISSUER
 
 # A path as a route: without Flask's placeholders.
 PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?\Z", error="must be a path such as /auth/google")
+# Characters of a code that a provider sends.
+MAX_CODE = 4096
 # Characters of an ID token that is read.
 MAX_ID_TOKEN = 16_384
 MAX_NONCE = 255

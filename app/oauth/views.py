@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
 from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException, Unauthorized
 
 from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
@@ -19,14 +20,15 @@ from . import login
 from .client import Client
 from .configuration import Route, configure
 from .flows import FLOW_LIFETIME, new_browser_token
-from .schemas import IdTokenSchema
+from .models import MAX_ISSUER
+from .schemas import MAX_CODE, IdTokenSchema
 
 # The cookie of the browser in which a login begins. With the prefix no other host can set it.
 FLOW_COOKIE, SECURE_PREFIX = "login_flow", "__Host-"
 # Characters of a value that this cookie may have.
 MAX_BROWSER_TOKEN = 64
-# What a provider's answer consists of.
-ANSWER = ("code", "state", "iss", "error")
+# What a provider's answer consists of, each with the most characters that are read of it.
+ANSWER = {"code": MAX_CODE, "state": 64, "iss": MAX_ISSUER, "error": 64}
 
 View = Callable[[Client, Route], ResponseReturnValue]
 
@@ -103,7 +105,7 @@ def begin_login(client: Client, route: Route) -> ResponseReturnValue:
 @_with_redirect
 def finish_login(client: Client, route: Route) -> ResponseReturnValue:
     """Open a session for the user whom the provider's answer names."""
-    token = login.finish(client, _answer(), _browser_token())
+    token = login.finish(client, _answer(request.args), _browser_token())
     if route.json:
         return jsonify({"access_token": token.id, "userId": token.user_id})
     response = _redirect(route.success_redirect)
@@ -126,7 +128,7 @@ def begin_link(client: Client, route: Route) -> ResponseReturnValue:
 def finish_link(client: Client, route: Route) -> ResponseReturnValue:
     """Add the identity that the provider's answer names to the user who is logged in."""
     session = _require_session(from_this_site=False)
-    identity = login.finish_link(client, _answer(), _browser_token(), session)
+    identity = login.finish_link(client, _answer(request.args), _browser_token(), session)
     if route.json:
         return jsonify({"identityId": identity.id, "userId": identity.user_id})
     return _redirect(route.success_redirect)
@@ -134,8 +136,7 @@ def finish_link(client: Client, route: Route) -> ResponseReturnValue:
 
 def repeat_as_get(route: Route) -> ResponseReturnValue:
     """Repeat an answer that another site's form brings: only then the browser sends its cookie."""
-    answer = {name: request.form[name] for name in ANSWER if name in request.form}
-    return _redirect(f"{route.callback_path}?{urlencode(answer)}", 303)
+    return _redirect(f"{route.callback_path}?{urlencode(_answer(request.form))}", 303)
 
 
 def login_with_token(client: Client) -> ResponseReturnValue:
@@ -166,10 +167,18 @@ def _redirect(url: str, status: int = 302) -> Response:
     return Response(status=status, headers={"Location": url})
 
 
-def _answer() -> dict[str, str]:
-    """Return the parameters of a provider's answer; a repeated one is left out (RFC 6749, 3.1)."""
-    values = {name: request.args.getlist(name) for name in ANSWER}
-    return {name: found[0] for name, found in values.items() if len(found) == 1}
+def _answer(values: MultiDict[str, str]) -> dict[str, str]:
+    """Return the parameters of a provider's answer.
+
+    One that is repeated, too long or not printable ASCII is left out (RFC 6749, 3.1 and A).
+    """
+    found = {name: values.getlist(name) for name in ANSWER}
+    once = {name: given[0] for name, given in found.items() if len(given) == 1}
+    return {
+        name: value
+        for name, value in once.items()
+        if len(value) <= ANSWER[name] and value.isascii() and value.isprintable()
+    }
 
 
 def _failure_url(route: Route, url: str, error: HTTPException) -> str:

@@ -10,6 +10,7 @@ from app.extensions import db, now
 from app.oauth.models import LoginFlow
 from app.users.models import AccessToken, User
 from tests.answers import refusal
+from tests.oauth.conftest import Browser
 from tests.races import at_once
 from tests.rows import count
 
@@ -77,7 +78,8 @@ QUERIES = {
     "no code": ({"code": None}, False),
     "a long code": ({"code": "x" * 10_000}, False),
     "another code": ({"code": "x"}, True),
-    "a code with a NUL": ({"code": "\0"}, True),
+    "a code with a NUL": ({"code": "\0"}, False),
+    "a code beyond ASCII": ({"code": "é"}, False),
     "no issuer": ({"iss": None}, False),
     "the issuer of another provider": ({"iss": "https://accounts.example.com"}, False),
     "tokens of the front channel": ({"code": None, "id_token": "e30.e30.e30"}, False),
@@ -109,6 +111,53 @@ def test_a_repeated_parameter_is_refused(browser, provider, name):
 
     assert refusal(browser.open(repeated)) == REFUSED
     assert "/token" not in provider.requests
+
+
+@pytest.fixture
+def post_answer(make_app, settings, provider, secrets):
+    """Return a function that logs in at a provider that answers by a form of its own page."""
+    entry = provider.settings(callbackHTTPMethod="post")
+    app = make_app(**{**settings, "PROVIDERS": {"test": entry}})
+    browser = Browser(app.test_client(), provider, secrets)
+
+    def post_answer(**changes):
+        callback = browser.authorize()
+        form = {**read_query(callback), **changes}
+        # A browser does not send its cookie with a form of another site.
+        other = app.test_client(use_cookies=False)
+        return browser, other.post(urlsplit(callback).path, data=form)
+
+    return post_answer
+
+
+@on_one_database
+def test_an_answer_by_a_form_is_repeated_by_the_browser(post_answer, secrets):
+    browser, response = post_answer(user='{"name": "Ada"}')
+
+    assert response.status_code == 303
+    assert read_query(response.location).keys() == {"code", "state", "iss"}
+    assert browser.open(response.location).headers["Location"] == "/welcome"
+
+
+@on_one_database
+@pytest.mark.parametrize("name", ["code", "state", "iss", "error"])
+def test_an_answer_by_a_form_makes_no_long_head(post_answer, name):
+    _, response = post_answer(**{name: "x" * 90_000})
+
+    assert response.status_code == 303
+    assert len(response.location) < 1_000
+    assert name not in read_query(response.location)
+
+
+@on_one_database
+def test_the_longest_answer_by_a_form_fits_the_line_of_a_request(post_answer):
+    longest = {"code": "%" * 4096, "state": "%" * 64, "iss": "%" * 255, "error": "%" * 64}
+
+    browser, response = post_answer(**longest)
+
+    assert read_query(response.location) == longest
+    assert len(response.location) < 16_000
+    assert refusal(browser.open(response.location)) == REFUSED
 
 
 @on_one_database
