@@ -6,17 +6,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import BoundedSemaphore
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 import urllib3
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.requests_client import OAuth2Session
+from requests.utils import get_environ_proxies
 
 from app.connector import ConnectorError
 from app.connector.http.connection import Adapter, Limits, current_limits
 from app.connector.http.guard import HostPolicy
 
-from .configuration import Provider, is_secure
+from .configuration import LOCAL_HOSTS, Provider, is_secure
 from .problems import ProviderError
 
 # Seconds for all requests of a login, and for each read of an answer.
@@ -121,7 +123,11 @@ class Http:
         scope = current_limits.set(limits)
         try:
             self._policy.check(url)
-            yield self._session(method, min(CONNECT_TIMEOUT, _seconds_left()))
+            session = self._session(method, min(CONNECT_TIMEOUT, _seconds_left()))
+            session.proxies = _proxies(url)
+            if session.proxies:
+                self._policy.check_proxied(url)
+            yield session
         except FAILURES as error:
             raise ProviderError(f"{_host(url)}: {_reason(error)}") from None
         finally:
@@ -135,7 +141,7 @@ class Http:
             token_endpoint_auth_method=method,
             default_timeout=(connect_timeout, READ_TIMEOUT),
         )
-        # No proxies and passwords of the environment.
+        # No passwords of .netrc, and no proxy unless `_proxies` names it.
         session.trust_env = False
         # A compressed answer could be larger than what is received.
         session.headers["Accept-Encoding"] = "identity"
@@ -143,6 +149,17 @@ class Http:
         for scheme in ("http://", "https://"):
             session.mount(scheme, self._adapter)
         return session
+
+
+def _proxies(url: str) -> dict[str, str]:
+    """Return the proxies of the environment that hold for a URL: none for this machine.
+
+    These are HTTPS_PROXY and ALL_PROXY, unless NO_PROXY has the host.
+    """
+    if urlsplit(url).hostname in LOCAL_HOSTS:
+        return {}
+    proxies = get_environ_proxies(url)
+    return {name: proxies[name] for name in ("https", "all") if name in proxies}
 
 
 def _check_answer(response: requests.Response, **_options: Any) -> None:

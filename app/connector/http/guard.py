@@ -11,6 +11,9 @@ import requests
 from app.connector.errors import BlockedHostError
 from app.connector.request.url import DEFAULT_PORTS, origin_of
 
+# Domains of private networks (RFC 6761, 6762 and 8375, and .internal, which ICANN reserves).
+_PRIVATE_DOMAINS = ("localhost", "local", "internal", "home.arpa")
+
 
 class HostPolicy:
     """The hosts that may be called; none before `trust`."""
@@ -59,10 +62,20 @@ class HostPolicy:
         if self._allows_all or (host, port) in self._peers or self._is_written_out(host, port):
             return
         peer = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
-        mapped = getattr(peer, "ipv4_mapped", None) or peer
-        if not mapped.is_global or mapped.is_multicast:
+        if not _is_public(peer):
             sock.close()
             raise BlockedHostError(f"host {host} has an address that is not public")
+
+    def check_proxied(self, url: str) -> None:
+        """Raise BlockedHostError for a host that is private by its name, unless it is trusted.
+
+        For calls through a proxy: it resolves the name, and no peer's address can be checked.
+        """
+        _, host, port = origin_of(url) or ("", "", 0)
+        if self._allows_all or (host, port) in self._peers or self._is_written_out(host, port):
+            return
+        if not _is_public_name(host.strip("[]").rstrip(".")):
+            raise BlockedHostError(f"host {host} is not public")
 
     def _is_allowed(self, host: str, port: int) -> bool:
         names = (host, f"{host}:{port}")
@@ -70,6 +83,23 @@ class HostPolicy:
 
     def _is_written_out(self, host: str, port: int) -> bool:
         return host in self._patterns or f"{host}:{port}" in self._patterns
+
+
+def _is_public_name(host: str) -> bool:
+    """Tell whether a host is a public address, or has a name that may be one's in public."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        # A last label that is a number makes an address, in one of many spellings (WHATWG URL).
+        is_number = host.rpartition(".")[2][:1].isdigit()
+        is_private = any(f".{host}".endswith(f".{domain}") for domain in _PRIVATE_DOMAINS)
+        return "." in host and not is_number and not is_private
+    return _is_public(address)
+
+
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return bool(mapped.is_global and not mapped.is_multicast)
 
 
 def _as_sent(url: str) -> str:
