@@ -28,6 +28,7 @@ from app.errors import (
     TooManyCalls,
     ValidationError,
 )
+from app.ids import IdForm
 from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, declare, endpoints_of, register_endpoints
 from app.rest.fields import Schema
@@ -41,8 +42,6 @@ from .calls import call_remote
 from .endpoints import function_endpoints
 
 Row = dict[str, Any]
-# Characters of an id in a path.
-MAX_ID = 200
 # Relations and dynamic conditions need rows in the database.
 NO_INCLUDES = "include: the rows are at another service, and have no relations here."
 COUNT = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
@@ -123,6 +122,7 @@ class RemoteViews:
         self._source = source
         self._remote = remote
         self._schema = model.schema()
+        self._id_form: IdForm = model.columns[model.id_name].type.form  # type: ignore[attr-defined]
         self._fields = {each.data_key or name: each for name, each in self._schema.fields.items()}
 
     @declare("create", WRITE, "POST /", body="{}", answer="{}")
@@ -277,7 +277,8 @@ class RemoteViews:
 
     def _by_id(self, method: str, id: str, send: Callable[[], Any]) -> Any:
         """Call the service for one row; raise ModelNotFound if it has none of this id."""
-        if id in (".", "..") or len(id) > MAX_ID:
+        if self._id_form.parse(id) is None:
+            # It may name something else there, such as an endpoint of the collection.
             raise ModelNotFound(self._model.singular, id)
 
         def found() -> list[Any]:

@@ -59,6 +59,21 @@ def test_the_request_id_is_sent_where_the_data_source_names_its_header(
     assert [call["headers"].get("x-request-id") for call in server.seen] == ["r-1", None]
 
 
+def test_an_argument_in_the_path_has_its_type(make_app, geo, token, server):
+    operation = {"template": {"url": "/echo/{!id:number}"}, "functions": {"item": ["id"]}}
+    source = {**geo, "baseURL": server.url, "operations": [operation]}
+    client = make_app(DATA_SOURCES={"geo": source}).test_client()
+
+    statuses = {
+        id: client.get(f"/api/geo/item/{id}", headers={"Authorization": token}).status_code
+        for id in ("7", "export", "7x", "%2e%2e", "nan", "1e999")
+    }
+
+    assert statuses.pop("7") == 200
+    assert set(statuses.values()) == {422}
+    assert [call["path"] for call in server.seen] == ["/echo/7"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "field"),
     [

@@ -185,6 +185,41 @@ def test_filters_are_checked_here_and_passed_on(tickets, remote):
     assert len(remote.seen) == before
 
 
+UUID = "018c5a3e-7d2b-7c1a-9f00-3b1d2e4f5a6b"
+# What is an id, and what is none, by the type that the model declares.
+IDS = {
+    "number": (
+        ["1", "9" * 18],
+        ["export", "0", "-1", "+1", "1.5", "1e3", "9" * 19, UUID, "%2e%2e"],
+    ),
+    "uuid": ([UUID, UUID.upper()], ["export", "1", UUID[:-1]]),
+    "objectid": (["507f1f77bcf86cd799439011"], ["export", "1", UUID]),
+    "string": (["export", "a b"], ["%2e%2e", "%2e", "a" * 256, "%0a"]),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_an_id_of_another_type_is_unknown_and_the_service_is_not_asked(serve, remote, kind):
+    declared = {"id": {"type": kind, "id": True, "generated": True}, "title": "string"}
+    acls = [{**ALLOW, "principalId": "$everyone"}]
+    model = {"name": "Ticket", "resourceName": "v1/tickets", "properties": declared, "acls": acls}
+    api = serve({"ticket": model}, CONFIG, DATA_SOURCES={"desk": {"baseURL": remote.url}})
+    ids, others = IDS[kind]
+
+    for id in others:
+        for verb, path in [
+            *((verb, f"/tickets/{id}") for verb in ("GET", "PUT", "PATCH", "DELETE")),
+            ("POST", f"/tickets/{id}/replace"),
+        ]:
+            assert refusal(api(verb, path, {})) == (404, "MODEL_NOT_FOUND"), (verb, path)
+        assert api("HEAD", f"/tickets/{id}").status_code == 404
+        assert api("GET", f"/tickets/{id}/exists").json == {"exists": False}
+    assert remote.seen == []
+    for id in ids:
+        api("GET", f"/tickets/{id}")
+    assert len(remote.seen) == len(ids)
+
+
 def test_an_open_model_has_properties_that_are_not_declared(serve, remote):
     acls = [{**ALLOW, "principalId": "$everyone"}]
     model = {**TICKET, "strict": False, "relations": {}, "acls": acls}
