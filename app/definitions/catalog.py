@@ -24,8 +24,8 @@ class Target:
     # The column of its ids, or what a foreign key calls it, and the type of properties with ids.
     id_column: Column[Any] | str
     id_type: PropertyType
-    # What it is: a model in JSON, or the columns of a model in Python by attribute; users may be
-    # both.
+    # What it is: a model in JSON, or a model in Python, with the columns of its properties by
+    # attribute; users may be both.
     definition: Definition | None = None
     columns: Mapping[str, Column[Any]] | None = None
 
@@ -43,9 +43,9 @@ class Catalog:
         self.users = users
         self._by_name: dict[str, Target] = {}
         for resource in resources:
-            columns = inspect(resource.model).columns
             definition = users if resource.name == USERS else None
-            key = columns["id"]
+            key = inspect(resource.model).columns["id"]
+            columns = _shown_columns(resource)
             target = Target(resource.name, key, key_type(key.type), definition, columns)
             names = (resource.name, resource.singular, resource.model.__name__)
             self._by_name |= dict.fromkeys(map(str.lower, names), target)
@@ -74,3 +74,10 @@ class Catalog:
     def names(self) -> list[str]:
         """The names of all models, in small letters."""
         return list(self._by_name)
+
+
+def _shown_columns(resource: Resource) -> dict[str, Column[Any]]:
+    """Return the columns of a model in Python that are properties, by attribute."""
+    shown = {id(column) for column in resource.properties.values()}
+    columns = inspect(resource.model).columns.items()
+    return {name: column for name, column in columns if id(column) in shown}

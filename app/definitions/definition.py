@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Any
 
+from app.extensions import now
 from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
@@ -55,14 +56,6 @@ KEYS = (
 TIME_STAMP = ("timestamp", "timestamps")
 
 
-@dataclass(frozen=True)
-class Times:
-    """The properties of the mixin TimeStamp: when a row was created and last changed."""
-
-    created: str
-    updated: str
-
-
 @dataclass
 class Definition:
     """A model that has rows: its names, properties, relations, rules and options."""
@@ -80,12 +73,15 @@ class Definition:
     acls: list[tuple[str, Any]] = field(default_factory=list)
     # The names of the models whose ids properties hold.
     foreign_keys: dict[str, str] = field(default_factory=dict)
+    # The properties with what relations lead to.
+    held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
     protected: frozenset[str] = frozenset()
     scope: dict[str, Any] = field(default_factory=dict)
     # Whether properties that are not declared are kept.
     is_open: bool = False
-    times: Times | None = None
+    # The properties of the mixin TimeStamp: when a row was created and last changed.
+    times: tuple[str, ...] = ()
     # The relation that `owner` names.
     owner: str = ""
     allows_by_default: bool = False
@@ -95,6 +91,9 @@ class Definition:
     # The data source that `model-config.json` names, and the path of the model there.
     data_source: str = ""
     remote_path: str = ""
+    # Names and columns that the rows have anyway, and that no property or relation may have.
+    own_names: frozenset[str] = frozenset()
+    own_columns: frozenset[str] = frozenset()
     # The properties as the file has them.
     declared: Mapping[str, Any] = field(default_factory=dict)
     # The settings that the options of users are.
@@ -105,15 +104,10 @@ class Definition:
         """The name of the file, which problems begin with."""
         return self.source.file
 
-    @property
-    def time_names(self) -> tuple[str, ...]:
-        """The properties of the mixin TimeStamp."""
-        return (self.times.created, self.times.updated) if self.times else ()
-
     def new_column(self, name: str) -> str:
         """Return a name for the column of a further property, which no other has."""
-        wanted, taken = column_name(name), {each.column_name for each in self.properties.values()}
-        taken |= {"id", *map(column_name, self.time_names)}
+        wanted = column_name(name)
+        taken = {"id", *self.own_columns, *(each.column_name for each in self.properties.values())}
         names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
         return next(each for each in names if each not in taken)
 
@@ -131,11 +125,12 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
     if not NAME.fullmatch(name):
         problems.add(f"{file}: name", NAME_RULE)
     hidden = _names(settings, "hidden", merged, problems)
+    times = _times(merged, problems)
+    for each in times:
+        merged.properties.pop(each, None)
     properties = _properties(merged, hidden, problems)
     id_property = take_id(file, merged, properties, problems)
-    times = _times(settings, problems, file)
-    for each in (times.created, times.updated) if times else ():
-        properties.pop(each, None)
+    properties |= times
     definition = Definition(
         source=source,
         name=name,
@@ -151,7 +146,7 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         protected=_names(settings, "protected", merged, problems),
         scope=_scope(settings, problems, file),
         is_open=settings.get("strict") is False,
-        times=times,
+        times=tuple(times),
         owner=str(settings.get("owner") or ""),
         allows_by_default=_default_permission(settings, problems, file),
         switches=merged.switches,
@@ -187,14 +182,14 @@ def _check_columns(definition: Definition, problems: Problems) -> None:
     """Report columns that two properties have, of which one may be the id or a time."""
     file, taken = definition.file, {"id": definition.id.name}
     for each in definition.properties.values():
-        if other := taken.get(each.column_name):
-            path = f"{file}: properties.{each.name}"
-            problems.add(path, f"its column {each.column_name} is that of {other} too")
+        if each.name == definition.id.name:
+            problems.add(f"{file}: mixins", f"{each.name} is the id")
+        elif other := taken.get(each.column_name):
+            is_time = each.name in definition.times
+            path = f"{file}: {'mixins' if is_time else f'properties.{each.name}'}"
+            its = f"the column of {each.name}" if is_time else f"its column {each.column_name}"
+            problems.add(path, f"{its} is that of {other} too")
         taken[each.column_name] = each.name
-    for name in definition.time_names:
-        if other := taken.get(column_name(name)):
-            problems.add(f"{file}: mixins", f"the column of {name} is that of {other} too")
-        taken[column_name(name)] = name
 
 
 def _plural(settings: Mapping[str, Any], name: str, problems: Problems, file: str) -> str:
@@ -262,13 +257,12 @@ def _names(
 
 def _implied(merged: Merged) -> set[str]:
     """Return the properties that are not declared: foreign keys and times."""
-    times = _times(merged.settings, Problems(), merged.source.file)
     keys = {
         str(declared.get("foreignKey") or f"{name}Id")
         for name, (_, declared) in merged.relations.items()
         if isinstance(declared, Mapping) and declared.get("type") == BELONGS_TO
     }
-    return keys | ({times.created, times.updated} if times else set())
+    return keys | _times(merged, Problems()).keys()
 
 
 def _scope(settings: Mapping[str, Any], problems: Problems, file: str) -> dict[str, Any]:
@@ -279,13 +273,13 @@ def _scope(settings: Mapping[str, Any], problems: Problems, file: str) -> dict[s
     return dict(scope)
 
 
-def _times(settings: Mapping[str, Any], problems: Problems, file: str) -> Times | None:
-    """Read `mixins`, of which only TimeStamp exists here."""
-    mixins = settings.get("mixins") or {}
+def _times(merged: Merged, problems: Problems) -> dict[str, Property]:
+    """Read `mixins`, of which only TimeStamp exists here; return its properties."""
+    file, mixins = merged.source.file, merged.settings.get("mixins") or {}
     if not isinstance(mixins, Mapping):
         problems.add(f"{file}: mixins", "must be an object")
-        return None
-    times = None
+        return {}
+    times: dict[str, Property] = {}
     for name, options in mixins.items():
         if not options and options != {}:
             continue
@@ -294,10 +288,19 @@ def _times(settings: Mapping[str, Any], problems: Problems, file: str) -> Times 
             problems.warn(f"{file}: mixins.{name}", f"there is no such mixin; write it in {code}")
             continue
         given = options if isinstance(options, Mapping) else {}
-        times = Times(
-            str(given.get("createdAt") or "createdAt"), str(given.get("updatedAt") or "updatedAt")
-        )
+        for key, on_change in (("createdAt", None), ("updatedAt", now)):
+            time = _time(str(given.get(key) or key), merged, problems, f"{file}: mixins.{name}")
+            times |= {each.name: replace(each, on_change=on_change) for each in time}
     return times
+
+
+def _time(name: str, merged: Merged, problems: Problems, path: str) -> list[Property]:
+    """Return a time that the service sets; it replaces the property of this name."""
+    _, declared = merged.properties.get(name, ("", None))
+    given = declared if isinstance(declared, Mapping) else {}
+    stamp = {"type": "date", "required": True, "readOnly": True, "defaultFn": "now"}
+    property_ = read_property(name, {**given, **stamp}, problems, path)
+    return [property_] if property_ else []
 
 
 def _default_permission(settings: Mapping[str, Any], problems: Problems, file: str) -> bool:

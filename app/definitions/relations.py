@@ -5,22 +5,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.extensions import db
+from sqlalchemy import Column
+
+from app.extensions import IdColumn, db
 from app.rest.problems import Problems, suggest
 from app.rest.properties import Property, column_name, read_property
-from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH
+from app.rest.relations import (
+    BELONGS_TO,
+    EMBEDS_MANY,
+    EMBEDS_ONE,
+    HAS_MANY,
+    HAS_ONE,
+    REFERENCES_MANY,
+    THROUGH,
+)
 
 from .catalog import USERS, Catalog, Target
 from .definition import Definition
 from .plurals import pluralize
 
 BOTH_MANY = "hasAndBelongsToMany"
-REFERENCES, EMBEDS_ONE, EMBEDS_MANY = "referencesMany", "embedsOne", "embedsMany"
 # Relations that are a property with what they lead to, by the type of the property, and the key
 # that names it.
-EMBEDDED = {REFERENCES: ["any"], EMBEDS_ONE: "object", EMBEDS_MANY: ["object"]}
-PLACES = {REFERENCES: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "property"}
-KINDS = (BELONGS_TO, HAS_ONE, HAS_MANY, BOTH_MANY, *EMBEDDED)
+HELD: dict[str, Any] = {REFERENCES_MANY: ["any"], EMBEDS_ONE: "object", EMBEDS_MANY: ["object"]}
+PLACES = {REFERENCES_MANY: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "property"}
+KINDS = (BELONGS_TO, HAS_ONE, HAS_MANY, BOTH_MANY, *HELD)
 KEYS = (
     *("type", "model", "foreignKey", "through", "keyThrough", "property", "polymorphic", "options"),
     *("primaryKey", "scope", "properties", "invertProperties", "methods", "nestRemoting", "embed"),
@@ -105,9 +114,8 @@ class Relations:
         if reason := self._unserved(definition, name, declared):
             self._problems.warn(path, f"is not served: {reason}")
             return None
-        if kind in EMBEDDED:
-            self._embed(definition, kind, name, declared, path)
-            return None
+        if kind in HELD:
+            return self._embed(definition, name, declared, path)
         target = self._catalog.find(declared.get("model"))
         if target is None:
             self._warn_of_missing(declared.get("model"), path)
@@ -118,34 +126,61 @@ class Relations:
         """Return why a relation cannot be served, if that is so."""
         if declared.get("polymorphic"):
             return "relations to rows of several models (polymorphic) are refused"
-        if name in definition.properties and declared["type"] not in EMBEDDED:
-            return "there is a property of this name"
+        if name in definition.own_names or name in definition.properties:
+            return "there is a property or a call of this name"
         if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
             return "its name cannot stand in a path"
-        if found := [each for each in UNSUPPORTED if declared.get(each)]:
-            return f"{found[0]} is not supported"
-        return ""
+        found = [each for each in UNSUPPORTED if declared.get(each)]
+        return f"{found[0]} is not supported" if found and declared["type"] not in HELD else ""
 
     def _warn_of_missing(self, model: Any, path: str) -> None:
         meant = suggest(str(model), self._catalog.names)
         self._problems.warn(f"{path}.model", f"is not served: there is no model {model!r}{meant}")
 
     def _embed(
-        self, definition: Definition, kind: str, name: str, declared: Any, path: str
-    ) -> None:
-        """Add the property that holds what the relation leads to, unless it is declared."""
-        property_ = str(declared.get(PLACES[kind]) or _embedded_name(kind, name, declared))
-        if property_ not in definition.properties:
-            self._add_property(definition, property_, EMBEDDED[kind], path)
-        self._problems.warn(path, f"has no endpoints: its data is the property {property_}")
+        self, definition: Definition, name: str, declared: Mapping[str, Any], path: str
+    ) -> Link | None:
+        """Return the relation to what a property holds; add the property, unless it is declared."""
+        kind, held = declared["type"], _held_name(name, declared)
+        for each in UNSUPPORTED:
+            if declared.get(each):
+                self._problems.warn(f"{path}.{each}", "is ignored")
+        usual = read_property(held, _held_property(declared), self._problems, path)
+        if usual is None or not self._can_hold(definition, usual, path):
+            return None
+        column = self._add_held(definition, usual)
+        self._problems.warn(path, f"has no endpoints: its data is the property {held}")
+        if definition.properties[held].hidden:
+            return None
+        if kind != REFERENCES_MANY:
+            return Link(kind, "", column)
+        target = self._catalog.find(declared.get("model"))
+        return Link(kind, target.resource, column) if target else None
 
-    def _add_property(self, definition: Definition, name: str, type_: Any, path: str) -> None:
-        property_ = read_property(name, {"type": type_}, self._problems, path)
-        if property_ is None:
-            return
-        column = definition.new_column(name)
-        is_hidden = name in definition.hidden
-        definition.properties[name] = replace(property_, column_name=column, hidden=is_hidden)
+    def _can_hold(self, definition: Definition, usual: Property, path: str) -> bool:
+        """Tell whether a model can have this property for a relation; if not, warn."""
+        declared = definition.properties.get(usual.name, usual)
+        if usual.name in {definition.id.name, *definition.own_names, *definition.foreign_keys}:
+            self._unusable(path, f"{usual.name} of {definition.name} holds something else")
+            return False
+        if declared.type.name != usual.type.name:
+            self._unusable(
+                path, f"{usual.name} of {definition.name} is of the type {declared.type.name}"
+            )
+            return False
+        return True
+
+    def _add_held(self, definition: Definition, usual: Property) -> str:
+        """Add the property of a relation to a model, or its default; return the column."""
+        name, found = usual.name, definition.properties.get(usual.name)
+        if found is None:
+            column, is_hidden = definition.new_column(name), name in definition.hidden
+            found = replace(usual, column_name=column, hidden=is_hidden)
+        elif not found.required and found.default is None:
+            found = replace(found, default=usual.default)
+        definition.properties[name] = found
+        definition.held.add(name)
+        return found.column_name
 
     def _link(
         self, definition: Definition, name: str, declared: Any, target: Target, path: str
@@ -169,12 +204,12 @@ class Relations:
         """
         definition = holder.definition
         if definition is None:
-            return self._key_in_python(holder, name, path)
+            return self._key_in_python(holder, name, refers_to, path)
         declared = definition.properties.get(name)
         if name == definition.id.name:
             return self._unusable(path, f"{name} of {definition.name} is the id")
-        if name in definition.time_names:
-            return self._unusable(path, f"{name} of {definition.name} is a time")
+        if name in definition.own_names or name in definition.held:
+            return self._unusable(path, f"{name} of {definition.name} holds no ids")
         if declared and declared.type.name not in KEY_TYPES:
             return self._unusable(
                 path, f"{name} of {definition.name} is of the type {declared.type.name}"
@@ -191,11 +226,15 @@ class Relations:
         definition.foreign_keys[name] = refers_to.resource
         return found.column_name
 
-    def _key_in_python(self, holder: Target, name: str, path: str) -> str:
-        columns = holder.columns or {}
-        if column_name(name) in columns:
-            return column_name(name)
-        return self._unusable(path, f"{holder.resource} has no {column_name(name)}")
+    def _key_in_python(self, holder: Target, name: str, refers_to: Target, path: str) -> str:
+        """Return the column of a model in Python; it must be a property that holds such ids."""
+        attribute = column_name(name)
+        column = (holder.columns or {}).get(attribute)
+        if column is None:
+            return self._unusable(path, f"{holder.resource} has no {attribute}")
+        if not _holds_ids(column, refers_to):
+            return self._unusable(path, f"{attribute} of {holder.resource} holds other values")
+        return attribute
 
     def _unusable(self, path: str, reason: str) -> str:
         self._problems.warn(path, f"is not served: {reason}")
@@ -297,6 +336,14 @@ class Relations:
                 yield Link(BELONGS_TO, target, column)
 
 
+def _holds_ids(column: Column[Any], target: Target) -> bool:
+    """Tell whether a column of a model in Python holds the ids of another model."""
+    if column.foreign_keys:
+        return any(each.column is target.id_column for each in column.foreign_keys)
+    made = target.id_type.column_type
+    return isinstance(column.type, IdColumn) and column.type.python_type is made.python_type
+
+
 def _name_of(target: Target) -> str:
     return target.definition.name if target.definition else target.resource
 
@@ -305,13 +352,23 @@ def _table_of(target: Target) -> str:
     return target.definition.table if target.definition else target.resource.rstrip("s")
 
 
-def _embedded_name(kind: str, relation: str, declared: Mapping[str, Any]) -> str:
-    """Return the name that LoopBack 3 gives to the property of an embedded relation."""
-    model = str(declared.get("model") or relation)
-    if kind == REFERENCES:
-        return f"{_camel_case(model)}Ids"
-    name = _camel_case(model if kind == EMBEDS_ONE else pluralize(model))
+def _held_name(relation: str, declared: Mapping[str, Any]) -> str:
+    """Return the name that LoopBack 3 gives to the property with what a relation leads to."""
+    kind, model = declared["type"], str(declared.get("model") or relation)
+    given = declared.get(PLACES[kind])
+    if kind == REFERENCES_MANY:
+        return str(given or f"{_camel_case(model)}Ids")
+    name = str(given or _camel_case(model if kind == EMBEDS_ONE else pluralize(model)))
     return f"_{name}" if name == relation else name
+
+
+def _held_property(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the property with what a relation leads to, and the value that LoopBack 3 gives it."""
+    kind, default = declared["type"], declared.get("default")
+    if kind == EMBEDS_ONE:
+        default = {} if default is True else default if isinstance(default, Mapping) else None
+        return {"type": HELD[kind], "default": default}
+    return {"type": HELD[kind], "default": []}
 
 
 def _camel_case(name: str) -> str:

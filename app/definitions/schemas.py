@@ -3,10 +3,9 @@
 from collections.abc import Collection
 from typing import Any
 
-from app.rest.fields import Schema, Timestamp
+from app.rest.fields import Schema
 from app.rest.ids import Id
 from app.rest.others import OpenSchema
-from app.rest.properties import column_name
 
 from .definition import Definition
 
@@ -21,9 +20,6 @@ def make_schema(definition: Definition, relations: Collection[str]) -> type[Sche
         "id": Id(definition.id.type, data_key=definition.id.name, dump_only=True),
         **made,
     }
-    if definition.times:
-        for name in (definition.times.created, definition.times.updated):
-            given[column_name(name)] = Timestamp(data_key=name, dump_only=True)
     bases: tuple[type[Schema], ...] = (Schema,)
     named: dict[str, Any] = {"__doc__": f"A row of {definition.plural}.", "Meta": Unregistered}
     if definition.is_open:

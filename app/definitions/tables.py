@@ -9,12 +9,12 @@ from sqlalchemy.orm import registry
 from sqlalchemy.sql.elements import conv
 
 from app.columns import Json
-from app.extensions import UtcDateTime, app_metadata, db, now
+from app.extensions import app_metadata, db
 from app.rest.others import ATTRIBUTE
-from app.rest.properties import Property, column_name
+from app.rest.properties import Property
 
 from .catalog import Catalog
-from .definition import Definition, Times
+from .definition import Definition
 from .relations import LinkTable
 
 Edges = Mapping[str, set[str]]
@@ -38,8 +38,6 @@ class Tables:
         """Return a class that is mapped to the table of a model."""
         columns = [self._column(definition, each, owner) for each in definition.properties.values()]
         columns = [Column("id", definition.id.type, primary_key=True), *columns]
-        if definition.times:
-            columns += _time_columns(definition.times)
         if definition.is_open:
             columns.append(Column(ATTRIBUTE, Json(dict)))
         return self._map(definition.name, definition.table, columns)
@@ -126,11 +124,3 @@ def _renamed(index: Index | UniqueConstraint, name: str) -> Index | UniqueConstr
     unique = UniqueConstraint(column, name=conv(name))
     table.append_constraint(unique)
     return unique
-
-
-def _time_columns(times: Times) -> list[Column[Any]]:
-    created, updated = column_name(times.created), column_name(times.updated)
-    return [
-        Column(created, UtcDateTime, nullable=False, default=now),
-        Column(updated, UtcDateTime, nullable=False, default=now, onupdate=now),
-    ]

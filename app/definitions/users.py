@@ -1,6 +1,6 @@
 """What a model with the base User says of users."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,8 @@ from app.rest.collection import all_endpoints
 from app.rest.problems import Problems
 from app.settings import SettingsSchema
 from app.users.definition import UsersDefinition
+from app.users.models import User
+from app.users.properties import TAKEN, problem_of
 from app.users.resource import users
 
 from .bases import USER_SETTINGS, Merged
@@ -21,22 +23,46 @@ from .rules import read_rules
 
 VERIFICATION = "EMAIL_VERIFICATION"
 # What LoopBack 3's User has and Ostiary's has in its own way.
-BUILT_IN = (
+BUILT_IN = {
     *("id", "realm", "username", "email", "password", "emailVerified", "verificationToken"),
-    *("created", "credentials", "challenges", "status", "lastUpdated"),
-)
+    "created",
+}
 
 
 def define_users(merged: Merged, problems: Problems) -> Definition:
     """Return the definition of users, without the properties that users have anyway."""
-    for name in [each for each in merged.properties if each in _own_properties()]:
+    for name in [each for each in merged.properties if each in BUILT_IN]:
         path, _ = merged.properties.pop(name)
         problems.warn(path, "is ignored: users have this property already")
+    _keep_ids(merged, problems)
     definition = read_definition(merged, problems)
     definition.settings = dict(_settings(merged, problems))
-    if definition.is_open or definition.scope or definition.times:
-        problems.warn(merged.source.file, "strict, scope and mixins are ignored: these are users")
+    for name in BUILT_IN.intersection(definition.times):
+        del definition.properties[name]
+    definition.own_names = frozenset({*BUILT_IN, *TAKEN, *_calls()})
+    definition.own_columns = frozenset(dir(User))
+    for name, property_ in definition.properties.items():
+        if problem := problem_of(property_, definition.own_names | users.relations.keys()):
+            path, _ = merged.properties.get(name, (f"{merged.source.file}: mixins", None))
+            problems.add(path, problem)
+    if definition.is_open or definition.scope:
+        problems.warn(merged.source.file, "strict and scope are ignored: these are users")
     return definition
+
+
+def _keep_ids(merged: Merged, problems: Problems) -> None:
+    """Let properties that would be the id be like others."""
+    for name, (path, declared) in merged.properties.items():
+        if isinstance(declared, Mapping) and declared.get("id"):
+            problems.warn(f"{path}.id", "is ignored: users have an id")
+            rest = {key: value for key, value in declared.items() if key != "id"}
+            merged.properties[name] = path, rest
+
+
+def _calls() -> set[str]:
+    """Return the names of what is served below the path of a user, beside relations."""
+    paths = (route.path for each in users.own_endpoints for route in each.routes)
+    return {path.split("/")[2] for path in paths if path.startswith("/<id>/")}
 
 
 def _settings(merged: Merged, problems: Problems) -> Iterator[tuple[str, Any]]:
@@ -64,10 +90,11 @@ def configure_users(
         if app.config[name] == usual[name]:
             app.config[name] = value
     app.config["TOKEN_TTL"] = min(app.config["TOKEN_TTL"], app.config["TOKEN_MAX_TTL"])
+    elsewhere = {*definition.foreign_keys, *definition.held}
     own = {
         name: declared
         for name, declared in definition.declared.items()
-        if name in definition.properties and name not in definition.foreign_keys
+        if name in definition.properties.keys() - elsewhere
     }
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
     served = replace(users, relations={**users.relations, **related.relations})
@@ -84,7 +111,3 @@ def configure_users(
         shared_methods=definition.switches.usable(endpoints, problems),
         is_public=definition.is_public,
     )
-
-
-def _own_properties() -> set[str]:
-    return {*BUILT_IN, *users.properties}

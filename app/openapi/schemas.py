@@ -9,6 +9,7 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
 from app.rest.fields import Number
+from app.rest.relations import EMBEDDED
 from app.rest.resource import Resource
 from app.rest.targets import OTHERS
 
@@ -272,7 +273,11 @@ def _or_null(property_: Json) -> Json:
 def _with_relations(schema: Json, resource: Resource, related: Mapping[str, Resource]) -> Json:
     """Return the schema of a filtered response: any of the properties, and included relations."""
     properties = dict(schema["properties"])
+    by_attribute = {column.key: name for name, column in resource.properties.items()}
     for name, relation in resource.relations.items():
+        if relation.kind in EMBEDDED:
+            properties[name] = properties[by_attribute[relation.foreign_key]]
+            continue
         target = ref(f"{model_name(related[relation.target])}WithRelations")
         properties[name] = {"type": "array", "items": target} if relation.many else target
     return _omit({**schema, "properties": properties}, "required")

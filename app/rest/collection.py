@@ -22,7 +22,7 @@ from .lists import read_list
 from .mapper_events import check_events
 from .parameters import read_parameter
 from .relation_views import relation_endpoints
-from .relations import BELONGS_TO, Relation
+from .relations import EMBEDDED, OWN_ATTRIBUTE, Relation
 from .repository import Conditions
 from .resource import Resource
 from .serialization import respond_page, respond_row, respond_rows
@@ -219,6 +219,8 @@ def check_relations(app: Flask) -> None:
 
 
 def _relation_problem(resource: Resource, relation: Relation, target: Resource | None) -> str:
+    if relation.kind in EMBEDDED:
+        target = resource
     if target is None:
         return f"there is no model {relation.target}"
     holder = relation.holder(resource.model, target.model)
@@ -227,7 +229,7 @@ def _relation_problem(resource: Resource, relation: Relation, target: Resource |
         if key not in attributes:
             return f"{holder.__name__} has no attribute {key}"
     shown = {column.key for column in resource.properties.values()}
-    if relation.kind == BELONGS_TO and relation.foreign_key not in shown:
+    if relation.kind in OWN_ATTRIBUTE and relation.foreign_key not in shown:
         return f"{relation.foreign_key} must be a property, so that clients can read it"
     return ""
 

@@ -1,7 +1,7 @@
 """Parse filters in LoopBack 3's form: conditions, properties, order, limit and includes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -40,6 +40,8 @@ class Filter:
     # The filter for the rows of each included relation, by its name.
     include: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     raw: Mapping[str, Any] = field(default_factory=dict)
+    # Long properties that includes read, although `fields` leaves them out.
+    kept: Collection[str] = ()
     # How much of it reads JSON, without its includes.
     json_cost: JsonCost = field(default_factory=JsonCost)
 
@@ -71,7 +73,7 @@ class Filter:
     def leaves_out(self, name: str, column: Column) -> bool:
         """Tell whether `fields` leaves out a long property; others are kept, for includes."""
         is_long = is_text(column) or is_json(column)
-        return self.fields is not None and name not in self.fields and is_long
+        return self.fields is not None and name not in {*self.fields, *self.kept} and is_long
 
     @property
     def has_limit(self) -> bool:

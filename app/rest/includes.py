@@ -1,6 +1,6 @@
 """Parse the includes of a filter, and limit them before any row is read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy import inspect
 from app.errors import InvalidFilter, quote
 
 from .filters import Filter
-from .relations import THROUGH, Relation
+from .relations import EMBEDDED, THROUGH, Relation
 from .resource import Resource
 
 # Depth of nested includes.
@@ -29,10 +29,17 @@ class Include:
     path: str
     name: str
     relation: Relation
+    # The resource itself, if the relation leads to what it embeds.
     target: Resource
     # The filter for the target's rows, and the includes nested in it.
     filter_: Filter
     inner: "list[Include]"
+    # The resource whose rows it is included into.
+    parent: Resource
+
+    def values(self, rows: Sequence[Any]) -> list[Any]:
+        """Return what the rows that it is included into have in the relation's attribute."""
+        return [self.parent.rows.value(row, self.relation.foreign_key) for row in rows]
 
 
 def parse_includes(resource: Resource, filter_: Filter) -> list[Include]:
@@ -65,6 +72,10 @@ def _include(
         known = ", ".join(resource.relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
+    if relation.kind in EMBEDDED:
+        if any(scope.values()):
+            raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
+        return Include(path, name, relation, resource, Filter(), [], resource)
     target: Resource = relation.resource
     keys = (*keys, _key(resource, relation, target))
     if len(keys) > MAX_LEVELS:
@@ -73,7 +84,8 @@ def _include(
     if len(set(keys)) < len(keys):
         raise InvalidFilter(f"{path} leads back to what it is included into.")
     inner = target.parse_included(scope)
-    return Include(path, name, relation, target, inner, _parse(target, inner, path, keys))
+    nested = _parse(target, inner, path, keys)
+    return Include(path, name, relation, target, inner, nested, resource)
 
 
 def _key(resource: Resource, relation: Relation, target: Resource) -> Any:

@@ -21,18 +21,18 @@ def may_name_others(model: str) -> bool:
 
 
 def check_owner(
-    model: str, name: str, key: str, values: Values, find_row: Callable[[], Any] | None = None
+    model: str, name: str, key: str, values: Values, find_value: Callable[[str], Any] | None = None
 ) -> None:
     """Raise ValidationError for a change that gives a row to somebody else, without permission.
 
-    `name` is the property of the owner, `key` the attribute; `find_row` finds the row, whose owner
-    it must be already. Without a row many are changed: those of the caller, who may be named,
-    unless dynamic roles permit others, which the caller would take over.
+    `name` is the property of the owner, `key` the attribute; `find_value` returns what the row has
+    in it, which must be that owner already. Without it many rows are changed: those of the caller,
+    who may be named, unless dynamic roles permit others, which the caller would take over.
     """
     if key not in values or may_name_others(model):
         return
-    if find_row is not None:
-        is_same = getattr(find_row(), key) == values[key]
+    if find_value is not None:
+        is_same = find_value(key) == values[key]
     else:
         is_own = values[key] == current_identity().user_id
         is_same = is_own and not find_grant(model, "updateAll").by_row

@@ -97,18 +97,22 @@ class Budget:
         rows = []
         with result:
             for row in result:
-                self._spend(path, names_size + text_size(row), times(row))
+                self.spend(path, names_size + text_size(row), times(row))
                 rows.append(row)
         return rows
 
-    def _spend(self, path: str, size: int, times: int) -> None:
+    def spend(self, path: str, size: int, times: int) -> None:
         """Subtract an object of so many bytes that is included so many times."""
+        self.check_count(path, times)
         self.objects -= times
         self.bytes -= size * times
-        if self.objects < 0:
-            self._refuse(path, f"{MAX_OBJECTS:,} objects")
         if self.bytes < 0:
             self._refuse(path, f"{MAX_BYTES // 2:,} bytes")
+
+    def check_count(self, path: str, objects: int) -> None:
+        """Raise InvalidFilter if so many objects are too many."""
+        if objects > self.objects:
+            self._refuse(path, f"{MAX_OBJECTS:,} objects")
 
     def _refuse(self, path: str, most: str) -> None:
         raise InvalidFilter(

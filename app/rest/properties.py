@@ -38,7 +38,7 @@ NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "tit
 JSON_TYPES = ("object", "array", "geopoint")
 KEYS = (
     *("type", "required", "default", "length", "precision", "scale", "index", "unique", "enum"),
-    *("validates", "hidden", "id", "defaultFn", *MAPPINGS),
+    *("validates", "hidden", "readOnly", "id", "defaultFn", *MAPPINGS),
 )
 
 
@@ -51,22 +51,28 @@ class Property:
     type: PropertyType
     required: bool = False
     hidden: bool = False
+    # Whether clients cannot write it; the service and hooks do.
+    read_only: bool = False
     is_id: bool = False
     index: bool = False
     unique: bool = False
     description: str = ""
     # Returns the value of a new row without one; None stands for null.
     default: Callable[[], Any] | None = None
+    # Returns the value that each change of a row gives to it.
+    on_change: Callable[[], Any] | None = None
     validators: list[Validator] = field(default_factory=list)
 
     def column(self) -> Column[Any]:
-        """Return a new column."""
+        """Return a new column; it has the default of a property that no body sets."""
         return Column(
             self.column_name,
             self.type.column_type,
             nullable=not self.required,
             index=self.index or None,
             unique=self.unique or None,
+            default=self.default if self.read_only else None,
+            onupdate=self.on_change,
         )
 
     def field(self, **arguments: Any) -> Field:
@@ -78,7 +84,7 @@ class Property:
         if self.description:
             given["metadata"] = {"description": self.description}
         given |= {"attribute": self.column_name, "load_only": self.hidden}
-        made = self.type.make_field(**given, **arguments)
+        made = self.type.make_field(**{**given, "dump_only": self.read_only, **arguments})
         made.validators = [*made.validators, *self.validators]
         return made
 
@@ -105,7 +111,12 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
     type_ = read_type(declared, problems, path)
     if type_ is None:
         return None
+    default = _default(declared, type_, problems, path)
+    read_only = _flag(declared, "readOnly", problems, path)
     required = _flag(declared, "required", problems, path)
+    if required and read_only and default is None:
+        problems.warn(f"{path}.required", "is ignored: the property is read-only, without default")
+        required = False
     validators = read_validators(declared.get("validates"), type_, problems, f"{path}.validates")
     if required and type_.name == "string" and "enum" not in declared:
         validators = [not_blank, *validators]
@@ -115,11 +126,12 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
         type=type_,
         required=required,
         hidden=_flag(declared, "hidden", problems, path),
+        read_only=read_only,
         is_id=bool(declared.get("id")),
         index=_can_be_indexed(type_, declared, problems, path),
         unique=is_unique(declared) and type_.name not in JSON_TYPES,
         description=str(declared.get("description", "")),
-        default=_default(declared, type_, problems, path),
+        default=default,
         validators=validators,
     )
 

@@ -40,12 +40,15 @@ def check_references(
 
 
 def check_changed_references(
-    references: References, values: Values, find_row: Callable[[], Any]
+    references: References, values: Values, find_value: Callable[[str], Any]
 ) -> None:
-    """Check the references that a change gives to a row; those that it has are accepted."""
+    """Check the references that a change gives to a row; those that it has are accepted.
+
+    `find_value` returns what the row has in an attribute.
+    """
     for name, relation in references:
         key = relation.foreign_key
-        if _unreadable(relation, [values]) and getattr(find_row(), key, None) != values[key]:
+        if _unreadable(relation, [values]) and find_value(key) != values[key]:
             raise ValidationError({name: [UNKNOWN_REFERENCE]})
 
 

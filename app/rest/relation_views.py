@@ -97,7 +97,7 @@ class BelongsToViews(Related):
         """Show the row that this parent belongs to."""
         parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
         scope = self.target.scope("findById")
-        target_id = getattr(parent, self.relation.foreign_key)
+        target_id = self.parent.rows.value(parent, self.relation.foreign_key)
         found = None if target_id is None else self.target.rows.get(target_id, scope)
         row = self.target.or_404(self.name if target_id is None else target_id, found)
         return respond_row(self.target, row, self.target.parse(read_parameter("filter")))
@@ -276,7 +276,7 @@ class ThroughViews(Related):
             database.execute(insert(self.relation.links).values(values))
 
 
-# The classes of views of each kind of relation.
+# The classes of views of each kind of relation; the others are only included.
 VIEWS: Mapping[str, tuple[type[Related], ...]] = {
     BELONGS_TO: (BelongsToViews,),
     HAS_ONE: (HasOneViews,),
@@ -296,6 +296,6 @@ def relation_endpoints(parent: Resource) -> list[Endpoint]:
             finds_row=True,
         )
         for name, relation in parent.relations.items()
-        for views in VIEWS[relation.kind]
+        for views in VIEWS.get(relation.kind, ())
         for endpoint in endpoints_of(views(parent, name, relation))
     ]

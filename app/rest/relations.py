@@ -13,6 +13,12 @@ BELONGS_TO = "belongsTo"
 HAS_ONE = "hasOne"
 HAS_MANY = "hasMany"
 THROUGH = "hasManyThrough"
+REFERENCES_MANY = "referencesMany"
+EMBEDS_ONE, EMBEDS_MANY = "embedsOne", "embedsMany"
+# Those that lead to no rows, but to what a property holds.
+EMBEDDED = (EMBEDS_ONE, EMBEDS_MANY)
+# Those whose attribute is of the model that has the relation.
+OWN_ATTRIBUTE = (BELONGS_TO, REFERENCES_MANY, *EMBEDDED)
 
 
 @dataclass(frozen=True)
@@ -20,9 +26,10 @@ class Relation:
     """A relation to the resource with the name `target`; made by the functions below."""
 
     kind: str
+    # Empty for what is embedded.
     target: str
     # The attribute of the foreign key: of this model (belongsTo), the target's (hasOne, hasMany),
-    # or the model between both.
+    # or the model between both. Of this model, too, what is embedded or has the ids of many rows.
     foreign_key: str
     # The model between both, and its foreign key to the target.
     through: type[Any] | None = None
@@ -30,14 +37,14 @@ class Relation:
 
     @property
     def many(self) -> bool:
-        """Whether it leads to many rows."""
-        return self.kind in (HAS_MANY, THROUGH)
+        """Whether it leads to many rows, or objects."""
+        return self.kind in (HAS_MANY, THROUGH, REFERENCES_MANY, EMBEDS_MANY)
 
     def holder(self, model: type[Any], target: type[Any]) -> type[Any]:
         """Return which model has the foreign key: this one, the target, or that between both."""
         if self.through is not None:
             return self.through
-        return model if self.kind == BELONGS_TO else target
+        return model if self.kind in OWN_ATTRIBUTE else target
 
     def link(self, name: str) -> Any:
         """Return a column of the model between both."""
@@ -84,3 +91,18 @@ def has_many_through(
     LoopBack 3 calls this hasMany through, and hasAndBelongsToMany where the model has nothing else.
     """
     return Relation(THROUGH, target, foreign_key, through, target_key)
+
+
+def references_many(target: str, attribute: str) -> Relation:
+    """Return a relation to the rows whose ids an array of this model has; it is only included."""
+    return Relation(REFERENCES_MANY, target, attribute)
+
+
+def embeds_one(attribute: str) -> Relation:
+    """Return a relation to the object that this model's attribute has; it is only included."""
+    return Relation(EMBEDS_ONE, "", attribute)
+
+
+def embeds_many(attribute: str) -> Relation:
+    """Return a relation to the objects in an array of this model; it is only included."""
+    return Relation(EMBEDS_MANY, "", attribute)

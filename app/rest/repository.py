@@ -202,6 +202,20 @@ class Repository:
         """Return the column of an attribute of the model."""
         return self._table_columns[name]
 
+    def value(self, row: Any, name: str) -> Any:
+        """Return what a row has in an attribute; None if clients do not see it.
+
+        Attributes may have the name of a method of tuples, such as `count`.
+        """
+        place = self._places.get(name)
+        return None if place is None else row[place]
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        """The places of the columns in rows, by attribute."""
+        names = {id(column): name for name, column in self._table_columns.items()}
+        return {names[id(column)]: place for place, column in enumerate(self.columns)}
+
     @cached_property
     def _row(self) -> type[Any]:
         return namedtuple("Row", [column.key for column in self.columns])

@@ -271,16 +271,27 @@ class Resource:
         """Read a filter for this resource; raise InvalidFilter."""
         if self.default_filter:
             raw = self._with_defaults(raw)
-        return Filter.parse(raw, self.shown)
+        return self._keep_included(Filter.parse(raw, self.shown))
 
     def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
         if not self.protected:
-            return Filter.parse(usual, self.shown)
+            return self._keep_included(Filter.parse(usual, self.shown))
         shown = {name: self.shown[name] for name in self.shown.keys() - self.protected}
         filter_ = Filter.parse(usual, shown)
-        return filter_ if filter_.fields else replace(filter_, fields=set(shown))
+        return self._keep_included(
+            filter_ if filter_.fields else replace(filter_, fields=set(shown))
+        )
+
+    def _keep_included(self, filter_: Filter) -> Filter:
+        """Return a filter that reads the properties by which it includes something."""
+        if filter_.fields is None or not filter_.include:
+            return filter_
+        relations = (self.relations.get(name) for name in filter_.include)
+        attributes = {each.foreign_key for each in relations if each}
+        kept = [name for name, column in self.properties.items() if column.key in attributes]
+        return replace(filter_, kept=kept)
 
     def _with_defaults(
         self, raw: Mapping[str, Any] | None, without: Collection[str] = ("where",)
@@ -471,13 +482,16 @@ class Resource:
         def find_row() -> Any:
             return self.or_denied(row_id, self.rows.get(row_id, scope))
 
+        def find_value(name: str) -> Any:
+            return self.rows.value(find_row(), name)
+
         if self.written_owner:
             name, key = self.written_owner
             if name not in body:
                 # Replacing a row without naming its owner keeps it.
                 values.pop(key, None)
-            check_owner(self.name, name, key, values, find_row)
-        check_changed_references(self.references, values, find_row)
+            check_owner(self.name, name, key, values, find_value)
+        check_changed_references(self.references, values, find_value)
         if not values:
             return find_row()
         if partial and values.get(ATTRIBUTE):

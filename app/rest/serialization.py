@@ -17,9 +17,18 @@ from app.ids import Id
 
 from .filters import Filter
 from .includes import Include, parse_includes
-from .pages import Budget, Page, size_of_names
+from .pages import JSON_COST, Budget, Page, size_of_names
 from .parameters import read_flag
-from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
+from .relations import (
+    BELONGS_TO,
+    EMBEDS_MANY,
+    EMBEDS_ONE,
+    HAS_MANY,
+    HAS_ONE,
+    REFERENCES_MANY,
+    THROUGH,
+    Relation,
+)
 from .repository import Conditions
 from .resource import Resource
 from .targets import Column
@@ -139,8 +148,8 @@ def _add_many(include: Include, found: Found, objects: list[Object], budget: Bud
 
 def _add_one(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
     """Add to each object its one related object, if the caller may read it."""
-    ids = [getattr(row, include.relation.foreign_key) for row in found.rows]
-    related = _to_one(include, found.times_by(ids), budget)
+    ids = include.values(found.rows)
+    related = _by_id(include, found.times_by(ids), "findById", budget)
     for id, each in zip(ids, objects, strict=True):
         if id in related:
             each[include.name] = related[id]
@@ -156,11 +165,46 @@ def _add_first(include: Include, found: Found, objects: list[Object], budget: Bu
             each[include.name] = related[id][0]
 
 
+def _add_referenced(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
+    """Add to each object the list of the objects whose ids it has and that the caller may read.
+
+    They are in the order of the ids, unless the filter has one; limit and skip apply to each list.
+    """
+    parse, filter_ = include.target.id_form.parse, include.filter_
+    given = [value or [] for value in include.values(found.rows)]
+    counts = zip(given, found.times, strict=True)
+    budget.check_count(include.path, sum(len(ids) * times for ids, times in counts))
+    lists = [list(dict.fromkeys(map(parse, map(str, ids)))) for ids in given]
+    times = Counter[Any]()
+    for ids, count in zip(lists, found.times, strict=True):
+        times.update(dict.fromkeys(ids, count))
+    related = _by_id(include, times, "find", budget)
+    place = {id: number for number, id in enumerate(related)}
+    for ids, each in zip(lists, objects, strict=True):
+        known = [id for id in ids if id in related]
+        if filter_.order:
+            known.sort(key=lambda id: place[id])
+        page = known[filter_.skip : filter_.skip + filter_.limit]
+        each[include.name] = [related[id] for id in page]
+
+
+def _add_embedded(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
+    """Add to each object what its property holds: an array, or an object if there is one."""
+    usual: Any = [] if include.relation.many else None
+    for value, times, each in zip(include.values(found.rows), found.times, objects, strict=True):
+        if (embedded := usual if value is None else value) is not None:
+            budget.spend(include.path, JSON_COST * len(json.dumps(embedded)), times)
+            each[include.name] = embedded
+
+
 ADD = {
     BELONGS_TO: _add_one,
     HAS_ONE: _add_first,
     HAS_MANY: _add_many,
     THROUGH: _add_many,
+    REFERENCES_MANY: _add_referenced,
+    EMBEDS_ONE: _add_embedded,
+    EMBEDS_MANY: _add_embedded,
 }
 
 
@@ -226,17 +270,18 @@ def _with_links(relation: Relation, target: Resource) -> tuple[FromClause, Colum
     return table.join(links, key == target.rows.key), parent
 
 
-def _to_one(include: Include, ids: Counter[Any], budget: Budget) -> dict[Id, Object]:
-    """Return the object of each id that the caller may read.
+def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> dict[Id, Object]:
+    """Return the object of each id on which the caller may call a method, in the filter's order.
 
     `ids` has how often each of them is in the response.
     """
     target, filter_ = include.target, include.filter_
-    scope = target.scope("findById")
+    scope = target.scope(method)
     chosen = target.rows.key.in_([each for each in ids if each is not None])
     statement = (
         select(*target.rows.columns_for(filter_))
         .where(chosen, *scope, *filter_.conditions, *target.rows.restriction)
+        .order_by(*filter_.order)
         .limit(budget.objects + 1)
     )
     found = _read(include, statement, lambda row: ids[row.id], budget)

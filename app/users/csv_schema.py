@@ -99,6 +99,6 @@ class RowSchema(RegistrationSchema):
 
 
 def row_schema() -> RowSchema:
-    """Return the schema of a row of this app, with its USER_PROPERTIES."""
-    declared = {each.name: each.field() for each in user_properties()}
+    """Return the schema of a row of this app, with its USER_PROPERTIES, also read-only ones."""
+    declared = {each.name: each.field(dump_only=False) for each in user_properties()}
     return RowSchema.from_dict(declared)() if declared else RowSchema()  # type: ignore[return-value]

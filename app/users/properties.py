@@ -59,9 +59,10 @@ def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Propert
     """
     problems, properties = Problems(), list[Property]()
     for name, declared in app.config["USER_PROPERTIES"].items():
-        if name in TAKEN or name in relations:
-            problems.add(name, "users have a property or a relation of this name")
-        elif each := read_property(name, declared, problems, name):
+        each = read_property(name, declared, problems, name)
+        if each and (problem := problem_of(each, {*TAKEN, *relations})):
+            problems.add(name, problem)
+        elif each:
             properties.append(each)
     _check_columns(properties, problems)
     problems.raise_any("USER_PROPERTIES")
@@ -70,14 +71,21 @@ def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Propert
     return properties
 
 
+def problem_of(declared: Property, taken: Collection[str]) -> str:
+    """Return why users cannot have a property; `taken` are the names of what they have."""
+    if declared.name in taken:
+        return "users have a property or a relation of this name"
+    # Also what Python has under this name in the model, such as its methods.
+    if hasattr(User, declared.column_name):
+        return f"the column {declared.column_name} is one of the service's own"
+    return ""
+
+
 def _check_columns(properties: Iterable[Property], problems: Problems) -> None:
-    """Report columns that the service needs for itself, and columns of two properties."""
+    """Report columns of two properties."""
     names: dict[str, str] = {}
     for each in properties:
-        # Also what Python has under this name in the model, such as its methods.
-        if hasattr(User, each.column_name):
-            problems.add(each.name, f"the column {each.column_name} is one of the service's own")
-        elif each.column_name in names:
+        if each.column_name in names:
             other = names[each.column_name]
             problems.add(each.name, f"the column {each.column_name} is that of {other} too")
         names[each.column_name] = each.name

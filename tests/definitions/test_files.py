@@ -78,11 +78,19 @@ WARNINGS = [
         "relations.a: has no endpoints: its data is the property b",
     ),
     (
+        note(relations={"a": {"type": "embedsMany", "model": "X", "scope": {"include": "b"}}}),
+        "relations.a.scope: is ignored",
+    ),
+    (
+        note(properties={"at": {"type": "date", "required": True, "readOnly": True}}),
+        "properties.at.required: is ignored: the property is read-only, without default",
+    ),
+    (
         note(
             relations={"owner": {"type": "belongsTo", "model": "user"}},
             mixins={"TimeStamp": {"createdAt": "ownerId"}},
         ),
-        "relations.owner: is not served: ownerId of Note is a time",
+        "relations.owner: is not served: ownerId of Note is of the type date",
     ),
     (note(properties={"id": {"type": ["string"]}}), "an id cannot be of the type array"),
     (

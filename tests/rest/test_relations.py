@@ -8,7 +8,7 @@ from sqlalchemy import insert
 from app.config import ConfigurationError
 from app.extensions import db
 from app.rest.collection import check_relations
-from app.rest.relations import belongs_to, has_many
+from app.rest.relations import belongs_to, embeds_one, has_many, references_many
 from app.signals import verification_request
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
@@ -325,6 +325,9 @@ def test_every_relation_is_included_by_one_statement(clinic):
         (belongs_to("nowhere", "owner_id"), "there is no model nowhere"),
         (belongs_to("users", "user_id"), "Todo has no attribute user_id"),
         (has_many("users", "todo_id"), "User has no attribute todo_id"),
+        (references_many("nowhere", "ids"), "there is no model nowhere"),
+        (references_many("users", "ids"), "Todo has no attribute ids"),
+        (embeds_one("note"), "Todo has no attribute note"),
     ],
 )
 def test_a_relation_that_leads_nowhere_stops_the_start(app, monkeypatch, relation, problem):
