@@ -13,6 +13,7 @@ from app.users.resource import users
 from .bases import BUILT_IN, PERSISTED, PLAIN, USER, Merged, configure, merge
 from .definition import Definition, read_definition
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
+from .user_model import TOKEN, choose_users
 from .users import define_users
 
 # What is in `model-config.json` beside models.
@@ -50,6 +51,8 @@ def read_folder(folder: Path, data_sources: Container[str]) -> Models:
     sources = read_models(folder, problems)
     config = read_model_config(folder, problems)
     candidates: list[Merged] = []
+    # What is wrong with it is said where it has no effect.
+    others = _configured(TOKEN, folder, config, Problems())
     _warn_of_entries(folder, config or {}, sources, problems)
     for source in sources.values():
         merged = merge(source, sources, problems)
@@ -64,10 +67,14 @@ def read_folder(folder: Path, data_sources: Container[str]) -> Models:
             models.definitions[source.name] = read_definition(merged, problems)
         elif merged.root == USER:
             candidates.append(merged)
+            continue
         else:
             path = f"{source.file}: base"
             problems.warn(path, f"is not served: models of {merged.root} have no rows here")
-    _choose_users(candidates or _configured_users(folder, config, problems), models)
+        others.append(merged)
+    candidates = candidates or _configured(USER, folder, config, problems)
+    if chosen := choose_users(candidates, others, problems):
+        models.users = define_users(chosen, problems)
     return models
 
 
@@ -87,14 +94,14 @@ def _warn_of_entries(
             problems.warn(f"{place}.acls", f"is without effect: {name} is not served")
 
 
-def _configured_users(
-    folder: Path, config: Mapping[str, Any] | None, problems: Problems
+def _configured(
+    name: str, folder: Path, config: Mapping[str, Any] | None, problems: Problems
 ) -> list[Merged]:
-    """Return LoopBack 3's own User, if `model-config.json` says more of it than where it is."""
-    entry = (config or {}).get(USER)
+    """Return a model of LoopBack 3's own, if `model-config.json` says more than where it is."""
+    entry = (config or {}).get(name)
     if not isinstance(entry, Mapping) or _says_nothing(entry):
         return []
-    declared = {"name": USER, "base": USER, "plural": users.name}
+    declared = {"name": name, "base": name, "plural": users.name}
     merged = merge(Source(folder / CONFIG, declared), {}, problems)
     configure(merged, entry, problems)
     return [merged]
@@ -103,19 +110,6 @@ def _configured_users(
 def _says_nothing(entry: Mapping[str, Any]) -> bool:
     """Tell whether an entry of `model-config.json` says only what holds without one."""
     return entry.keys() <= {"dataSource", "public"} and entry.get("public") is not False
-
-
-def _choose_users(candidates: list[Merged], models: Models) -> None:
-    """Let users be the model that extends User, rather than one that others extend."""
-    bases = {each.source.declared.get("base") for each in candidates}
-    candidates = sorted(candidates, key=lambda each: each.source.name in {USER, *bases})
-    for merged in candidates:
-        if models.users is None:
-            models.users = define_users(merged, models.problems)
-        else:
-            models.problems.warn(
-                f"{merged.source.file}: base", f"is not served: users are {models.users.name}"
-            )
 
 
 def _entry(

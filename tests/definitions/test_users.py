@@ -185,3 +185,46 @@ def test_properties_that_users_cannot_have_are_said_with_their_file(
         make_app(MODELS_FOLDER=folder)
 
     assert f"customer.json: {problem}" in str(raised.value)
+
+
+STAFF = {"name": "Staff", "base": "User"}
+NOTE = {"name": "Note", "properties": {"text": "string"}, "acls": OPEN}
+OF_CUSTOMERS = {"user": {"type": "belongsTo", "model": "Customer", "foreignKey": "userId"}}
+EVERY = {"Customer": {}, "Staff": {}, "Note": {}}
+# Models beside the two that extend User, `model-config.json`, and what says that users are staff.
+CHOICES = {
+    "access tokens": ({}, {**EVERY, "AccessToken": {"relations": OF_CUSTOMERS}}),
+    "a model of tokens": (
+        {"token": {"name": "Token", "base": "AccessToken", "relations": OF_CUSTOMERS}},
+        None,
+    ),
+    "what is public": ({}, {**EVERY, "Staff": {"public": False}}),
+    "relations": ({"note": {**NOTE, "relations": OF_CUSTOMERS}}, None),
+}
+
+
+@on_one_database
+@pytest.mark.parametrize("reason", CHOICES)
+@pytest.mark.parametrize("name", ["a", "z"])
+def test_of_two_models_that_extend_user_one_is_used(serve, reason, name):
+    more, config = CHOICES[reason]
+    api = serve({name: STAFF, "customer": customer(), **more}, config)
+    app = api.client.application
+
+    assert app.extensions["json_models"].users.name == "Customer"
+    assert (
+        f"{name}.json: base: is not served: users are Customer; the relation `user` of AccessToken,"
+        " in model-config.json or in a model that extends AccessToken, says which model users are"
+    ) in warnings(app)
+
+
+@on_one_database
+def test_two_models_that_extend_user_alike_stop_the_start(make_app, write_models):
+    folder = write_models({"staff": STAFF, "customer": customer(), "note": NOTE})
+    with running_a_command(), pytest.raises(ConfigurationError) as raised:
+        make_app(MODELS_FOLDER=folder)
+
+    assert str(raised.value).splitlines()[1:] == [
+        "  customer.json: base: Customer and Staff extend User: the relation `user` of AccessToken,"
+        " in model-config.json or in a model that extends AccessToken, says which model users are"
+    ]
