@@ -157,13 +157,18 @@ class SavedValues:
 
 def insert(
     resource: Any, items: Sequence[Any], store: Callable[[Sequence[Any]], Sequence[Any]]
-) -> Sequence[Any]:
-    """Store new rows in one transaction with the hooks of their resource; return them."""
+) -> list[Any]:
+    """Store new rows in one transaction with the hooks of their resource; return them.
+
+    One after the other, so that the hooks of a row see those before it.
+    """
+    rows: list[Any] = []
     with transaction():
-        new = [_before_save(resource, resource.new_values, each, None) for each in items]
-        rows = store(new)
-        for item, row in zip(new, rows, strict=True):
-            _after_save(resource, resource.new_values.of(item), row, is_new=True)
+        for item in items:
+            new = _before_save(resource, resource.new_values, item, None)
+            [row] = store([new])
+            _after_save(resource, resource.new_values.of(new), row, is_new=True)
+            rows.append(row)
     return rows
 
 
@@ -175,47 +180,33 @@ def update(
 ) -> list[Any]:
     """Change the rows that fulfil the conditions in one transaction with the hooks; return them.
 
-    Raises TooManyRows.
+    One after the other. Raises TooManyRows.
     """
     changed: list[Any] = []
     with transaction():
-        for each, ids in _prepare(resource, _lock(resource.rows, conditions), values):
-            stored = store([resource.rows.key.in_(ids)], each)
-            for row in stored:
-                _after_save(resource, resource.changed_values.of(each), row, is_new=False)
-            changed += stored
+        for row in _lock(resource.rows, conditions):
+            given = _before_save(resource, resource.changed_values, values, row)
+            # None, if a hook has deleted it.
+            for stored in store([resource.rows.key == row.id], given):
+                _after_save(resource, resource.changed_values.of(given), stored, is_new=False)
+                changed.append(stored)
     return changed
 
 
 def delete(resource: Any, conditions: Conditions, store: Callable[[Conditions], int]) -> int:
     """Delete the rows that fulfil the conditions in one transaction with the hooks.
 
-    Returns their number. Raises TooManyRows.
+    One after the other. Returns their number. Raises TooManyRows.
     """
+    count = 0
     with transaction():
-        rows = _lock(resource.rows, conditions)
-        for row in rows:
+        for row in _lock(resource.rows, conditions):
             resource.before_delete.send(resource, event=DeleteEvent(current_identity(), row))
-        count = store([resource.rows.key.in_([row.id for row in rows])]) if rows else 0
-        for row in rows:
-            resource.after_delete.send(resource, event=DeleteEvent(current_identity(), row))
+            # None, if a hook has deleted it.
+            if store([resource.rows.key == row.id]):
+                resource.after_delete.send(resource, event=DeleteEvent(current_identity(), row))
+                count += 1
     return count
-
-
-def _prepare(resource: Any, rows: Sequence[Any], values: Values) -> list[tuple[Values, list[Any]]]:
-    """Return what to store in which rows: those for which the hook left the same are together."""
-    groups: list[tuple[Values, list[Any]]] = []
-    for row in rows:
-        each = _before_save(resource, resource.changed_values, values, row)
-        if groups and _are_same(groups[-1][0], each):
-            groups[-1][1].append(row.id)
-        else:
-            groups.append((each, [row.id]))
-    return groups
-
-
-def _are_same(first: Values, second: Values) -> bool:
-    return first.keys() == second.keys() and all(first[name] is second[name] for name in first)
 
 
 def _before_save(resource: Any, known: SavedValues, item: Any, row: Any) -> Any:

@@ -16,7 +16,7 @@ from app.access.identity import current_identity
 from app.access.policy import DynamicRole, Grant, authorize, denial, find_grant
 from app.access.rules import Rule
 from app.errors import MalformedBody, ModelNotFound, ValidationError
-from app.extensions import transaction
+from app.extensions import in_transaction, transaction
 
 from . import hooks
 from .compatibility import Load
@@ -516,6 +516,15 @@ class Resource:
         if self.before_delete.receivers or self.after_delete.receivers:
             return hooks.delete(self, conditions, store)
         return store(conditions)
+
+    def lock(self, row_id: ids.Id) -> None:
+        """Lock a row until the end of the transaction: others that lock it wait.
+
+        Raises RuntimeError outside of a transaction.
+        """
+        if not in_transaction():
+            raise RuntimeError("a row is locked until the end of a transaction: there is none")
+        self.rows.lock(row_id)
 
     def or_404(self, row_id: object, row: Any) -> Any:
         """Return the row; raise ModelNotFound if there is none."""

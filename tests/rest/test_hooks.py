@@ -1,7 +1,8 @@
 """Hooks of resources: when they are called, with what, and what they may change and refuse."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
 from marshmallow import fields
@@ -20,11 +21,12 @@ from app.rest.relations import has_many_through
 from app.rest.resource import Resource
 from app.todos.resource import todos
 from app.users.models import User
+from app.users.resource import users
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
 from tests.documents import blocks
 from tests.races import at_once
-from tests.rest.clinic import Base, Patient, PatientSchema, Room, resources
+from tests.rest.clinic import Base, Patient, PatientSchema, Physician, Room, resources
 
 HOOKS = ("before_save", "after_save", "before_delete", "after_delete", "loaded")
 
@@ -138,14 +140,13 @@ CALLS = [
     ("PUT", "/rooms", NAMED, saved("rooms", 4, new=True)),
     (
         *("POST", "/rooms/update?where={}", NAMED),
-        [("before_save", "rooms", row) for row in (1, 2, 3, 4)]
-        + [("after_save", "rooms", row) for row in (1, 2, 3, 4)],
+        [each for row in (1, 2, 3, 4) for each in saved("rooms", row, shown=False)],
     ),
     ("DELETE", "/rooms/3", None, deleted("rooms", 3)),
     (
         *("POST", "/rooms", [NAMED, NAMED]),
-        [("before_save", "rooms", None)] * 2
-        + [("after_save", "rooms", 5), ("after_save", "rooms", 6)]
+        saved("rooms", 5, new=True, shown=False)
+        + saved("rooms", 6, new=True, shown=False)
         + left(("rooms", 5), ("rooms", 6)),
     ),
     ("GET", "/rooms/1", None, left(ROOM)),
@@ -239,6 +240,36 @@ def test_rows_of_one_change_may_get_different_values(call, hook):
     assert answer.json == {"count": 4}
     names = [each["name"] for each in call("GET", "/rooms").json]
     assert names == ["odd 0", "even", "odd 2", "even"]
+
+
+def test_the_hooks_of_a_row_see_what_was_done_with_the_rows_before_it(call, hook):
+    def at_most_two(resource, event):
+        given = event.values["name"]
+        if resource.rows.count([Physician.name == given]) >= 2:
+            raise AccessDenied(f"There are two called {given}.")
+
+    def at_least_one(resource, event):
+        if resource.rows.count([]) <= 1:
+            raise AccessDenied("One must stay.")
+
+    def names():
+        return [each["name"] for each in call("GET", "/rooms/1/physicians").json]
+
+    call("POST", "/rooms", {"name": "a"})
+    hook("physicians", "before_save", at_most_two)
+    hook("physicians", "before_delete", at_least_one)
+
+    for number, status in [(3, 403), (2, 200), (1, 403)]:
+        body = [{"name": "a", "roomId": 1}] * number
+        assert call("POST", "/physicians", body).status_code == status
+        assert names() == (["a", "a"] if number < 3 else [])
+    call("POST", "/physicians", {"name": "b", "roomId": 1})
+    for where, status in [("{}", 403), ('{"name":"a"}', 200)]:
+        answer = call("POST", f"/physicians/update?where={where}", {"name": "c"})
+        assert answer.status_code == status
+        assert names() == (["a", "a", "b"] if status == 403 else ["c", "c", "b"])
+    assert refusal(call("DELETE", "/rooms/1/physicians")) == (403, "ACCESS_DENIED")
+    assert names() == ["c", "c", "b"]
 
 
 def test_what_a_hook_leaves_is_checked_by_the_rules_of_the_schema(call, hook, caplog):
@@ -528,21 +559,71 @@ class RoomSchema(Schema):
     id = fields.Integer(dump_only=True)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_hooks_of_the_document_work_as_printed(make_app, api, token, capsys):
-    namespace = {}
-    [code] = blocks("docs/models.md", "python", "Hooks")
+@contextmanager
+def hooks_of_the_document(heading):
+    """Connect the hooks that the document prints under a heading, for a while."""
+    [code] = blocks("docs/models.md", "python", heading)
     before = {name: list(getattr(todos, name).receivers) for name in HOOKS}
-    exec(code, namespace)
+    exec(code, {})
     try:
-        created = api("POST", "/todos", {"title": " a  b ", "desc": "x" * 100}, token=token).json
-        refused = api("DELETE", "/todos/1", token=token)
+        yield
     finally:
         for name in HOOKS:
             for receiver in list(getattr(todos, name).receivers.values()):
                 getattr(todos, name).disconnect(receiver)
-
     assert {name: list(getattr(todos, name).receivers) for name in HOOKS} == before
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_hooks_of_the_document_work_as_printed(make_app, api, token, capsys):
+    with hooks_of_the_document("Hooks"):
+        created = api("POST", "/todos", {"title": " a  b ", "desc": "x" * 100}, token=token).json
+        refused = api("DELETE", "/todos/1", token=token)
+
     assert (created["title"], created["desc"]) == ("a b", "x" * 80)
     assert refused.json["message"] == "Open tasks are not deleted."
     assert capsys.readouterr().out == "saved 1\n"
+
+
+CALLS_AT_ONCE = 20
+
+
+def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
+    make_app, token, database_url
+):
+    app = make_app(THREADS=CALLS_AT_ONCE)
+    client, headers = app.test_client(), {"Authorization": token}
+    barrier = Barrier(CALLS_AT_ONCE)
+
+    def wait_for_all(resource, event):
+        # SQLite lets one write at a time.
+        if event.row.title == "b" and database_url.startswith("postgresql"):
+            barrier.wait(timeout=60)
+
+    def create(client, body):
+        return client.post("/api/todos", json=body, headers=headers)
+
+    def titles():
+        return [each["title"] for each in client.get("/api/todos", headers=headers).json]
+
+    # Called first: each request has stored its row, and none has committed.
+    app.extensions["resources"]["todos"].after_save.connect(wait_for_all)
+    with hooks_of_the_document("Hooks that count"):
+        array = create(client, [{"title": "a"}] * CALLS_AT_ONCE)
+        after_array = titles()
+        race = at_once(app, *[lambda each: create(each, {"title": "b"})] * CALLS_AT_ONCE)
+        closed = create(client, {"title": "c", "isComplete": True}).json
+        path = f"/api/todos/{closed['id']}"
+        opened = client.patch(path, json={"isComplete": False}, headers=headers)
+
+    assert refusal(array) == (403, "ACCESS_DENIED")
+    assert array.json["message"] == "There are five open tasks."
+    assert after_array == []
+    assert sorted(each.status_code for each in race) == [200] * 5 + [403] * 15
+    assert refusal(opened) == (403, "ACCESS_DENIED")
+    assert titles() == ["b"] * 5 + ["c"]
+
+
+def test_a_row_is_locked_in_a_transaction_only(app):
+    with app.app_context(), pytest.raises(RuntimeError, match="there is none"):
+        users.lock(1)
