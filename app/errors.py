@@ -19,8 +19,8 @@ MAX_QUOTED = 100
 MAX_FIELD_ERRORS = 50
 # Seconds in the Retry-After header of 503 responses.
 RETRY_AFTER = 5
-# The same where a password hash is being computed, which takes milliseconds.
-HASH_RETRY_AFTER = 1
+# The same where requests wait to compute a password hash: by then all of them are done or refused.
+HASH_RETRY_AFTER = 10
 # Error codes of statement and lock time-outs: PostgreSQL's query_canceled and lock_not_available,
 # and their equivalents in SQLite.
 DATABASE_TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
@@ -239,7 +239,7 @@ class TooManyRequests(exceptions.TooManyRequests):
 
 
 class TooManyHashes(exceptions.ServiceUnavailable):
-    """As many password hashes as are allowed are being computed."""
+    """The request has waited too long to compute a password hash, or too many do."""
 
     error_code = "TOO_MANY_HASHES"
     description = "Too many passwords are being checked. Try again."

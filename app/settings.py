@@ -334,8 +334,17 @@ class SettingsSchema(Schema):
         allow_none=True,
         validate=positive,
         metadata=described(
-            "Requests of one process that compute a password hash, one at a time, or wait for it;"
-            " more are refused with 503. By default half of `THREADS`."
+            "Threads of one process that requests which compute a password hash may occupy;"
+            " further ones wait for their turn without a thread. By default half of `THREADS`."
+        ),
+    )
+    # Shorter than the time-outs of browsers and proxies, 30 s and more, so that the answer arrives.
+    PASSWORD_HASH_WAIT = fields.Float(
+        load_default=10.0,
+        validate=validate.Range(min=0),
+        metadata=described(
+            "Seconds that such a request waits for its turn before it is refused with 503"
+            " `TOO_MANY_HASHES`."
         ),
     )
     THROTTLE_ENABLED = fields.Boolean(

@@ -10,6 +10,9 @@ LIMITS = {
         "MAX_SIZE_LINE": "Bytes of the line with a chunk's size",
         "MAX_TRAILERS": "Bytes of the fields after the last chunk",
     },
+    "server.hash_queue": {
+        "MAX_BYTES": "Bytes of the requests of a process that wait to compute a password hash",
+    },
     "server.worker": {
         "LINGER_SECONDS": "Seconds that a client has to close a connection",
         "MAX_TOTAL_UNSENT": "Bytes of answers that a process keeps for clients that read slowly",
@@ -68,7 +71,7 @@ LIMITS = {
         "MAX_QUOTED": "Characters of a request that an error repeats",
         "MAX_FIELD_ERRORS": "Fields that an error names",
         "RETRY_AFTER": "Seconds in `Retry-After` of a 503",
-        "HASH_RETRY_AFTER": "The same where too many password hashes are being computed",
+        "HASH_RETRY_AFTER": "The same where requests wait to compute a password hash",
     },
     "timeouts": {
         "INTERVAL": "Seconds between two looks for statements that exceed `STATEMENT_TIMEOUT` on"
@@ -81,7 +84,7 @@ LIMITS = {
         "CLIENT_TIMEOUT": "Seconds that Prometheus has to send a request and to take the answer",
         "LEVELS_INTERVAL": "Seconds between two looks at a process's pool and hashes for metrics",
     },
-    "ops.hash_slots": {"NICENESS": "Niceness of the thread that hashes passwords"},
+    "ops.hash_threads": {"NICENESS": "Niceness of the threads that hash passwords"},
     "ops.purging": {
         "PURGE_BATCH": "Rows of no use that one statement deletes",
         "PAUSE": "Seconds between two such statements of a process",

@@ -82,6 +82,7 @@ DEFAULTS = {
     "LOG_FORMAT": "text",
     "DATA_SOURCE_CALLS": None,
     "PASSWORD_HASHES": None,
+    "PASSWORD_HASH_WAIT": 10.0,
     "THROTTLE_ENABLED": True,
     "THROTTLES": {
         "login_identity": {"limit": 5, "seconds": 300, "lock": 60, "max_lock": 900},
@@ -161,6 +162,7 @@ def test_the_token_middleware_has_defaults_for_missing_keys(create):
         ({"TOKEN_MIDDLEWARE": {"cookie": ["sid"]}}, ["TOKEN_MIDDLEWARE", "cookie"]),
         ({"PASSWORD_HASH": {"time_cost": 0}}, ["PASSWORD_HASH", "time_cost"]),
         ({"PASSWORD_HASHES": 0}, ["PASSWORD_HASHES"]),
+        ({"PASSWORD_HASH_WAIT": -1}, ["PASSWORD_HASH_WAIT"]),
         ({"THROTTLES": {"login": {}}}, ["THROTTLES", "login"]),
         ({"THROTTLES": {"login_address": 7}}, ["THROTTLES", "login_address"]),
         ({"THROTTLES": {"login_address": {"limit": 0}}}, ["THROTTLES", "login_address: limit"]),

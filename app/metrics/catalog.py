@@ -67,11 +67,14 @@ class Catalog:
         )
         self.hashes = _gauge(
             "password_hashes_in_progress",
-            "Requests that compute a password hash, or wait for it.",
+            "Requests whose turn it is to compute a password hash.",
+        )
+        self.waiting_hashes = _gauge(
+            "password_hashes_waiting", "Requests that wait for their turn."
         )
         self.refused_hashes = _counter(
             "password_hashes_refused",
-            "Requests that were refused because too many computed a password hash.",
+            "Requests that were refused because they waited too long, or too many did.",
         )
 
     def start_at_zero(self, throttles: Iterable[str], providers: Iterable[str]) -> None:

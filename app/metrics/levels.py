@@ -27,6 +27,7 @@ class Levels:
             self._catalog.connections.set(pool.checkedout())
             self._catalog.pool_size.set(pool.size())
         self._catalog.hashes.set(self._slots.in_use)
+        self._catalog.waiting_hashes.set(self._slots.waiting)
         refused = self._slots.refused
         self._catalog.refused_hashes.inc(refused - self._refused)
         self._refused = refused

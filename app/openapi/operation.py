@@ -9,8 +9,9 @@ from flask import Flask
 from werkzeug.exceptions import Conflict, HTTPException
 from werkzeug.routing import Rule
 
-from app.errors import InvalidFilter, ModelNotFound, TooDeep, ValidationError
+from app.errors import InvalidFilter, ModelNotFound, TooDeep, TooManyHashes, ValidationError
 from app.rest.endpoint import Endpoint
+from app.rest.hashing import hashed_property
 from app.rest.resource import Resource
 
 from .responses import body_errors, responses
@@ -162,6 +163,10 @@ class Operation:
 
     def _errors(self, has_body: bool) -> Iterator[HTTPException]:
         yield from self._endpoint.errors
+        if self._subject is not None:
+            yield from self._subject.errors.get(self._endpoint.requires, ())
+        if hashed_property(self._endpoint, self._subject) is not None:
+            yield TooManyHashes()
         yield from self._security.errors(self._verb)
         if self._resource is not None:
             yield from self._row_errors(self._resource)

@@ -1,27 +1,20 @@
 """The places of a process for requests that compute a password hash."""
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock, get_native_id, local
-from typing import Any, TypeVar
+from threading import Condition, local
 
 from flask import Flask
 
 from app.errors import TooManyHashes
 
-Result = TypeVar("Result")
-
-# The niceness of the thread that hashes: a tenth of a busy core, see sched(7).
-NICENESS = 10
+from .hash_threads import HashThreads
 
 
 def init_app(app: Flask) -> None:
     """Create the places: PASSWORD_HASHES of them."""
     limit = app.config["PASSWORD_HASHES"] or max(1, app.config["THREADS"] // 2)
-    app.extensions["hash_slots"] = Slots(limit)
+    app.extensions["hash_slots"] = Slots(limit, app.config["PASSWORD_HASH_WAIT"])
 
 
 def slots_of(app: Flask) -> "Slots":
@@ -31,54 +24,90 @@ def slots_of(app: Flask) -> "Slots":
 
 
 class Slots:
-    """The places in a process for requests that hash passwords, of which one hashes at a time.
+    """The places in a process for requests that hash passwords.
 
-    A hash takes a core for milliseconds. As there are about as many processes as cores, several at
-    once in a process would only delay other requests. One thread computes all of them, with a lower
-    priority than those that answer requests.
+    The server takes a place for a request before it passes it to a thread (`take`, `turn`).
+    Requests for which it did not, as it did not recognize them or is another server, wait for one
+    in their threads.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, wait: float) -> None:
         # How many requests hold a place, and how many have got none.
         self.in_use = 0
         self.refused = 0
+        # How many requests wait for a place in the server.
+        self.queued = 0
+        # How many threads may hold a place or wait for one; None if the server has any number.
+        self.most_threads: int | None = None
         self._limit = limit
-        self._lock = Lock()
+        self._wait = wait
+        self._waiting_threads = 0
+        self._changed = Condition()
         self._thread = local()
-        # Starts its thread with the first hash, and so after the server's fork.
-        self._executor = ThreadPoolExecutor(1, "password-hashes", _lower_priority)
+        self.threads = HashThreads(limit)
 
-    def compute(self, action: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a function that hashes, and return what it does; raise its error."""
-        return self._executor.submit(action, *arguments).result()
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for a place."""
+        return self.queued + self._waiting_threads
 
     @contextmanager
     def reserve(self) -> Iterator[None]:
-        """Hold a place during the block; raise TooManyHashes if none is free.
+        """Hold a place during the block; raise TooManyHashes if none becomes free in time.
 
         A thread holds one at most: in a block within a block it has one already.
         """
-        if getattr(self._thread, "holds_one", False):
+        has_place = getattr(self._thread, "has_place", None)
+        if has_place:
             yield
-            return
-        self._take()
-        self._thread.holds_one = True
+        elif has_place is None and self._wait_for_place():
+            with self.turn(has_place=True):
+                yield
+        else:
+            with self._changed:
+                self.refused += 1
+            raise TooManyHashes()
+
+    def take(self) -> bool:
+        """Take a place that is free now, for a thread to hold by `turn`; return whether one was.
+
+        Threads that wait come first, as others need them.
+        """
+        with self._changed:
+            is_free = self.in_use < self._limit and not self._waiting_threads
+            self.in_use += is_free
+        return is_free
+
+    @contextmanager
+    def turn(self, has_place: bool) -> Iterator[None]:
+        """Hold the place that was taken for this thread; without one, let it get none."""
+        self._thread.has_place = has_place
         try:
             yield
         finally:
-            self._thread.holds_one = False
-            with self._lock:
-                self.in_use -= 1
+            self._thread.has_place = None
+            if has_place:
+                self._give_back()
 
-    def _take(self) -> None:
-        with self._lock:
-            if self.in_use == self._limit:
-                self.refused += 1
-                raise TooManyHashes()
-            self.in_use += 1
+    def _wait_for_place(self) -> bool:
+        """Take a place, as soon as one is free; return False if none is in time."""
+        with self._changed:
+            if self.in_use >= self._limit and self._is_crowded():
+                return False
+            self._waiting_threads += 1
+            try:
+                is_free = self._changed.wait_for(lambda: self.in_use < self._limit, self._wait)
+            finally:
+                self._waiting_threads -= 1
+            self.in_use += is_free
+        return is_free
 
+    def _is_crowded(self) -> bool:
+        """Tell whether as many threads as may hold or await a place."""
+        most = self.most_threads
+        return most is not None and self.in_use + self._waiting_threads >= most
 
-def _lower_priority() -> None:
-    """Let other threads go first. Only Linux has priorities of threads."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), NICENESS)
+    def _give_back(self) -> None:
+        with self._changed:
+            self.in_use -= 1
+            self._changed.notify()

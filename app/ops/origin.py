@@ -51,16 +51,18 @@ def continue_request(request_id: str | None) -> None:
 
 
 def current_network() -> str | None:
-    """Return the network by which the current client is counted; None for a command.
+    """Return the network by which the current client is counted; None for a command."""
+    return network_of(request.remote_addr or "") if has_request_context() else None
+
+
+def network_of(address: str) -> str:
+    """Return the network by which the client with an address is counted.
 
     An IPv4 address, or the /64 of an IPv6 address, which one client can use all of (RFC 6177).
     Clients whose address is unknown, as over a Unix socket without a trusted proxy, are one.
     """
-    if not has_request_context():
-        return None
-    address = (request.remote_addr or "")[:MAX_ADDRESS]
     try:
-        found = ip_address(_without_port(address))
+        found = ip_address(_without_port(address[:MAX_ADDRESS]))
     except ValueError:
         return ""
     if isinstance(found, IPv6Address):

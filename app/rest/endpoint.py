@@ -84,6 +84,9 @@ class Endpoint:
     token_optional: bool = False
     # Whether it may answer 302 with the address in its query parameter `redirect`.
     redirects: bool = False
+    # Whether it computes a password hash, for which requests wait for their turn. Those whose body
+    # is of a model do where the resource has `hashed`.
+    hashes: bool = False
     # Whether an app with these settings serves it. Rules may name it in any case.
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
     # Whether it is switched off: its routes are as paths that nothing is served at.

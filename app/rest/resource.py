@@ -69,6 +69,8 @@ class Resource:
     prepare_with: Callable[[Sequence[Values]], Sequence[Any]] | None = None
     # The function that deletes rows, if that takes more than a statement; it returns their number.
     delete_with: Callable[[Conditions], int] | None = None
+    # The property of a body whose value `prepare_with` or `update_with` hashes.
+    hashed: str | None = None
     # The most rows that one request may create, if they do not have more than MAX_VALUES.
     max_create: int = 1000
     # Errors of `insert_with` and `update_with`, by the method that calls them.

@@ -14,17 +14,23 @@ class CaseInsensitiveCollections:
 
     def __init__(self, app: "WSGIApplication", root: str) -> None:
         self._app = app
-        self._prefix = f"{root}/"
+        self._root = root
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
         """Pass the request on, with the segment after the base path in lower case."""
-        path = environ.get("PATH_INFO", "")
-        if path.startswith(self._prefix):
-            collection, slash, rest = path.removeprefix(self._prefix).partition("/")
-            environ["PATH_INFO"] = f"{self._prefix}{collection.lower()}{slash}{rest}"
+        environ["PATH_INFO"] = with_lower_collection(environ.get("PATH_INFO", ""), self._root)
         return self._app(environ, start_response)
+
+
+def with_lower_collection(path: str, root: str) -> str:
+    """Return a path with the segment after the base path in lower case."""
+    prefix = f"{root}/"
+    if not path.startswith(prefix):
+        return path
+    collection, slash, rest = path.removeprefix(prefix).partition("/")
+    return f"{prefix}{collection.lower()}{slash}{rest}"
 
 
 class LazyRule(Rule):

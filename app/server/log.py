@@ -26,7 +26,9 @@ class QuietLogger(Logger):  # type: ignore[misc]
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: timedelta) -> None:
         """Log a request that was answered."""
         if self.access_log_enabled:
-            fields = _fields(resp, environ, request_time)
+            # As the client has seen it.
+            waited = timedelta(seconds=getattr(req, "waited", 0))
+            fields = _fields(resp, environ, waited + request_time)
             self.access_log.info(logs.request_line(fields), extra={"fields": fields})
 
 

@@ -6,7 +6,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from operator import itemgetter
 from selectors import EVENT_READ, EVENT_WRITE
@@ -19,9 +19,11 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from app import outbox
 from app.ops import health
+from app.ops.hash_slots import slots_of
 from app.ops.purging import purger_of
 
 from .errors import raw_response, to_http_error
+from .hash_queue import HashQueue
 from .incoming import IncomingRequest
 from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
@@ -36,6 +38,8 @@ RECEIVE_BYTES = 64 * 1024
 # Bytes of answers that a process keeps for its clients; beyond it, the connection whose client has
 # taken nothing for longest is closed.
 MAX_TOTAL_UNSENT = 8 * 1024 * 1024
+# The turn of requests that do not wait for one.
+AT_ONCE = nullcontext()
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
@@ -55,6 +59,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.is_full = False
         # When the memory was last trimmed.
         self.trimmed = time.monotonic()
+        # Requests that wait for their turn to compute a password hash.
+        self.hashes: HashQueue
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -69,6 +75,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         health.announce(self.wsgi, is_serving=lambda: self.alive)
         outbox.start(self.wsgi)
         purger_of(self.wsgi).start()
+        # The other connections are for requests that do not wait.
+        self.hashes = HashQueue(self.wsgi, self.worker_connections // 2, self.cfg.threads)
+        slots_of(self.wsgi).threads.join(self.number, self.cfg.workers)
         super().run()
 
     def notify(self) -> None:
@@ -86,6 +95,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """
         super().set_accept_enabled(enabled)
         if not enabled and not self.alive:
+            self.hashes.end_by(time.monotonic() + self.cfg.graceful_timeout / 2)
             for listener in self.sockets:
                 self._accept_waiting(listener)
                 listener.close()
@@ -145,6 +155,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         conn.timeout = time.monotonic() + self._timeout
         max_body = self.wsgi.config["MAX_BODY_BYTES"]
         conn.incoming = IncomingRequest(self.cfg, conn.client, max_body)
+        conn.turn = AT_ONCE
         data = conn.parser.unreader.take_buffered() or _receive(conn.sock)
         if next_step := self._take(conn, data):
             next_step()
@@ -180,6 +191,28 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._linger(conn)
 
     def _answer(self, conn: Any) -> None:
+        """Pass a complete request to a thread, or let it wait for its turn to compute a hash."""
+        if not self.hashes.add(conn):
+            self._start(conn)
+            return
+        self.poller.register(conn.sock, EVENT_READ, partial(self._on_waiting_readable, conn))
+
+    def _on_waiting_readable(self, conn: Any, client: Any) -> None:
+        """Forget a request whose client has gone; leave what else it has sent for later."""
+        self.poller.unregister(client)
+        if _is_closed(client):
+            self.hashes.discard(conn)
+            self._close(conn)
+
+    def _start_due(self) -> None:
+        """Pass the requests whose turn to compute a hash has come to threads."""
+        for conn in self.hashes.take_due():
+            # Not watched any more if the client has sent more.
+            with suppress(KeyError):
+                self.poller.unregister(conn.sock)
+            self._start(conn)
+
+    def _start(self, conn: Any) -> None:
         conn.outgoing = Outgoing(conn, self._timeout)
         # What follows is the start of the next request.
         conn.parser.unreader.unread(bytes(conn.incoming.data))
@@ -191,7 +224,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         gunicorn would read the request from the connection here, and wait for it.
         """
         try:
-            return bool(self.handle_request(conn.incoming.request, conn.outgoing))
+            with conn.turn:
+                return bool(self.handle_request(conn.incoming.request, conn.outgoing))
         except UnreadAnswerError:
             self._log_unread(conn)
         except (ClientGoneError, StopIteration):
@@ -260,8 +294,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._close(conn)
 
     def murder_pending(self) -> None:
-        """Close incomplete requests, unread answers and lingering connections that timed out."""
+        """Close incomplete requests, unread answers and lingering connections that timed out.
+
+        Called after all that happens, and each second: starts what is due as well.
+        """
         super().murder_pending()
+        self._start_due()
         now = time.monotonic()
         while self.sending and self.sending[0].timeout <= now:
             self._close_unread(self.sending.popleft())
@@ -291,6 +329,16 @@ def _send(client: Any, data: bytes) -> None:
     """Send a few bytes without blocking; ignore a closed connection."""
     with suppress(OSError):
         write_nonblock(client, data)
+
+
+def _is_closed(client: Any) -> bool:
+    """Tell whether a client has closed its side, as it does when it gives up (nginx does so)."""
+    try:
+        return not client.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def _receive(client: Any) -> bytes | None:

@@ -13,6 +13,7 @@ from app.errors import (
     ValidationError,
 )
 from app.rest.bodies import read_body
+from app.rest.hashing import computes_hash
 
 from . import email_change, other_logins, verification
 from .confirmation import confirm_email, find_confirmation
@@ -43,6 +44,7 @@ def show() -> ResponseReturnValue:
 
 
 @bp.post("/reset-password")
+@computes_hash
 def submit() -> ResponseReturnValue:
     """Set the password, or show the form again with an error."""
     form = _read_form()

@@ -51,14 +51,14 @@ def hashing() -> Iterator[None]:
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return slots_of(current_app).compute(hasher.hash, _encode(password))
+    return slots_of(current_app).threads.compute(hasher.hash, _encode(password))
 
 
 @hashing()
 def verify_password(stored: str, password: str) -> bool:
     """Compare a password with a stored hash of Argon2, bcrypt or Werkzeug."""
     hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return slots_of(current_app).compute(_matches, hasher, stored, password)
+    return slots_of(current_app).threads.compute(_matches, hasher, stored, password)
 
 
 def _matches(hasher: PasswordHasher, stored: str, password: str) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement
 from app.access.identity import current_identity
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
-from app.errors import InvalidPassword, TooManyHashes, TooManyRequests, ValidationError
+from app.errors import InvalidPassword, TooManyRequests, ValidationError
 from app.rest.relations import has_many
 from app.rest.resource import Resource, Store
 
@@ -62,8 +62,6 @@ UPDATING_METHODS = (
     "replaceOrCreate",
     "upsertWithWhere",
 )
-# What a request is refused with before a password hash is computed.
-THROTTLED = (TooManyRequests(60), TooManyHashes())
 
 
 def rules(settings: Mapping[str, Any]) -> list[Rule]:
@@ -125,12 +123,14 @@ users = Resource(
     relations={"todos": has_many("todos", "owner_id")},
     create_schema=RegistrationSchema,
     prepare_with=prepare_users,
+    hashed="password",
     insert_with=insert,
     update_with=update,
     delete_with=delete_users,
     # Each user takes a password hash.
     max_create=20,
-    errors={"create": THROTTLED} | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), *THROTTLED)),
+    errors={"create": (TooManyRequests(60),)}
+    | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), TooManyRequests(60))),
 )
 
 

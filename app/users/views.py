@@ -21,7 +21,7 @@ from . import login as login_service
 from .cookies import clear_cookie, set_cookie
 from .current import users_resource
 from .models import RESET_SCOPE, AccessToken, token_digest
-from .resource import THROTTLED, users, users_of
+from .resource import users, users_of
 from .schemas import (
     AccessTokenSchema,
     ChangeEmailSchema,
@@ -86,8 +86,9 @@ def init_app(app: Flask) -> None:
         errors.InvalidUsername(),
         errors.InvalidRealm(),
         errors.InvalidTtl(),
-        *THROTTLED,
+        errors.TooManyRequests(60),
     ),
+    hashes=True,
 )
 def login(body: dict[str, Any]) -> Response:
     """Log in: exchange credentials for an access token."""
@@ -142,7 +143,8 @@ def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
     "POST /reset-password",
     body=NewPasswordSchema,
     scope=RESET_SCOPE,
-    errors=(BAD_NEW_PASSWORD, *THROTTLED),
+    errors=(BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
+    hashes=True,
 )
 def reset_password(body: dict[str, Any]) -> None:
     """Set a new password with a reset token."""
@@ -154,7 +156,8 @@ def reset_password(body: dict[str, Any]) -> None:
     EXECUTE,
     "POST /change-password",
     body=ChangePasswordSchema,
-    errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD, *THROTTLED),
+    errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
+    hashes=True,
 )
 def change_password(body: dict[str, Any]) -> None:
     """Set a new password with the old one; the user's other sessions end."""
@@ -202,7 +205,8 @@ def confirm() -> Response:
     EXECUTE,
     "POST /change-email",
     body=ChangeEmailSchema,
-    errors=(errors.InvalidPassword(), BAD_NEW_EMAIL, *THROTTLED),
+    errors=(errors.InvalidPassword(), BAD_NEW_EMAIL, errors.TooManyRequests(60)),
+    hashes=True,
     is_served=email_change.is_enabled,
 )
 def change_email(body: dict[str, Any]) -> None:

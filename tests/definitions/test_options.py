@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 
+from app.rest.hashing import hashing_views
 from tests.answers import field_codes, refusal
 from tests.definitions.library import NOTE, OPEN, OWNED, rule
 
@@ -284,6 +285,8 @@ def test_a_model_that_extends_user_is_the_users(serve):
     note = {**NOTE, "relations": {"author": {"type": "belongsTo", "model": "Account"}}}
     note["relations"]["author"]["foreignKey"] = "userId"
     company = {"name": "Company", "properties": {"name": "string"}, "acls": OPEN}
+    staff = {"type": "hasMany", "model": "Account", "foreignKey": "companyId"}
+    company["relations"] = {"staff": staff}
     api = serve({"account": account, "note": note, "company": company})
     password = "correct horse battery"
     body = {"email": "ada@example.com", "password": password, "firstName": "Ada", "pin": "1"}
@@ -307,6 +310,10 @@ def test_a_model_that_extends_user_is_the_users(serve):
     assert note == {"id": 1, "text": "a", "userId": 1}
     assert api("GET", "/notes/1/author", token=token).json["firstName"] == "Ada"
     assert api("GET", "/users/1", token=token).status_code == 404
+    assert hashing_views(api.client.application)["Companies.__create__staff"] == "password"
+    create = api("GET", "/openapi.json").json["paths"]["/companies/{id}/staff"]["post"]
+    assert "TOO_MANY_HASHES" in create["responses"]["503"]["$ref"]
+    assert "TOO_MANY_REQUESTS" in create["responses"]["429"]["$ref"]
 
 
 @pytest.mark.parametrize(

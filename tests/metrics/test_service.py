@@ -39,6 +39,7 @@ SETTINGS = {
     # A hash takes long enough for another one to be refused meanwhile.
     "PASSWORD_HASH": {"time_cost": 4, "memory_cost": 32768},
     "PASSWORD_HASHES": 1,
+    "PASSWORD_HASH_WAIT": 0,
     # What is not recorded is counted all the same.
     "AUDIT_DAYS": None,
     "THROTTLE_ENABLED": True,
@@ -200,6 +201,7 @@ def test_levels_are_those_of_each_process(service):
         ("ostiary_database_pool_connections", 4),
         ("ostiary_database_connections_in_use", 0),
         ("ostiary_password_hashes_in_progress", 0),
+        ("ostiary_password_hashes_waiting", 0),
     ):
         expected = {("1",): level, ("2",): level}
         eventually(lambda: service.samples(name, "process") == expected)  # noqa: B023

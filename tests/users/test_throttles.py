@@ -17,6 +17,7 @@ from app.users import passwords
 from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, Api
 from tests.rows import make_old, statements
+from tests.smtp import eventually
 from tests.throttles import WRONG, counts, log_in, log_in_right, pass_time
 
 LOCKED = (429, "TOO_MANY_REQUESTS")
@@ -444,8 +445,8 @@ def test_nothing_passes_uncounted_while_the_database_is_locked(make_app, databas
     assert "id" not in response.json
 
 
-def test_a_login_beyond_the_limit_of_hashes_is_refused_at_once(make_app, secrets, monkeypatch):
-    app = make_app(THROTTLE_ENABLED=True, PASSWORD_HASHES=1)
+def test_a_login_that_finds_no_place_to_hash_is_refused(make_app, secrets, monkeypatch):
+    app = make_app(THROTTLE_ENABLED=True, PASSWORD_HASHES=1, PASSWORD_HASH_WAIT=0)
     api = Api(app.test_client(), secrets)
     token = api.newcomer()
     requests: list[dict] = []
@@ -486,7 +487,7 @@ def test_a_login_beyond_the_limit_of_hashes_is_refused_at_once(make_app, secrets
     assert {(each.status_code, each.json["error"]["code"]) for each in tried} == {
         (503, "TOO_MANY_HASHES")
     }
-    assert {each.headers["Retry-After"] for each in tried} == {"1"}
+    assert {each.headers["Retry-After"] for each in tried} == {"10"}
     assert facts(tried[0]) == facts(tried[1])
     assert todos.status_code == 200
     assert during == found
@@ -494,9 +495,29 @@ def test_a_login_beyond_the_limit_of_hashes_is_refused_at_once(make_app, secrets
     assert before["login_identity"] == counts(app)["login_identity"] == [0]
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_login_waits_in_its_thread_where_the_server_has_no_queue(make_app, secrets):
+    app = make_app(THROTTLE_ENABLED=True, PASSWORD_HASHES=1)
+    Api(app.test_client(), secrets).register()
+    slots = hash_slots.slots_of(app)
+    assert slots.take()
+    with ThreadPoolExecutor(3) as pool:
+        logins = [pool.submit(log_in_right, Api(app.test_client(), secrets)) for _ in range(3)]
+        eventually(lambda: slots.waiting == 3)
+        # As many threads as may have waited already.
+        slots.most_threads = 4
+        refused = log_in_right(Api(app.test_client(), secrets))
+        with slots.turn(has_place=True):
+            pass
+
+    assert [each.result().status_code for each in logins] == [200] * 3
+    assert refused.status_code == 503
+    assert (slots.in_use, slots.waiting, slots.refused) == (0, 0, 1)
+
+
 def test_half_of_the_threads_hash_by_default(make_app, monkeypatch):
     limits = []
-    monkeypatch.setattr(hash_slots, "Slots", limits.append)
+    monkeypatch.setattr(hash_slots, "Slots", lambda limit, _wait: limits.append(limit))
     for settings in ({"THREADS": 4}, {"THREADS": 1}, {"THREADS": 4, "PASSWORD_HASHES": 3}):
         make_app(**{"PASSWORD_HASHES": None, **settings})
 

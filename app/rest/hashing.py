@@ -1,0 +1,41 @@
+"""Which endpoints compute password hashes: told by their declarations, for all who need to know."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from flask import Flask
+
+from .endpoint import Endpoint, View
+from .resource import Resource
+
+AnyView = TypeVar("AnyView", bound=View)
+
+
+def computes_hash(view: AnyView) -> AnyView:
+    """Declare that a view of Flask's own, which is no endpoint, computes a password hash."""
+    view.computes_hash = True  # type: ignore[attr-defined]
+    return view
+
+
+def hashed_property(endpoint: Endpoint, subject: Resource | None) -> str | None:
+    """Return the property without which a body makes an endpoint compute no password hash.
+
+    It is empty if any body does, and None if none does. `subject` is the resource of the body.
+    """
+    if endpoint.hashes:
+        return ""
+    return subject.hashed if subject and isinstance(endpoint.body, str) else None
+
+
+def hashing_views(app: Flask) -> dict[str, str]:
+    """Return the names of the app's views that compute hashes, each with its `hashed_property`."""
+    found = {
+        name: "" for name, view in app.view_functions.items() if hasattr(view, "computes_hash")
+    }
+    resources: Mapping[str, Resource] = app.extensions["resources"]
+    endpoints: Mapping[str, Endpoint] = app.extensions["endpoints"]
+    for name, endpoint in endpoints.items():
+        subject = resources.get(endpoint.subject or name.partition(".")[0])
+        if (needed := hashed_property(endpoint, subject)) is not None:
+            found[name] = needed
+    return found

@@ -1,0 +1,57 @@
+"""Which requests compute a password hash, and whose they are, told before a thread takes them."""
+
+from io import BytesIO
+from typing import Any
+
+from flask import Flask
+from gunicorn.util import unquote_to_wsgi_str
+from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_list_header
+from werkzeug.routing import RoutingException
+
+from app.ops.origin import network_of
+from app.rest.hashing import hashing_views
+from app.rest.routing import with_lower_collection
+
+
+class HashCalls:
+    """Recognizes requests as the app routes them; one that is missed waits in its thread.
+
+    Such as one whose JSON has escapes in the name of a property.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self._views = hashing_views(app)
+        self._routes = app.url_map.bind("")
+        self._root = app.config["REST_API_ROOT"]
+        self._proxies = app.config["TRUSTED_PROXIES"]
+        rules = [rule for rule in app.url_map.iter_rules() if rule.endpoint in self._views]
+        # Flask answers OPTIONS itself.
+        self._verbs = set().union(*(rule.methods or () for rule in rules)) - {"OPTIONS"}
+
+    def includes(self, request: Any) -> bool:
+        """Tell whether gunicorn's request, with a complete body, computes a password hash."""
+        if request.method not in self._verbs or not isinstance(request.body, BytesIO):
+            return False
+        hashed = self._hashed_property(request.method, request.path)
+        return hashed is not None and hashed.encode() in request.body.getvalue()
+
+    def client(self, request: Any) -> str:
+        """Return the network by which the client of a request is counted, as throttles do."""
+        peer = request.peer_addr
+        address = peer if isinstance(peer, str) else peer[0]
+        if self._proxies:
+            values = [value for name, value in request.headers if name == "X-FORWARDED-FOR"]
+            addresses = parse_list_header(",".join(values))
+            if len(addresses) >= self._proxies:
+                address = addresses[-self._proxies] or address
+        return network_of(address)
+
+    def _hashed_property(self, verb: str, path: str) -> str | None:
+        """Return what `hashing_views` says of the view to which a verb and a path lead."""
+        routed = with_lower_collection(unquote_to_wsgi_str(path), self._root).encode("latin-1")
+        try:
+            name, _ = self._routes.match(routed.decode(errors="replace"), method=verb)
+        except (HTTPException, RoutingException):
+            return None
+        return self._views.get(name)

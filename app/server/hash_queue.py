@@ -1,0 +1,96 @@
+"""The requests of a worker that wait, without a thread, for their turn to compute a hash."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from flask import Flask
+
+from app.ops.hash_slots import slots_of
+
+from .fair_queue import FairQueue
+from .hash_calls import HashCalls
+
+# Bytes of the requests that wait in a process; most have a few hundred.
+MAX_BYTES = 16 * 1024 * 1024
+
+
+class HashQueue:
+    """Connections with a request that will compute a password hash; for the main loop alone.
+
+    What has waited too long, or finds no room, is refused by the app, in the form of its other
+    answers: one after the other, because all at once would occupy the threads.
+    """
+
+    def __init__(self, app: Flask, most: int, threads: int) -> None:
+        self._calls = HashCalls(app)
+        self._slots = slots_of(app)
+        # At least half of the threads remain for other requests.
+        self._slots.most_threads = max(1, threads // 2)
+        self._wait = app.config["PASSWORD_HASH_WAIT"]
+        # The moment beyond which nothing waits.
+        self._end = math.inf
+        self._queue: FairQueue[Any] = FairQueue(most, MAX_BYTES)
+        self._refused: dict[Any, None] = {}
+        self._is_refusing = False
+
+    def add(self, conn: Any) -> bool:
+        """Add a connection if its request computes a hash; return whether it does."""
+        request = conn.incoming.request
+        if not self._calls.includes(request):
+            return False
+        conn.queued = time.monotonic()
+        size = len(request.body.getvalue()) + len(conn.incoming.data)
+        surplus = self._queue.add(conn, self._calls.client(request), size)
+        self._refused.update(dict.fromkeys(surplus))
+        return True
+
+    def discard(self, conn: Any) -> None:
+        """Remove a connection that was closed."""
+        if conn in self._refused:
+            del self._refused[conn]
+        else:
+            self._queue.remove(conn)
+
+    def end_by(self, moment: float) -> None:
+        """Let nothing wait beyond a moment, as the worker stops."""
+        self._end = moment
+
+    def take_due(self) -> Iterator[Any]:
+        """Remove and yield the connections that a thread is to answer now.
+
+        Their `turn` is the context for that.
+        """
+        while self._queue and self._slots.take():
+            yield _started(self._queue.pop(), self._slots.turn(has_place=True))
+        self._give_up()
+        if self._refused and not self._is_refusing:
+            conn = next(iter(self._refused))
+            del self._refused[conn]
+            self._is_refusing = True
+            yield _started(conn, self._refusal())
+        self._slots.queued = len(self._queue)
+
+    def _give_up(self) -> None:
+        """Refuse what has waited too long."""
+        now = time.monotonic()
+        latest = now if now >= self._end else now - self._wait
+        while (conn := self._queue.oldest()) and conn.queued <= latest:
+            self._queue.remove(conn)
+            self._refused[conn] = None
+
+    @contextmanager
+    def _refusal(self) -> Iterator[None]:
+        try:
+            with self._slots.turn(has_place=False):
+                yield
+        finally:
+            self._is_refusing = False
+
+
+def _started(conn: Any, turn: AbstractContextManager[None]) -> Any:
+    conn.turn = turn
+    conn.incoming.request.waited = time.monotonic() - conn.queued
+    return conn
