@@ -1,52 +1,59 @@
-"""Measure how long reads take while logins flood in from many addresses, against a quiet time."""
+"""Measure logins that come at once or are too many, and how long reads take meanwhile."""
 
 import argparse
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median, quantiles
 
 from . import stack
-from .data import EMAIL, fill
+from .data import PASSWORD, fill
 from .kinds import GET
-from .load import REFUSED, Request, paced
+from .load import REFUSED, Request, Run, burst, paced
 from .stack import Place
 from .tables import Table, publish
 
 ROWS = 1000
-# Requests a second, spread over as many connections; one core computes 50 hashes a second.
+# Requests a second, spread over as many connections.
 READS, READERS = 100, 8
-LOGINS, ATTACKERS = 200, 32
+# Logins that are sent at the same moment.
+BURST = 200
+# Logins a second that are too many, spread over as many connections.
+FLOOD, ATTACKERS = 200, 32
+# The share of what is served of a burst that arrives at random.
+SHARE = 0.4
 # With a trusted proxy, the benchmark can claim to be many addresses.
-SERVERS = {
-    "half of the threads": {"APP_TRUSTED_PROXIES": "1"},
-    "all threads": {"APP_TRUSTED_PROXIES": "1", "APP_PASSWORD_HASHES": "4"},
-}
+SETTINGS = {"APP_TRUSTED_PROXIES": "1"}
 READ = replace(GET, last=ROWS)
-# Wrong passwords, half of them for a user there is, each from an address of its own.
+LOGIN = Request(
+    "POST /users/login",
+    "POST",
+    "/api/users/login",
+    # The first user is the one whose password is guessed.
+    2,
+    ROWS,
+    {"email": "user{id}@example.com", "password": PASSWORD},
+    with_token=False,
+    statuses=(200, 401, *REFUSED),
+    headers={"X-Forwarded-For": "{address}"},
+)
+OF_ONE_CLIENT = replace(LOGIN, headers={"X-Forwarded-For": "203.0.113.1"})
+# Wrong passwords, half of them for users there are, each from an address of its own.
 ATTACKS = [
-    Request(
-        "POST /users/login",
-        "POST",
-        "/api/users/login",
-        0,
-        (1 << 24) - 1,
-        {"email": email, "password": "wrong"},
-        with_token=False,
-        statuses=(401, *REFUSED),
-        headers={"X-Forwarded-For": "{address}"},
-    )
-    for email in (EMAIL, "user{id}@example.org")
+    replace(LOGIN, last=(1 << 24) - 1, body={"email": email, "password": "wrong"})
+    for email in ("user1@example.com", "user{id}@example.org")
 ]
+# Sends logins to a port for so many seconds, given how many a second were served of a burst.
+Load = Callable[[int, float, float], Run]
 COLUMNS = (
-    "quiet 50 %",
-    "quiet 99 %",
-    "flood 50 %",
-    "flood 99 %",
-    "ratio of 99 %",
+    "read, quiet 99 %",
+    "read 99 %",
+    "ratio",
+    "login 50 %",
+    "login 99 %",
+    "last login",
     "answers to logins",
 )
 
@@ -56,10 +63,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="2 short rounds of 7; not kept")
     options = parser.parse_args()
-    rounds, seconds = (2, 3) if options.quick else (7, 5)
+    rounds, seconds = (2, 6) if options.quick else (7, 10)
     how = (
         f"Milliseconds; {rounds} rounds of {seconds} s: {READS} {READ.name} a second, alone and"
-        f" with {LOGINS} POST /users/login a second"
+        f" with logins"
     )
     tables = stack.on_each_database(lambda place: _measure(place, rounds, seconds))
     publish("flood", how, tables, keep=not options.quick)
@@ -67,55 +74,80 @@ def main() -> None:
 
 @dataclass
 class Row:
-    """What the rounds measured of one server: percentiles of reads, and answers to logins."""
+    """What the rounds measured with one load: the 99th percentiles of reads, and the logins."""
 
-    quiet: list[tuple[float, float]] = field(default_factory=list)
-    flood: list[tuple[float, float]] = field(default_factory=list)
+    quiet: list[float] = field(default_factory=list)
+    loaded: list[float] = field(default_factory=list)
+    logins: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
 
 
+def _send_burst(port: int, _seconds: float, _capacity: float) -> Run:
+    return burst(port, LOGIN, BURST)
+
+
+def _send_burst_of_one_client(port: int, _seconds: float, _capacity: float) -> Run:
+    return burst(port, OF_ONE_CLIENT, BURST)
+
+
+def _send_at_random(port: int, seconds: float, capacity: float) -> Run:
+    return paced(port, [LOGIN], SHARE * capacity, seconds, ATTACKERS, at_random=True)
+
+
+def _send_flood(port: int, seconds: float, _capacity: float) -> Run:
+    return paced(port, ATTACKS, FLOOD, seconds, ATTACKERS)
+
+
+LOADS: Mapping[str, Load] = {
+    f"{BURST} at once, of as many clients": _send_burst,
+    f"{BURST} at once, of one client": _send_burst_of_one_client,
+    f"at random, {SHARE:.0%} of what is served of a burst": _send_at_random,
+    f"{FLOOD} a second, wrong passwords": _send_flood,
+}
+
+
 def _measure(place: Place, rounds: int, seconds: float) -> Iterator[Table]:
-    """Run a server of each kind, and measure them in turn."""
-    url, rows = place.create("ostiary"), {name: Row() for name in SERVERS}
-    fill(url, ROWS, owners=1)
-    with ExitStack() as running:
-        ports = {
-            name: running.enter_context(stack.gunicorn("wsgi:app", url, place.folder, each)).port
-            for name, each in SERVERS.items()
-        }
-        for port in ports.values():
-            _reads(port, 1)
+    """Measure with each load in turn."""
+    url, rows = place.create("ostiary"), {name: Row() for name in LOADS}
+    fill(url, ROWS, owners=ROWS)
+    with stack.gunicorn("wsgi:app", url, place.folder, SETTINGS) as server:
+        _reads(server.port, 1)
+        capacity = burst(server.port, LOGIN, BURST).rate
         for _ in range(rounds):
-            for name, port in ports.items():
-                _measure_one(port, seconds, rows[name])
+            for name, load in LOADS.items():
+                _measure_one(server.port, seconds, load, capacity, rows[name])
     yield Table(place.title, COLUMNS, [_figures(name, row) for name, row in rows.items()])
 
 
-def _measure_one(port: int, seconds: float, row: Row) -> None:
-    """Measure reads alone, and during a flood that another process makes."""
+def _measure_one(port: int, seconds: float, load: Load, capacity: float, row: Row) -> None:
+    """Measure reads alone, and together with logins that another process sends."""
     row.quiet.append(_reads(port, seconds))
     with multiprocessing.Pool(1) as pool:
-        logins = pool.apply_async(paced, (port, ATTACKS, LOGINS, seconds + 1, ATTACKERS))
-        time.sleep(0.5)
-        row.flood.append(_reads(port, seconds))
-        row.statuses += logins.get().statuses
+        sent = pool.apply_async(load, (port, seconds, capacity))
+        time.sleep(0.1)
+        row.loaded.append(_reads(port, seconds))
+        logins = sent.get()
+    row.logins += logins.times[LOGIN.name]
+    row.statuses += logins.statuses
 
 
-def _reads(port: int, seconds: float) -> tuple[float, float]:
-    """Return the median and the 99th percentile of the milliseconds that reads take."""
-    times = paced(port, [READ], READS, seconds, READERS).times[READ.name]
-    cuts = quantiles([each * 1000 for each in times], n=100)
-    return cuts[49], cuts[98]
+def _reads(port: int, seconds: float) -> float:
+    """Return the 99th percentile of the milliseconds that reads take."""
+    return _percentiles(paced(port, [READ], READS, seconds, READERS).times[READ.name])[98]
+
+
+def _percentiles(times: Sequence[float]) -> list[float]:
+    return quantiles([each * 1000 for each in times], n=100)
 
 
 def _figures(name: str, row: Row) -> Sequence[object]:
-    """Return the medians of the rounds, and of their ratios."""
-    ratio = median(after[1] / before[1] for before, after in zip(row.quiet, row.flood, strict=True))
-    percentiles = [
-        median(each[i] for each in side) for side in (row.quiet, row.flood) for i in (0, 1)
-    ]
+    """Return the medians of the rounds and of their ratios, and the times of all logins."""
+    ratio = median(after / before for before, after in zip(row.quiet, row.loaded, strict=True))
+    logins = _percentiles(row.logins)
+    reads = median(row.quiet), median(row.loaded), ratio
+    times = logins[49], logins[98], max(row.logins) * 1000
     answers = ", ".join(f"{n} x {status}" for status, n in sorted(row.statuses.items()))
-    return [name, *(round(each, 1) for each in (*percentiles, ratio)), answers]
+    return [name, *(round(each, 1) for each in (*reads, *times)), answers]
 
 
 if __name__ == "__main__":

@@ -173,14 +173,30 @@ def run(
     return result
 
 
+def burst(port: int, request: Request, number: int) -> Run:
+    """Send a request about so many rows at the same moment, each on a connection of its own."""
+    result, waiting = Run(), selectors.DefaultSelector()
+    opened = [Connection(port, _open(port), request) for _ in range(number)]
+    start = time.perf_counter()
+    for row, connection in enumerate(opened, request.first):
+        connection.send(request, request.message(row), due=start)
+        waiting.register(connection.socket, selectors.EVENT_READ, connection)
+    _drain(waiting, result)
+    result.rate = number / (time.perf_counter() - start)
+    return result
+
+
 def paced(
     port: int,
     requests: Sequence[Request],
     rate: float,
     seconds: float,
     connections: int = CONNECTIONS,
+    at_random: bool = False,
 ) -> Run:
     """Send so many requests a second, at moments that do not depend on the answers.
+
+    The moments are evenly spaced, or at random as those of clients that do not know each other.
 
     A time begins when the request was due, also if no connection was free: otherwise a server that
     halts would delay the requests that show it (coordinated omission). What could not be sent by
@@ -191,7 +207,9 @@ def paced(
     idle = deque(_connect(port, requests, connections, result))
     result.times.clear()
     start = time.perf_counter()
-    dues = [start + number / rate for number in range(round(rate * seconds))]
+    number = round(rate * seconds)
+    moments = (seconds * random.random() for _ in range(number)) if at_random else None
+    dues = [start + each for each in sorted(moments or (n / rate for n in range(number)))]
     sent = 0
     while (now := time.perf_counter()) < start + seconds and sent < len(dues):
         if idle and now >= dues[sent]:

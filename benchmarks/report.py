@@ -20,7 +20,7 @@ PARTS = {
     "rest": "Against floors",
     "peers": "Against LoopBack 3",
     "latency": "Percentiles at a fixed rate",
-    "flood": "Reads during a flood of logins",
+    "flood": "Many logins",
     "enumeration": "Known and unknown users",
     "growth": "Growth with the number of rows",
     "memory": "Memory after many requests",
