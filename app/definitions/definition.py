@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Any
 
-from app.extensions import now
+from sqlalchemy import Column
+
+from app.access.rules import Rule
+from app.extensions import IntegerId, RowId, now
 from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
@@ -68,9 +71,10 @@ class Definition:
     id: IdProperty
     table: str
     properties: dict[str, Property]
-    # With their places: relations and rules as the file has them.
+    # With their places: relations and rules as the file has them, and the rules themselves.
     relations: dict[str, tuple[str, Any]] = field(default_factory=dict)
     acls: list[tuple[str, Any]] = field(default_factory=list)
+    rules: list[tuple[str, Rule]] = field(default_factory=list)
     # The names of the models whose ids properties hold.
     foreign_keys: dict[str, str] = field(default_factory=dict)
     # The properties with what relations lead to.
@@ -103,6 +107,16 @@ class Definition:
     def file(self) -> str:
         """The name of the file, which problems begin with."""
         return self.source.file
+
+    @property
+    def filterable(self) -> dict[str, Column[Any]]:
+        """What filters may name, with columns that belong to no table."""
+        id_type = IntegerId if self.id.type is RowId else self.id.type
+        columns = {self.id.name: Column("id", id_type)}
+        for each in self.properties.values():
+            if not each.hidden and each.name not in self.hidden:
+                columns[each.name] = each.column()
+        return columns
 
     def new_column(self, name: str) -> str:
         """Return a name for the column of a further property, which no other has."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.extensions import db
+from app.ids import IdForm
 from app.rest.problems import Problems, suggest
 from app.rest.resource import Resource
 from app.users.resource import users
@@ -13,13 +14,19 @@ from app.users.resource import users
 from .bases import BUILT_IN, PERSISTED, PLAIN, USER, Merged, configure, merge
 from .definition import Definition, read_definition
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
+from .rules import read_rules
 from .user_model import TOKEN, choose_users
 from .users import define_users
 
 # What is in `model-config.json` beside models.
 NOT_MODELS = ("_meta",)
 # What other parts of the service are called.
-RESERVED = ("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages")
+RESERVED = (
+    *("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages"),
+    *("oauth", "audit"),
+)
+# What a model at a data source may say without effect, as its rows are not in the database.
+UNSUPPORTED = {"scope": "scope", "times": "mixins"}
 
 
 @dataclass
@@ -44,8 +51,11 @@ class Models:
         return [*self.definitions.values(), *([self.users] if self.users else [])]
 
 
-def read_folder(folder: Path, data_sources: Container[str]) -> Models:
-    """Read the files; collect the models that have rows, and the one that users are."""
+def read_folder(folder: Path, data_sources: Container[str], id_form: IdForm) -> Models:
+    """Read the files; collect the models that have rows, and the one that users are.
+
+    `id_form` is that of users' ids.
+    """
     models = Models()
     problems = models.problems
     sources = read_models(folder, problems)
@@ -63,6 +73,7 @@ def read_folder(folder: Path, data_sources: Container[str]) -> Models:
         configure(merged, entry, problems)
         if merged.root in (*PERSISTED, PLAIN) and merged.data_source in data_sources:
             models.remote[source.name] = read_definition(merged, problems)
+            _warn_of_unsupported(models.remote[source.name], problems)
         elif merged.root in PERSISTED:
             models.definitions[source.name] = read_definition(merged, problems)
         elif merged.root == USER:
@@ -75,7 +86,23 @@ def read_folder(folder: Path, data_sources: Container[str]) -> Models:
     candidates = candidates or _configured(USER, folder, config, problems)
     if chosen := choose_users(candidates, others, problems):
         models.users = define_users(chosen, problems)
+    for definition in [*models.remote.values(), *models.stored]:
+        definition.rules = read_rules(definition.acls, id_form, problems)
     return models
+
+
+def _warn_of_unsupported(definition: Definition, problems: Problems) -> None:
+    for name, (path, _) in definition.relations.items():
+        if name != definition.owner:
+            problems.warn(path, "is not served: rows at a data source have no relations")
+    for attribute, key in UNSUPPORTED.items():
+        if getattr(definition, attribute):
+            problems.warn(f"{definition.file}: {key}", "is ignored: the rows are at a data source")
+    for name in definition.times:
+        del definition.properties[name]
+    code = definition.source.code
+    if code.exists():
+        problems.warn(code.name, "is ignored: rows at a data source have no hooks")
 
 
 def _warn_of_entries(
@@ -125,9 +152,10 @@ def _entry(
     return {}
 
 
-def check_names(models: Models, served: Iterable[Resource]) -> None:
-    """Report names, paths and tables that two models have."""
+def check_names(models: Models, served: Iterable[Resource], sources: Iterable[str]) -> None:
+    """Report names, paths and tables that two models have, or one of the public data sources."""
     taken = dict.fromkeys(RESERVED, "Ostiary")
+    taken |= {name.lower(): f"the data source {name}" for name in sources}
     shipped = {each.name.lower(): each.name for each in [users, *served]}
     if models.users:
         shipped[models.users.path.lower()] = users.name

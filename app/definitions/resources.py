@@ -3,11 +3,10 @@
 import runpy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from traceback import extract_tb
 from typing import Any
 
 from app.access.rules import Rule
-from app.config import ConfigurationError
-from app.ids import FORMS
 from app.rest.collection import all_endpoints
 from app.rest.problems import Problems
 from app.rest.relations import THROUGH, Relation
@@ -16,7 +15,7 @@ from app.rest.resource import Resource
 from .definition import Definition
 from .files import Source
 from .relations import Link
-from .rules import read_rules
+from .rules import applicable_rules
 from .schemas import make_schema
 
 # The function of a model's Python file that gets its resource.
@@ -41,8 +40,7 @@ def make_resource(
 
     def rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
         methods = {each.method: each.owned for each in all_endpoints(resource)}
-        id_form = FORMS[settings["ID_TYPE"]]
-        return read_rules(definition.acls, methods, definition.allows_by_default, id_form, problems)
+        return applicable_rules(definition, methods, problems)
 
     resource = Resource(
         name=definition.plural,
@@ -82,12 +80,19 @@ def make_relation(link: Link, through: Mapping[str, type[Any]]) -> Relation:
     return Relation(THROUGH, link.target, link.foreign_key, model, link.target_key)
 
 
-def extend(source: Source, resource: Resource) -> None:
-    """Run the Python code of a model, which may add to its resource; raise ConfigurationError."""
+def extend(source: Source, resource: Resource, problems: Problems) -> None:
+    """Run the Python code of a model, which may add to its resource."""
     if not source.code.exists():
         return
+    code = source.code
     try:
-        function: Callable[[Resource], None] = runpy.run_path(str(source.code))[EXTEND]
-        function(resource)
+        function: Callable[[Resource], None] | None = runpy.run_path(str(code)).get(EXTEND)
+        if function is None:
+            problems.add(code.name, f"has no function {EXTEND}")
+        else:
+            function(resource)
     except Exception as error:
-        raise ConfigurationError(f"{source.code}: {type(error).__name__}: {error}") from error
+        frames = extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(code)]
+        place = f"{code.name}:{lines[-1]}" if lines else code.name
+        problems.add(place, f"{type(error).__name__}: {error}")

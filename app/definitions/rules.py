@@ -10,25 +10,29 @@ from app.ids import IdForm
 from app.rest.problems import Problems
 from app.rest.shared_methods import ALIASES, PROTOTYPE
 
+from .definition import Definition
+
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
 
 
 def read_rules(
-    acls: Sequence[tuple[str, Any]],
-    methods: Mapping[str, bool],
-    allows_by_default: bool,
-    id_form: IdForm,
-    problems: Problems,
+    acls: Sequence[tuple[str, Any]], id_form: IdForm, problems: Problems
+) -> list[tuple[str, Rule]]:
+    """Return rules with their places, whatever methods they name."""
+    rules = [(path, _read(path, declared, id_form, problems)) for path, declared in acls]
+    return [(path, rule) for path, rule in rules if rule is not None]
+
+
+def applicable_rules(
+    definition: Definition, methods: Mapping[str, bool], problems: Problems
 ) -> list[Rule]:
     """Return the rules of a model, given whether the rows of each of its methods have owners.
 
     Rules for methods that do not exist are left out, with a warning.
     """
-    rules = [allow(EVERYONE)] if allows_by_default else []
-    for path, declared in acls:
-        rule = _read(path, declared, id_form, problems)
-        if rule is not None:
-            rules += _applicable(path, rule, methods, problems)
+    rules = [allow(EVERYONE)] if definition.allows_by_default else []
+    for path, rule in definition.rules:
+        rules += _applicable(path, rule, methods, problems)
     return rules
 
 

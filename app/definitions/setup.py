@@ -8,6 +8,7 @@ from flask import Flask
 
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
+from app.ids import FORMS
 from app.rest.collection import register_resource
 from app.rest.includes import parse_includes
 from app.rest.problems import Problems
@@ -15,6 +16,7 @@ from app.rest.resource import Resource
 from app.users.resource import users
 
 from .catalog import Catalog
+from .checks import check
 from .definition import Definition
 from .reading import Models, check_names, read_folder
 from .relations import Relations, Resolved
@@ -34,25 +36,37 @@ def init_app(app: Flask) -> None:
     folder = Path(app.instance_path, app.config["MODELS_FOLDER"])
     if not folder.is_dir():
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
-    models = read_folder(folder, app.config["DATA_SOURCES"])
+    sources = app.config["DATA_SOURCES"]
+    models = read_folder(folder, sources, FORMS[app.config["ID_TYPE"]])
     app.extensions["json_models"] = models
     served: list[Resource] = list(app.extensions.get("resources", {}).values())
-    check_names(models, served)
+    check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
     catalog = Catalog(models.definitions, [users, *served], models.users)
     reader = Relations(catalog, models.problems)
     resolved = reader.resolve(models.stored)
-    models.problems.raise_any(SUBJECT)
-    tables = Tables(app, catalog)
-    classes = {
-        name: tables.make_model(each, resolved[name].owner)
-        for name, each in models.definitions.items()
-    }
-    links = {name: tables.make_link_model(each) for name, each in reader.link_tables.items()}
     with app.app_context():
+        check(models, resolved)
+        if models.problems.found:
+            report(app, models.problems)
+        tables = Tables(app, catalog)
+        classes = {
+            name: tables.make_model(each, resolved[name].owner)
+            for name, each in models.definitions.items()
+        }
+        links = {name: tables.make_link_model(each) for name, each in reader.link_tables.items()}
         _serve(app, models, classes, _relations(resolved, classes | links))
-    models.problems.raise_any(SUBJECT)
-    for warning in models.problems.warnings:
+    report(app, models.problems)
+
+
+def report(app: Flask, problems: Problems) -> None:
+    """Log the warnings that are new; raise ConfigurationError if there are problems."""
+    for warning in problems.new_warnings():
         app.logger.warning("model %s", warning)
+    problems.raise_any(SUBJECT)
+
+
+def _is_public(data_source: Any) -> bool:
+    return isinstance(data_source, Mapping) and bool(data_source.get("public"))
 
 
 def _relations(
@@ -79,25 +93,16 @@ def _serve(
     problems, resources = models.problems, {}
     for name, definition in models.definitions.items():
         resource = make_resource(definition, classes[name], related[name], problems)
-        extend(definition.source, resource)
-        if _has_usable_scope(resource, definition, problems):
-            resource = with_switches(resource, definition, problems)
-            register_resource(app, resource)
-            resources[name] = resource
+        extend(definition.source, resource, problems)
+        resources[name] = with_switches(resource, definition, problems)
+        try:
+            register_resource(app, resources[name])
+        except ConfigurationError as error:
+            problems.add(definition.file, str(error))
     for name, resource in resources.items():
         _check_default_includes(resource, models.definitions[name], problems)
     if models.users is not None:
         configure_users(app, models.users, related[models.users.name], problems)
-
-
-def _has_usable_scope(resource: Resource, definition: Definition, problems: Problems) -> bool:
-    """Tell whether the model can have its default filter."""
-    try:
-        resource.parse(definition.scope)
-    except InvalidFilter as error:
-        problems.add(f"{definition.file}: scope", str(error.description))
-        return False
-    return True
 
 
 def _check_default_includes(resource: Resource, definition: Definition, problems: Problems) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 from flask import Flask
 from marshmallow import ValidationError, fields
 
-from app.ids import FORMS
 from app.rest.collection import all_endpoints
+from app.rest.endpoint import Endpoint
 from app.rest.problems import Problems
+from app.rest.relations import Relation
 from app.settings import SettingsSchema
 from app.users.definition import UsersDefinition
 from app.users.models import User
@@ -19,7 +20,7 @@ from app.users.resource import users
 from .bases import USER_SETTINGS, Merged
 from .definition import Definition, read_definition
 from .resources import Related
-from .rules import read_rules
+from .rules import applicable_rules
 
 VERIFICATION = "EMAIL_VERIFICATION"
 # What LoopBack 3's User has and Ostiary's has in its own way.
@@ -97,17 +98,20 @@ def configure_users(
         if name in definition.properties.keys() - elsewhere
     }
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
-    served = replace(users, relations={**users.relations, **related.relations})
-    endpoints = all_endpoints(served)
+    endpoints = users_endpoints(related.relations)
     methods = {each.method: each.owned for each in endpoints}
-    id_form = FORMS[app.config["ID_TYPE"]]
     app.extensions["users_definition"] = UsersDefinition(
         relations=related.relations,
         keys=[each for name, each in definition.properties.items() if name not in own],
         foreign_keys=related.foreign_keys,
-        rules=read_rules(definition.acls, methods, definition.allows_by_default, id_form, problems),
+        rules=applicable_rules(definition, methods, problems),
         hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
         singular=definition.name,
         shared_methods=definition.switches.usable(endpoints, problems),
         is_public=definition.is_public,
     )
+
+
+def users_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
+    """Return the endpoints of users with further relations."""
+    return all_endpoints(replace(users, relations={**users.relations, **relations}))

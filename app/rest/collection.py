@@ -1,5 +1,6 @@
 """The endpoints that every collection has."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +18,11 @@ from app.ids import Id
 from .bodies import read_body, read_items
 from .compatibility import loader
 from .echo import without_echo
-from .endpoint import Endpoint, declare, endpoints_of, register_endpoints
+from .endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
 from .lists import read_list
 from .mapper_events import check_events
 from .parameters import read_parameter
-from .relation_views import relation_endpoints
+from .relation_views import declared_endpoints, relation_endpoints
 from .relations import EMBEDDED, OWN_ATTRIBUTE, Relation
 from .repository import Conditions
 from .resource import Resource
@@ -254,6 +255,11 @@ def register_resource(app: Flask, resource: Resource) -> None:
         endpoints = [replace(each, is_served=lambda settings: False) for each in endpoints]
     rules = resource.rules(app.config)
     register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
+
+
+def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
+    """Return the endpoints of every resource with these relations, which cannot be called."""
+    return [*declared_by(CollectionViews).values(), *declared_endpoints(relations)]
 
 
 def all_endpoints(resource: Resource) -> list[Endpoint]:

@@ -110,11 +110,17 @@ def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable
 
 def endpoints_of(views: object) -> list[Endpoint]:
     """Return the endpoints that the class of `views` declares, with bound methods as views."""
-    return [
-        replace(function.endpoint, view=getattr(views, name))
-        for name, function in vars(type(views)).items()
+    declared = declared_by(type(views))
+    return [replace(each, view=getattr(views, name)) for name, each in declared.items()]
+
+
+def declared_by(views: type) -> dict[str, Endpoint]:
+    """Return the endpoints that a class declares, by the names of its methods."""
+    return {
+        name: function.endpoint
+        for name, function in vars(views).items()
         if hasattr(function, "endpoint")
-    ]
+    }
 
 
 def register_endpoints(

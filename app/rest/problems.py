@@ -15,14 +15,20 @@ class Problems:
     def __init__(self) -> None:
         self.found: list[str] = []
         self.warnings: list[str] = []
+        self._logged = 0
 
     def add(self, path: str, message: str) -> None:
-        """Add a problem: the models cannot be used."""
-        self.found.append(f"{path}: {message}")
+        """Add a problem, unless it was found before: the models cannot be used."""
+        _append(self.found, f"{path}: {message}")
 
     def warn(self, path: str, message: str) -> None:
-        """Add a warning: the models are used, but something in them is not."""
-        self.warnings.append(f"{path}: {message}")
+        """Add a warning, unless there is the same: the models are used, but not all of them."""
+        _append(self.warnings, f"{path}: {message}")
+
+    def new_warnings(self) -> list[str]:
+        """Return the warnings since the last call."""
+        new, self._logged = self.warnings[self._logged :], len(self.warnings)
+        return new
 
     def check_keys(
         self, path: str, given: Iterable[str], known: Iterable[str], ignored: Iterable[str] = ()
@@ -45,6 +51,11 @@ class Problems:
         if self.found:
             lines = "".join(f"\n  {each}" for each in self.found)
             raise ConfigurationError(f"{subject} cannot be used:{lines}")
+
+
+def _append(lines: list[str], line: str) -> None:
+    if line not in lines:
+        lines.append(line)
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from app.ids import Id
 
 from .bodies import read_body
 from .echo import without_echo
-from .endpoint import NO_CONTENT, Endpoint, declare, endpoints_of
+from .endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from .parameters import read_parameter
 from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .repository import Conditions
@@ -288,14 +288,29 @@ VIEWS: Mapping[str, tuple[type[Related], ...]] = {
 def relation_endpoints(parent: Resource) -> list[Endpoint]:
     """Return the endpoints of a resource's relations."""
     return [
-        replace(
-            endpoint,
-            method=f"__{endpoint.method}__{name}",
-            routes=tuple(route.below(f"/<id>/{name}") for route in endpoint.routes),
-            subject=relation.target,
-            finds_row=True,
-        )
+        _below(name, relation, endpoint)
         for name, relation in parent.relations.items()
         for views in VIEWS.get(relation.kind, ())
         for endpoint in endpoints_of(views(parent, name, relation))
     ]
+
+
+def declared_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
+    """Return the endpoints of relations as they are declared, which cannot be called."""
+    return [
+        _below(name, relation, endpoint)
+        for name, relation in relations.items()
+        for views in VIEWS.get(relation.kind, ())
+        for endpoint in declared_by(views).values()
+    ]
+
+
+def _below(name: str, relation: Relation, endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint of a relation as one of its parent."""
+    return replace(
+        endpoint,
+        method=f"__{endpoint.method}__{name}",
+        routes=tuple(route.below(f"/<id>/{name}") for route in endpoint.routes),
+        subject=relation.target,
+        finds_row=True,
+    )

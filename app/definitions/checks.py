@@ -1,0 +1,62 @@
+"""Checks of models in JSON that need no tables, so that all problems are reported together."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import Column
+
+from app.columns import Json
+from app.errors import InvalidFilter
+from app.rest.collection import usual_endpoints
+from app.rest.filters import Filter
+from app.rest.others import ATTRIBUTE
+from app.rest.problems import Problems
+from app.rest.relations import Relation
+from app.rest.targets import OTHERS
+
+from .definition import Definition
+from .reading import Models
+from .relations import Resolved
+from .rules import applicable_rules
+from .users import users_endpoints
+
+
+def check(models: Models, resolved: Mapping[str, Resolved]) -> None:
+    """Add problems of default filters; if there are any problems, also warnings of methods.
+
+    Without problems, the latter are found when the models are served.
+    """
+    for definition in models.definitions.values():
+        _check_scope(definition, models.problems)
+    if models.problems.found:
+        for definition in models.stored:
+            _check_methods(definition, models, resolved[definition.name])
+
+
+def _check_scope(definition: Definition, problems: Problems) -> None:
+    """Check the default filter of a model."""
+    columns = definition.filterable
+    if definition.is_open:
+        columns[OTHERS] = Column(ATTRIBUTE, Json(dict))
+    try:
+        Filter.parse(definition.scope, columns)
+    except InvalidFilter as error:
+        problems.add(f"{definition.file}: scope", str(error.description))
+
+
+def _check_methods(definition: Definition, models: Models, resolved: Resolved) -> None:
+    """Warn of methods that do not exist."""
+    relations = {
+        name: Relation(link.kind, link.target, link.foreign_key)
+        for name, link in resolved.links.items()
+    }
+    if definition is models.users:
+        endpoints = users_endpoints(relations)
+        methods = {each.method: each.owned for each in endpoints}
+    elif definition.source.code.exists():
+        # Which methods it adds is not known until it is executed.
+        return
+    else:
+        endpoints = usual_endpoints(relations)
+        methods = {each.method: resolved.owner is not None for each in endpoints}
+    applicable_rules(definition, methods, models.problems)
+    definition.switches.usable(endpoints, models.problems)
