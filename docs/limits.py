@@ -97,6 +97,7 @@ LIMITS = {
         " (RFC 5321, 4.5.3.1.1; RFC 1035, 2.3.4)",
         "MAX_USERNAME_LENGTH": "Characters of a username",
     },
+    "users.passwords": {"MAX_NORMALIZED": "Characters of a password that is normalized"},
     "users.csv_files": {"MAX_LINE": "Characters of a line of a CSV file"},
     "users.transfer": {
         "MAX_ROWS": "Users of a CSV file",

@@ -9,7 +9,7 @@ from app.ops.origin import current_network
 from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, PASSWORD_CHECK, attempt, clear
 
 from .models import User
-from .passwords import hashing, verify_password
+from .passwords import find_form, hashing
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def check_password(user_id: Id, stored: str | None, password: str) -> None:
     if stored is None:
         raise InvalidPassword("The account has no password; a password reset sets one.")
     with hashing(), attempt(PASSWORD_CHECK, user_id):
-        if not verify_password(stored, password):
+        if find_form(stored, password) is None:
             raise InvalidPassword()
 
 

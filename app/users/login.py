@@ -21,7 +21,7 @@ from .attempts import check_password, login_attempt
 from .credentials import parse_credentials, parse_remember_me, parse_ttl
 from .current import user_model
 from .models import AccessToken, User
-from .passwords import hash_password, needs_rehash, verify_login
+from .passwords import hash_password, needs_rehash, normal_form, verify_login
 from .schemes import stored_schemes
 from .tokens import IssuedToken, issue
 
@@ -127,15 +127,15 @@ def _log_in(
     There is no session for a user whose address must be verified first.
     """
     stored = user.password_hash if user else None
-    matches = verify_login(stored, password, stored_schemes())
-    if not matches or user is None or user.disabled_at is not None or stored is None:
+    form = verify_login(stored, password, stored_schemes())
+    if form is None or user is None or user.disabled_at is not None or stored is None:
         raise LoginFailed()
     if not (user.email_verified or _may_log_in_unverified()):
         return user, None
     # The verified hash: a concurrent reset either deletes the token or is detected by this.
     token = open_session(user.id, ttl, remember_me, User.password_hash == stored)
-    if needs_rehash(stored):
-        replace_hash(user, hash_password(str(password)))
+    if needs_rehash(stored) or form != normal_form(form):
+        replace_hash(user, hash_password(form))
     return user, token
 
 

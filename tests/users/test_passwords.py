@@ -1,6 +1,8 @@
 """The password policy and password hashes."""
 
+import json
 import sys
+import time
 import unicodedata
 
 import bcrypt
@@ -10,7 +12,7 @@ from werkzeug.security import generate_password_hash
 
 from app.users import passwords, schemes
 from tests.answers import field_codes, refusal
-from tests.conftest import PASSWORD, Api, login_status
+from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.installation import Installation
 from tests.rows import store_hash, stored_hash
 
@@ -85,11 +87,83 @@ def test_passwords_that_differ_after_72_bytes_differ(api):
     assert login_status(api, "x" * 72 + "ab") == 401
 
 
-def test_passwords_in_different_unicode_forms_differ(api):
-    composed = unicodedata.normalize("NFC", "café au lait")
-    register(api, composed)
+COMPOSED = unicodedata.normalize("NFC", "café au lait")
+DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
 
-    assert login_status(api, unicodedata.normalize("NFD", composed)) == 401
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(COMPOSED, DECOMPOSED), (DECOMPOSED, COMPOSED)], ids=["NFC", "NFD"]
+)
+def test_a_password_is_the_same_in_each_unicode_form(api, first, second):
+    """Which form is sent depends on the keyboard and the system."""
+    register(api, first)
+    api.secrets.append(second)
+
+    assert (login_status(api, second), login_status(api, first)) == (200, 200)
+    body = {"oldPassword": second, "newPassword": NEW}
+    changed = api("POST", "/users/change-password", body, token=login(api, second))
+    assert changed.status_code == 204
+
+
+def login(api, password):
+    body = {"email": "ada@example.com", "password": password}
+    token = api("POST", "/users/login", body).json["id"]
+    api.secrets.append(token)
+    return token
+
+
+def test_an_older_hash_of_the_form_that_was_sent_matches_and_is_replaced(app, api, secrets):
+    secrets += [COMPOSED, DECOMPOSED]
+    api.register()
+    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    store_hash(app, hasher.hash(DECOMPOSED))
+
+    before = login_status(api, COMPOSED)
+    sent = login_status(api, DECOMPOSED)
+
+    assert (before, sent) == (401, 200)
+    assert hasher.verify(stored_hash(app), COMPOSED)
+    assert login_status(api, COMPOSED) == 200
+
+
+def test_the_length_is_that_of_the_normal_form(api):
+    # Eight characters, of which seven are left.
+    assert field_codes(register(api, "e\u0301xkqzjv")) == {"password": ["invalid"]}
+    assert register(api, "e\u0301" * 200 + "x").status_code == 200
+
+
+def test_a_second_form_is_tried_only_where_there_is_one_and_for_nobody_more(app, api, monkeypatch):
+    api.register()
+    store_hash(app, imported_hashes()["bcrypt"])
+    tried = []
+    matches = passwords._matches
+    monkeypatch.setattr(
+        passwords, "_matches", lambda *given: tried.append(given[2]) or matches(*given)
+    )
+    work = {}
+    for password in ("plain", DECOMPOSED):
+        for email in ("ada@example.com", "nobody@example.com"):
+            tried.clear()
+            body = {"email": email, "password": password}
+            assert api("POST", "/users/login", body).status_code == 401
+            work[password, email] = list(tried)
+
+    for password, forms in (("plain", ["plain"]), (DECOMPOSED, [COMPOSED, DECOMPOSED])):
+        known, unknown = (work[password, f"{name}@example.com"] for name in ("ada", "nobody"))
+        assert known == unknown == forms * 2
+
+
+def test_a_long_password_is_not_normalized_which_takes_quadratic_time(api):
+    credentials = {"email": "ada@example.com"}
+    credentials["password"] = "a" + "\u0345" * 25_000 + "\u0334" * 25_000
+    body = json.dumps(credentials, ensure_ascii=False).encode()
+
+    begun = time.process_time()
+    response = api("POST", "/users/login", data=body, content_type="application/json")
+
+    assert response.status_code == 401
+    # Of which the hash, JSON and the database take a hundredth.
+    assert time.process_time() - begun < 0.5
 
 
 def test_the_policy_can_be_configured(make_app, secrets):
@@ -197,13 +271,13 @@ def test_every_failed_login_verifies_once_for_each_stored_scheme(app, api, monke
         api.register(f"{name}@example.com")
         store_hash(app, each, f"{name}@example.com")
     work = []
-    verify = passwords.verify_password
+    matches = passwords._matches
 
-    def counted(stored, password):
+    def counted(hasher, stored, password):
         work.append((passwords.scheme_of(stored), len(password)))
-        return verify(stored, password)
+        return matches(hasher, stored, password)
 
-    monkeypatch.setattr(passwords, "verify_password", counted)
+    monkeypatch.setattr(passwords, "_matches", counted)
     for attempt in ("wrong", "x" * 73, "x" * 50_000):
         seen = set()
         for name in ("ada", "nobody", *hashes):
