@@ -72,6 +72,11 @@ def require_same_site() -> None:
         raise AccessDenied("A request with a cookie must come from this site.")
 
 
+def cookie_path() -> str:
+    """Return the path of PUBLIC_URL: other applications of its host do not get the cookies."""
+    return urlsplit(current_app.config["PUBLIC_URL"]).path or "/"
+
+
 def _set(response: Response, name: str, token: str, ttl: float, remember_me: bool) -> None:
     max_age = int(ttl) if remember_me else None
     response.set_cookie(name, token, max_age=max_age, **_cookie_flags())
@@ -111,4 +116,4 @@ def _cookie_name() -> str | None:
 
 def _cookie_flags() -> dict[str, Any]:
     secure = current_app.config["PUBLIC_URL"].startswith("https:")
-    return {"httponly": True, "samesite": "Lax", "secure": secure}
+    return {"httponly": True, "samesite": "Lax", "secure": secure, "path": cookie_path()}

@@ -18,6 +18,9 @@ INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
 
+# Spaces of keyboards: the usual one, the one without a break and the wide one.
+SPACES = " \u00a0\u3000"
+
 # Lets the library accept domains like .local and localhost, which internal networks use.
 SPECIAL_USE_DOMAIN_NAMES.clear()
 
@@ -25,8 +28,10 @@ SPECIAL_USE_DOMAIN_NAMES.clear()
 def normalize_email(address: str, case_sensitive: bool) -> str:
     """Return an address in its stored form; raise ValueError if it is invalid.
 
-    Internal addresses, like `ada@localhost`, are valid; DNS is not queried.
+    Internal addresses, like `ada@localhost`, are valid; DNS is not queried. Spaces around it, which
+    keyboards of phones add, are left out.
     """
+    address = address.strip(SPACES)
     # Before normalizing, which takes quadratic time.
     _check_length(address)
     found = validate_email(address, check_deliverability=False, globally_deliverable=False)

@@ -121,7 +121,7 @@ def test_the_documented_file_can_be_used(make_app, monkeypatch):
 def test_the_paths_and_the_client_are_those_of_the_settings(shared_app):
     app = shared_app(
         PROVIDERS={"facebook-login": LOOPBACK_FILE["facebook-login"]},
-        PUBLIC_URL="https://people.example.com",
+        PUBLIC_URL="https://people.example.com/portal",
     )
 
     response = app.test_client().get("/auth/facebook", headers={"Host": "evil.example"})
@@ -131,9 +131,10 @@ def test_the_paths_and_the_client_are_those_of_the_settings(shared_app):
     assert response.status_code == 302
     assert location.netloc == "www.facebook.com"
     assert query["client_id"] == "{facebook-client-id-1}"
-    assert query["redirect_uri"] == "https://people.example.com/auth/facebook/callback"
+    assert query["redirect_uri"] == "https://people.example.com/portal/auth/facebook/callback"
     assert (query["scope"], query["code_challenge_method"]) == ("email", "S256")
     cookie = response.headers["Set-Cookie"]
+    # With this prefix no other host can set it; it needs this path.
     assert cookie.startswith("__Host-login_flow=")
     assert {"HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=600", "Secure"} <= {*cookie.split("; ")}
 

@@ -468,3 +468,11 @@ def test_logins_that_begin_or_fail_are_counted_by_client(configured, make_browse
     assert [each.status_code for each in failed] == [401, 401, 429]
     assert refusal(token) == (429, "TOO_MANY_REQUESTS")
     assert begun[-1].headers["Retry-After"] == "60"
+
+
+def test_an_address_of_a_provider_has_no_spaces_around_it(app, api, browser, provider):
+    provider.user["email"] = " ada@example.com "
+
+    browser.log_in()
+
+    assert api("GET", "/users/1", token=browser.token).json["email"] == EMAIL

@@ -57,6 +57,34 @@ def test_without_remember_me_the_cookie_ends_with_the_browser(api, remember_me, 
     assert response.json["ttl"] == 1209600
 
 
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [("https://example.com", "/"), ("https://example.com/app", "/app"), ("http://a/b/c", "/b/c")],
+)
+def test_the_path_of_the_cookie_is_that_of_the_public_url(shared_app, secrets, url, path):
+    app = shared_app(
+        PUBLIC_URL=url, TOKEN_MIDDLEWARE={}, TOKEN_SLIDING=True, TOKEN_TOUCH_INTERVAL=0
+    )
+    browser = Api(app.test_client(), secrets)
+    proxied = Api(app.test_client(use_cookies=False), secrets)
+    browser.register()
+
+    token = browser.login()["id"]
+    cookie = browser.client.get_cookie("access_token", "localhost", path)
+    # The service sees paths below that of the proxy.
+    in_the_cookie = {"headers": {**SAME_SITE, "Cookie": f"access_token={token}"}}
+    renewed = proxied("GET", "/users/1", **in_the_cookie)
+    ended = proxied("POST", "/users/logout", **in_the_cookie)
+
+    assert cookie.value == token
+    for response in (renewed, ended):
+        [header] = response.headers.getlist("Set-Cookie")
+        assert f"Path={path}" in header.split("; ")
+    assert "Max-Age=0" in ended.headers["Set-Cookie"]
+    # Other applications of the host do not get it.
+    assert browser.client.get_cookie("access_token", "localhost", "/other") is None
+
+
 def test_the_cookie_is_secure_if_the_public_url_is_https(make_app, secrets):
     app = make_app(TOKEN_MIDDLEWARE={}, PUBLIC_URL="HTTPS://todo.example.com")
     api = Api(app.test_client(), secrets)
