@@ -11,7 +11,6 @@ from app.errors import (
     AccountExists,
     InvalidToken,
     LastCredential,
-    LoginFailed,
     ModelNotFound,
     ValidationError,
 )
@@ -31,7 +30,7 @@ from app.users.other_logins import OtherLogin
 from app.users.tokens import lock
 
 from .models import Identity
-from .problems import ProviderError
+from .problems import LoginError
 from .profiles import Profile
 
 # Identities of one user.
@@ -45,8 +44,8 @@ def find_or_join(
 ) -> Identity:
     """Return the identity of a profile; a new one is added to its user, who may be new, too.
 
-    Raises AccountExists for the email of a user to whom it must not be added, LoginFailed if no
-    user may be registered, and what `prepare_user_without_password` does.
+    Raises LoginError for the email of a user to whom it must not be added, and if no user may be
+    registered, and TooManyRequests as `prepare_user_without_password` does.
     """
     for _ in range(ATTEMPTS):
         if (identity := _find_and_touch(provider, profile)) is not None:
@@ -56,18 +55,18 @@ def find_or_join(
         except IntegrityError:
             # A concurrent request was first: now there is the identity, or the user.
             continue
-        except AccountExists:
+        except LoginError:
             # A concurrent login of the same identity may have registered the user.
             if (identity := _find_and_touch(provider, profile)) is None:
                 raise
             return identity
-    raise LoginFailed()
+    raise LoginError("too many logins of the user at once")
 
 
 def link(provider: str, profile: Profile, user_id: Id, session: str) -> Identity:
     """Add an identity to a user, by the session with this digest.
 
-    Raises AccountExists if another user has it, InvalidToken if the session has ended meanwhile.
+    Raises LoginError if another user has it, or if the session has ended meanwhile.
     """
     identity = _find_and_touch(provider, profile)
     if identity is None:
@@ -79,7 +78,7 @@ def link(provider: str, profile: Profile, user_id: Id, session: str) -> Identity
         except IntegrityError:
             identity = _find_and_touch(provider, profile)
     if identity is None or identity.user_id != user_id:
-        raise AccountExists()
+        raise LoginError("another user has the identity", AccountExists, user_id)
     return identity
 
 
@@ -166,43 +165,51 @@ def _find_and_touch(provider: str, profile: Profile) -> Identity | None:
 def _join(provider: str, profile: Profile, realm: str, trust_email: bool) -> Identity:
     """Add a new identity to the user who has its email, or to a new user."""
     if profile.email is None:
-        raise LoginFailed()
+        raise LoginError("the profile has no valid email address")
     user = find_user(profile.email, realm)
     if user is None:
         return _register(provider, profile, realm)
-    if user.disabled_at is not None:
-        raise LoginFailed()
-    if not profile.email_verified or (user.email_verified and not trust_email):
-        raise AccountExists()
+    _check_proven(user, profile, trust_email)
     with transaction():
         lock(User.id == user.id)
         if not user.email_verified:
             _claim(provider, user)
         elif not _is_verified(user):
-            raise LoginFailed()
+            raise LoginError("the user was changed meanwhile", user_id=user.id)
         return _add(provider, profile, user.id)
+
+
+def _check_proven(user: User, profile: Profile, trust_email: bool) -> None:
+    """Raise LoginError if the user who has the email must not get the identity."""
+    if user.disabled_at is not None:
+        raise LoginError("the user is disabled", user_id=user.id)
+    if not profile.email_verified:
+        reason = "a user has the email, and the provider does not call it verified"
+        raise LoginError(reason, AccountExists, user.id)
+    if user.email_verified and not trust_email:
+        reason = "a user has verified the email, and trustEmail is not set"
+        raise LoginError(reason, AccountExists, user.id)
 
 
 def _register(provider: str, profile: Profile, realm: str) -> Identity:
     if not current_app.config["REGISTRATION_OPEN"]:
-        raise LoginFailed()
+        raise LoginError("no user has the email, and REGISTRATION_OPEN is false")
     try:
         user = prepare_user_without_password(profile.email or "", realm, profile.email_verified)
     except ValidationError as error:
-        raise ProviderError(f"the user cannot be registered: {error.sentences}") from None
+        raise LoginError(f"the user cannot be registered: {error.sentences}") from None
     with transaction():
         try:
             insert_users([user])
         except ValidationError:
-            # A concurrent request registered the email.
-            raise AccountExists() from None
+            raise LoginError("another request registered the email", AccountExists) from None
         return _add(provider, profile, user.id)
 
 
 def _claim(provider: str, user: User) -> None:
     """Take an account whose address was never verified from whoever registered it."""
     if not claim_account(user, provider=provider):
-        raise LoginFailed()
+        raise LoginError("the user was changed meanwhile", user_id=user.id)
     all_identities = select(Identity).where(Identity.user_id == user.id)
     _remove(user, db.session.scalars(all_identities).all(), user.id)
     info = {"email": user.email, "user": user}
@@ -219,13 +226,16 @@ def _is_verified(user: User) -> bool:
 def _require_session(user_id: Id, digest: str) -> None:
     own = AccessToken.digest == digest, AccessToken.user_id == user_id, AccessToken.is_live()
     if db.session.scalar(select(AccessToken.digest).where(*own)) is None:
-        raise InvalidToken()
+        raise LoginError("the session has ended meanwhile", InvalidToken, user_id)
 
 
 def _add(provider: str, profile: Profile, user_id: Id) -> Identity:
-    """Add a new identity in the open transaction; raise IntegrityError if there is one already."""
+    """Add a new identity in the open transaction; raise IntegrityError if there is one already.
+
+    Raises LoginError for a user with too many.
+    """
     if _count(user_id) >= MAX_IDENTITIES:
-        raise LoginFailed()
+        raise LoginError(f"the user has {MAX_IDENTITIES} identities already", user_id=user_id)
     identity = Identity(
         user_id=user_id,
         provider=provider,

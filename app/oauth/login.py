@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 
 from flask import current_app
 from sqlalchemy import exists
 
 from app.access.identity import LiveToken
-from app.errors import AccountExists, EmailNotVerified, LoginFailed
+from app.errors import EmailNotVerified, LoginFailed, TooManyRequests
 from app.extensions import now
 from app.ids import Id
 from app.ops.audit import Action, record_attempt
@@ -26,8 +27,11 @@ from .http import error_code
 from .id_tokens import LEEWAY, MAX_AGE
 from .linking import find_or_join, link
 from .models import Identity
-from .problems import ProviderError
+from .problems import LoginError, ProviderError
 from .profiles import Profile
+
+# The line of the log for each login that is refused.
+REFUSAL = "a login by %s failed: %s"
 
 
 def begin(client: Client, route: Route, browser_token: str, link_user_id: Id | None = None) -> str:
@@ -35,8 +39,8 @@ def begin(client: Client, route: Route, browser_token: str, link_user_id: Id | N
 
     Raises TooManyRequests, or LoginFailed if the provider cannot be reached.
     """
-    count(PROVIDER_LOGIN, current_network())
-    with _failures(client):
+    with refusals(client):
+        count(PROVIDER_LOGIN, current_network())
         # Before the flow is stored: a provider that is down costs no row.
         endpoint = client.authorization_endpoint()
     flow = flows.begin(client.provider.name, browser_token, link_user_id)
@@ -49,7 +53,7 @@ def finish(client: Client, answer: Mapping[str, str], browser_token: str) -> Iss
     Raises LoginFailed, AccountExists, EmailNotVerified or TooManyRequests.
     """
     route = client.provider.login
-    with attempt(LOGIN_ADDRESS, current_network()), _failures(client):
+    with refusals(client), attempt(LOGIN_ADDRESS, current_network()):
         _, profile = _profile(client, route, answer, browser_token, is_link=False)
         return _open_session(client, profile)
 
@@ -62,10 +66,11 @@ def finish_link(
     Raises LoginFailed, also if another user has begun it, TooManyRequests, and what `link` does.
     """
     route = client.provider.link
-    with attempt(LOGIN_ADDRESS, current_network()), _failures(client):
+    with refusals(client), attempt(LOGIN_ADDRESS, current_network()):
         flow, profile = _profile(client, route, answer, browser_token, is_link=True)
         if flow.link_user_id != session.user_id:
-            raise ProviderError("another user is logged in than when it began")
+            reason = "another user is logged in than when it began"
+            raise LoginError(reason, user_id=session.user_id)
         return link(client.provider.provider, profile, session.user_id, session.digest)
 
 
@@ -74,14 +79,14 @@ def login_with_id_token(client: Client, id_token: str, nonce: str | None) -> Iss
 
     Raises what `finish` does.
     """
-    with attempt(LOGIN_ADDRESS, current_network()), _failures(client):
+    with refusals(client), attempt(LOGIN_ADDRESS, current_network()):
         profile = client.check_id_token(id_token, nonce)
         # No longer than this is any token accepted.
         expires_at = now() + timedelta(seconds=MAX_AGE + 2 * LEEWAY)
         # Without the signature, of which there may be several for the same token.
         signed = id_token.rpartition(".")[0]
         if not flows.use_once(client.provider.name, signed, expires_at):
-            raise ProviderError("the ID token was used before")
+            raise LoginError("the ID token was used before")
         return _open_session(client, profile)
 
 
@@ -92,10 +97,10 @@ def _profile(
     browser_token: str,
     is_link: bool,
 ) -> tuple[flows.Flow, Profile]:
-    """Return the flow that an answer ends, and the user whom it names; raise ProviderError."""
+    """Return the flow that an answer ends, and the user whom it names; raise LoginError."""
     flow = flows.consume(client.provider.name, browser_token, answer.get("state", ""), is_link)
     if flow is None or route is None:
-        raise ProviderError("this browser has not begun it, or it is over")
+        raise LoginError("this browser has not begun it, or it is over")
     client.check_issuer(answer.get("iss"))
     if "error" in answer:
         raise ProviderError(f"it answered {error_code(answer['error'])}")
@@ -113,24 +118,27 @@ def _open_session(client: Client, profile: Profile) -> IssuedToken:
     try:
         token = login_identified(identity.user_id, is_linked, **details)
     except EmailNotVerified:
-        reason = {"reason": "unverified email"}
-        record_attempt(Action.LOGIN_FAILED, identity.user_id, **details, **reason)
-        raise
+        answer = partial(EmailNotVerified, identity.user_id)
+        raise LoginError("unverified email", answer, identity.user_id) from None
+    except LoginFailed:
+        reason = "the user is disabled, or was deleted meanwhile"
+        raise LoginError(reason, user_id=identity.user_id) from None
     emit(identity_login, info={"identity": identity, "user": get_user(identity.user_id)})
     return token
 
 
 @contextmanager
-def _failures(client: Client) -> Iterator[None]:
-    """Bound the time of the requests; log and record a failure, and raise LoginFailed instead."""
+def refusals(client: Client) -> Iterator[None]:
+    """Bound the time of a login's requests; log why it is refused, and raise the client's error."""
     name = client.provider.provider
     try:
         with client.http.deadline():
             yield
-    except ProviderError as error:
-        current_app.logger.warning("a login by %s failed: %s", name, error)
-        record_attempt(Action.LOGIN_FAILED, provider=name, reason=str(error))
-        raise LoginFailed() from None
-    except (LoginFailed, AccountExists) as error:
-        record_attempt(Action.LOGIN_FAILED, provider=name, reason=error.error_code)
+    except LoginError as refused:
+        current_app.logger.warning(REFUSAL, name, refused)
+        record_attempt(Action.LOGIN_FAILED, refused.user_id, provider=name, reason=str(refused))
+        raise refused.answer() from None
+    except TooManyRequests as error:
+        # The audit log has it already, with the throttle.
+        current_app.logger.warning(REFUSAL, name, error.description)
         raise

@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException, Unauthorized
 
 from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
 from app.config import ConfigurationError
-from app.errors import AccountExists, AuthorizationRequired
+from app.errors import AccessDenied, AccountExists
 from app.rest.bodies import read_body
 from app.users.cookies import require_same_site, set_cookie, set_login_cookies
 from app.users.schemas import AccessTokenSchema
@@ -21,6 +21,7 @@ from .client import Client
 from .configuration import Route, configure
 from .flows import FLOW_LIFETIME, new_browser_token
 from .models import MAX_ISSUER
+from .problems import LoginError
 from .schemas import MAX_CODE, IdTokenSchema
 
 # The cookie of the browser in which a login begins. With the prefix no other host can set it.
@@ -119,7 +120,7 @@ def begin_link(client: Client, route: Route) -> ResponseReturnValue:
 
     Only from a page of this site: another one could lead the user to add its own identity.
     """
-    session = _require_session(from_this_site=True)
+    session = _require_session(client, from_this_site=True)
     browser_token = _browser_token() or new_browser_token()
     return _to_provider(login.begin(client, route, browser_token, session.user_id), browser_token)
 
@@ -127,7 +128,7 @@ def begin_link(client: Client, route: Route) -> ResponseReturnValue:
 @_with_redirect
 def finish_link(client: Client, route: Route) -> ResponseReturnValue:
     """Add the identity that the provider's answer names to the user who is logged in."""
-    session = _require_session(from_this_site=False)
+    session = _require_session(client, from_this_site=False)
     identity = login.finish_link(client, _answer(request.args), _browser_token(), session)
     if route.json:
         return jsonify({"identityId": identity.id, "userId": identity.user_id})
@@ -148,19 +149,27 @@ def login_with_token(client: Client) -> ResponseReturnValue:
     return response
 
 
-def _require_session(from_this_site: bool) -> LiveToken:
+def _require_session(client: Client, from_this_site: bool) -> LiveToken:
     """Return the session of the user who is logged in, but not by a token in the address.
 
     Such an address could be somebody else's, who would get the identity of whoever opens it.
     """
     identity = current_identity()
-    session = identity.require_session()
     location = identity.transport.location if identity.transport else None
-    if location == QUERY:
-        raise AuthorizationRequired()
-    if from_this_site and location == COOKIE:
+    with login.refusals(client):
+        if identity.session is None or location == QUERY:
+            raise LoginError("nobody is logged in", identity.unauthorized)
+        if from_this_site and location == COOKIE:
+            _require_same_site()
+    return identity.session
+
+
+def _require_same_site() -> None:
+    try:
         require_same_site()
-    return session
+    except AccessDenied as error:
+        answer = partial(AccessDenied, error.description)
+        raise LoginError("it was begun by a page of another site", answer) from None
 
 
 def _redirect(url: str, status: int = 302) -> Response:

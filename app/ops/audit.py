@@ -55,7 +55,8 @@ class Action(StrEnum):
         "login-failed",
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
         " this name. `reason` says that the password was right and the email not verified. Of a"
-        " login by an identity provider the details are `provider` and `reason`.",
+        " login by an identity provider, or of adding an identity, the details are `provider` and"
+        " `reason`.",
     )
     THROTTLED = (
         "throttled",
