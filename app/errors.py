@@ -13,6 +13,8 @@ from werkzeug.exceptions import HTTPException
 from app.ids import Id
 
 FieldErrors = dict[str, list[str]]
+# The message for a value that is missing, null or blank, of every type.
+BLANK = "can't be blank"
 # Characters of a request's value that an error message quotes.
 MAX_QUOTED = 100
 # Fields that one validation error lists.
@@ -291,7 +293,7 @@ class ValidationError(exceptions.UnprocessableEntity):
 
 # The code in `error.details.codes` for each message; any other message has the code "invalid".
 CODES = {
-    "can't be blank": "presence",
+    BLANK: "presence",
     "already exists": "uniqueness",
     "is not a property of this model": "unknown",
     "is read-only": "absence",

@@ -14,7 +14,8 @@ from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
 from app.connector import DataSource, Operation, Response, Variable, VariableError
-from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
+from app.connector.errors import MissingVariableError
+from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
 from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
@@ -140,6 +141,8 @@ def _validate(operation: Operation, values: dict[str, Any]) -> None:
     for each in operation.accepts:
         try:
             operation.variables[each["arg"]].resolve(values.get(each["arg"]))
+        except MissingVariableError:
+            problems[each["arg"]] = [BLANK]
         except VariableError as error:
             problems[each["arg"]] = [str(error)]
     if problems:

@@ -63,7 +63,7 @@ class ProviderSchema(marshmallow.Schema):
     audience = fields.List(fields.String(), load_default=list)
 
 
-class IdTokenSchema(marshmallow.Schema):
+class IdTokenSchema(Schema):
     """The body of a login with an ID token that an app got from the provider."""
 
     class Meta:
@@ -74,7 +74,7 @@ class IdTokenSchema(marshmallow.Schema):
     id_token = fields.String(
         required=True,
         validate=validate.Length(1, MAX_ID_TOKEN),
-        error_messages={"required": "can't be blank", "invalid": "must be a string"},
+        error_messages={"invalid": "must be a string"},
     )
     nonce = fields.String(
         load_default=None, allow_none=True, validate=validate.Length(1, MAX_NONCE)

@@ -9,7 +9,7 @@ from flask import Flask
 from werkzeug.exceptions import Conflict, HTTPException
 from werkzeug.routing import Rule
 
-from app.errors import InvalidFilter, ModelNotFound, TooDeep, TooManyHashes, ValidationError
+from app.errors import BLANK, InvalidFilter, ModelNotFound, TooDeep, TooManyHashes, ValidationError
 from app.rest.endpoint import Endpoint
 from app.rest.hashing import hashed_property
 from app.rest.resource import Resource
@@ -186,7 +186,7 @@ class Operation:
                 for name, each in subject.create_schema_instance.load_fields.items()
                 if each.required
             ]
-            yield ValidationError({name: ["can't be blank"] for name in required[:1]})
+            yield ValidationError({name: [BLANK] for name in required[:1]})
             yield Conflict("The change conflicts with one made at the same time.")
         if self._endpoint.finds_row:
             yield ModelNotFound(subject.singular, subject.id_form.example)

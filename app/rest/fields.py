@@ -12,6 +12,7 @@ import marshmallow
 from marshmallow import ValidationError, fields, validate
 
 from app.columns import ExactDecimal
+from app.errors import BLANK
 from app.extensions import iso_time
 
 from .times import parse_date, parse_time
@@ -39,7 +40,7 @@ PASSTHROUGH_SERIALIZERS = (
 def not_blank(text: str) -> None:
     """Raise ValidationError for text that is empty or white space."""
     if not text.strip():
-        raise ValidationError("can't be blank")
+        raise ValidationError(BLANK)
 
 
 def parse_number(value: object) -> float:
@@ -74,6 +75,13 @@ def parse_uuid(value: object) -> UUID:
     return UUID(value)
 
 
+def unify_messages(field: Field) -> None:
+    """Let a field say of a missing value what all do, unless it has a message of its own."""
+    usual, messages = fields.Field.default_error_messages, field.error_messages
+    blank = {key: BLANK for key in ("required", "null") if messages[key] == usual[key]}
+    field.error_messages = {**messages, **blank}
+
+
 class Schema(marshmallow.Schema):
     """A schema that rejects unknown and read-only properties."""
 
@@ -81,6 +89,10 @@ class Schema(marshmallow.Schema):
         "unknown": "is not a property of this model",
         "type": "must be an object",
     }
+
+    def on_bind_field(self, field_name: str, field_obj: Field) -> None:
+        """Say the same of what is missing, whatever the field's type."""
+        unify_messages(field_obj)
 
     def handle_error(self, error: ValidationError, data: Any, **kwargs: Any) -> None:
         """Report read-only properties as such, not as unknown."""
@@ -95,8 +107,6 @@ class Text(fields.String):
     """Text of at most `max_length` characters; `multiline` allows tabs and line breaks."""
 
     default_error_messages = {
-        "required": "can't be blank",
-        "null": "can't be blank",
         "invalid": "must be a string",
         "control": "has a control character",
         "long": "is too long (maximum is {max_length} characters)",
@@ -139,7 +149,7 @@ class Integer(fields.Integer):
     """A whole number of 64 bits, the range of an SQL BIGINT."""
 
     BITS = 64
-    default_error_messages = {"null": "can't be blank", "invalid": "must be a whole number"}
+    default_error_messages = {"invalid": "must be a whole number"}
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(strict=True, **kwargs)
@@ -172,7 +182,7 @@ class Number(Parsed):
     """A number, as JavaScript has them: 64 bits of floating point, not infinite."""
 
     parse = staticmethod(parse_number)
-    default_error_messages = {"null": "can't be blank", "invalid": "must be a number"}
+    default_error_messages = {"invalid": "must be a number"}
 
     def _serialize(self, value: float | None, *args: Any, **kwargs: Any) -> float | None:
         """Return a whole number as such, as JavaScript writes it; SQLite returns either."""
@@ -186,7 +196,7 @@ class Boolean(fields.Boolean):
 
     truthy = {True, "true"}
     falsy = {False, "false"}
-    default_error_messages = {"null": "can't be blank", "invalid": "must be true or false"}
+    default_error_messages = {"invalid": "must be true or false"}
 
 
 class Timestamp(Parsed):
@@ -197,7 +207,6 @@ class Timestamp(Parsed):
 
     parse = staticmethod(parse_time)
     default_error_messages = {
-        "null": "can't be blank",
         "invalid": "must be a time like 2026-01-02T03:04:05.678Z",
         "fine": "must not be finer than milliseconds",
     }
@@ -223,7 +232,6 @@ class Date(Parsed):
 
     parse = staticmethod(parse_date)
     default_error_messages = {
-        "null": "can't be blank",
         "invalid": "must be a date like 2026-01-02",
     }
 
@@ -243,7 +251,6 @@ class Decimal(Parsed):
 
     parse = staticmethod(parse_decimal)
     default_error_messages = {
-        "null": "can't be blank",
         "invalid": 'must be a decimal like "12.50"',
         "range": "{problem}",
     }
@@ -276,7 +283,6 @@ class Uuid(Parsed):
 
     parse = staticmethod(parse_uuid)
     default_error_messages = {
-        "null": "can't be blank",
         "invalid": "must be a UUID like 018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b",
     }
 
@@ -292,7 +298,7 @@ class Uuid(Parsed):
 class Enumeration(fields.String):
     """One of several texts; the column is a String."""
 
-    default_error_messages = {"null": "can't be blank", "invalid": "must be a string"}
+    default_error_messages = {"invalid": "must be a string"}
 
     def __init__(self, *values: str, **kwargs: Any) -> None:
         one_of = validate.OneOf(values, error="must be one of {choices}")

@@ -12,7 +12,7 @@ from app.extensions import IdColumn, RowId
 class Id(fields.Field[ids.Id]):
     """An id of a row, of the type of its column: by default of the form that ID_TYPE says."""
 
-    default_error_messages = {"null": "can't be blank", "invalid": "must be {form}"}
+    default_error_messages = {"invalid": "must be {form}"}
 
     def __init__(self, column_type: IdColumn | type[IdColumn] = RowId, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -20,6 +20,8 @@ class Id(fields.Field[ids.Id]):
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> ids.Id:
         form = self.column_type.form
+        if value == "" and form.python_type is str and not self.allow_none:
+            raise self.make_error("null")
         id = form.parse_json(value)
         if id is None:
             raise self.make_error("invalid", form=form.description)

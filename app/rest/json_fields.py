@@ -41,7 +41,6 @@ class Object(fields.Field[dict[str, Any]]):
     """A JSON object with any properties."""
 
     default_error_messages = {
-        "null": "can't be blank",
         "invalid": "must be an object",
         "long": f"is too long (maximum is {MAX_LENGTH} characters of JSON)",
         "number": "has a number that is not finite or, if it is whole, beyond 2^53",
@@ -94,7 +93,6 @@ class GeoPoint(Parsed):
 
     parse = staticmethod(parse_position)
     default_error_messages = {
-        "null": "can't be blank",
         "invalid": 'must be a position like {{"lat": 52.5, "lng": 13.4}}',
     }
 

@@ -188,7 +188,7 @@ def _default(
     if value is None:
         return None
     try:
-        loaded = type_.make_field().deserialize(_as_declared(value, type_.name))
+        loaded = type_.load(_as_declared(value, type_.name))
     except ValidationError as error:
         problems.add(f"{path}.default", error.messages[0])
         return None

@@ -35,6 +35,12 @@ class PropertyType:
     column_type: TypeEngine[Any]
     make_field: Callable[..., Field]
 
+    def load(self, value: Any) -> Any:
+        """Return what a value of JSON is as this type; raise ValidationError."""
+        field = self.make_field()
+        fields.unify_messages(field)
+        return field.deserialize(value)
+
 
 SIMPLE: dict[str, tuple[TypeEngine[Any], Callable[..., Field]]] = {
     "number": (Double(), fields.Number),

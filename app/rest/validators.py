@@ -86,7 +86,7 @@ def _max(declared: Any, type_: PropertyType) -> Validator:
 
 def _of_type(value: Any, type_: PropertyType) -> Any:
     try:
-        return type_.make_field().deserialize(value)
+        return type_.load(value)
     except ValidationError as error:
         raise ValueError(f"{value!r} {error.messages[0]}") from None
 

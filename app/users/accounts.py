@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app import outbox
 from app.access.roles import Role, RoleMapping, grant
-from app.errors import InvalidPassword, ModelNotFound, ValidationError
+from app.errors import BLANK, InvalidPassword, ModelNotFound, ValidationError
 from app.extensions import affected_rows, after_commit, db, in_transaction, now, transaction
 from app.ids import Id
 from app.ops.audit import Action, record, record_all, recording
@@ -115,7 +115,7 @@ def check_new_user(
 def identifying_columns(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
     """Return the columns that identify a new user; raise ValidationError for an invalid one."""
     if current_app.config["REALM_REQUIRED"] and not realm:
-        raise ValidationError({"realm": ["can't be blank"]})
+        raise ValidationError({"realm": [BLANK]})
     return {"email": stored_email(email), "realm": realm or "", **username_columns(username)}
 
 

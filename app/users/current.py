@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import current_app
 
-from app.errors import ValidationError
+from app.errors import BLANK, ValidationError
 from app.rest.resource import Resource
 
 from .models import User
@@ -41,7 +41,7 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
         if each.column_name not in values:
             complete[each.column_name] = each.default() if each.default else None
     missing = {
-        each.name: ["can't be blank"]
+        each.name: [BLANK]
         for each in user_properties()
         if each.required and complete[each.column_name] is None
     }

@@ -5,6 +5,8 @@ import unicodedata
 
 from email_validator import SPECIAL_USE_DOMAIN_NAMES, EmailSyntaxError, validate_email
 
+from app.errors import BLANK
+
 # Characters of an address (RFC 5321 4.5.3.1.3; RFC 3696, erratum 1690), and of its local part or a
 # label of its domain (RFC 5321 4.5.3.1.1, RFC 1035 2.3.4).
 MAX_EMAIL_LENGTH = 254
@@ -58,7 +60,7 @@ def normalize_username(name: str) -> str:
         raise ValueError(f"is too long (maximum is {MAX_USERNAME_LENGTH} characters)")
     normalized = unicodedata.normalize("NFKC", name)
     if not normalized.strip():
-        raise ValueError("can't be blank")
+        raise ValueError(BLANK)
     if INVISIBLE.search(name + normalized) or UNPRINTED & set(
         map(unicodedata.category, normalized)
     ):

@@ -17,7 +17,7 @@ from argon2.low_level import ARGON2_VERSION
 from flask import Flask, current_app
 from werkzeug.security import check_password_hash
 
-from app.errors import ValidationError
+from app.errors import BLANK, ValidationError
 from app.ops.hash_slots import slots_of
 
 # Characters of a password that is normalized: more take quadratic time, 1.5 ms for these.
@@ -140,7 +140,7 @@ def _find_violation(password: str, context: tuple[str | None, ...]) -> str | Non
     longest = current_app.config["PASSWORD_MAX_LENGTH"]
     password = normal_form(password)
     if not password:
-        return "can't be blank"
+        return BLANK
     if len(password) < shortest:
         return f"is too short (minimum is {shortest} characters)"
     if len(password) > longest:

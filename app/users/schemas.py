@@ -46,11 +46,7 @@ class Username(Text):
 class Password(fields.String):
     """A password, loaded unchanged; `validate_password` checks the policy."""
 
-    default_error_messages = {
-        "required": "can't be blank",
-        "null": "can't be blank",
-        "invalid": "must be a string",
-    }
+    default_error_messages = {"invalid": "must be a string"}
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 import pytest
 
 from app.config import ConfigurationError
+from tests.answers import field_codes
 from tests.datasources.conftest import LOCATION
 
 
@@ -75,23 +76,22 @@ def test_an_argument_in_the_path_has_its_type(make_app, geo, token, server):
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "field"),
+    ("method", "path", "body", "field", "code"),
     [
-        ("GET", "/geo/geocode", None, "street"),
-        ("GET", "/geo/geocode?street=x&floor=high", None, "floor"),
-        ("POST", "/geo/note", {}, "note"),
-        ("POST", "/geo/note", {"other": 1}, "note"),
-        ("GET", "/geo/inFormat/..?street=x", None, "inFormat"),
-        ("GET", "/geo/geocode?street=x", None, "geocode"),
+        ("GET", "/geo/geocode", None, "street", "presence"),
+        ("GET", "/geo/geocode?street=x&floor=high", None, "floor", "invalid"),
+        ("POST", "/geo/note", {}, "note", "presence"),
+        ("POST", "/geo/note", {"other": 1}, "note", "presence"),
+        ("GET", "/geo/inFormat/..?street=x", None, "inFormat", "invalid"),
+        ("GET", "/geo/geocode?street=x", None, "geocode", "invalid"),
     ],
 )
-def test_an_invalid_argument_is_422_and_named(api, token, server, method, path, body, field):
+def test_an_invalid_argument_is_422_and_named(api, token, server, method, path, body, field, code):
     headers = {"tenant": "t\u20ac"} if field == "geocode" else {}
 
     response = api(method, path, body, token=token, headers=headers)
 
-    assert response.status_code == 422
-    assert list(response.json["error"]["details"]["messages"]) == [field]
+    assert field_codes(response) == {field: [code]}
     assert server.seen == []
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.answers import field_codes, refusal
-from tests.definitions.library import LIBRARY, NOTE, rule
+from tests.definitions.library import LIBRARY, NOTE, OPEN, rule
 
 
 @pytest.fixture
@@ -81,6 +81,25 @@ def test_a_value_that_does_not_fit_is_422_and_names_its_property(library):
 
         assert response.status_code == 422, (name, value)
         assert list(field_codes(response)) == [name], (name, value)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_is_missing_has_one_code_and_one_text_for_every_type(serve):
+    types = ["string", "number", "integer", "boolean", "date", "dateonly", "decimal", "uuid"]
+    types += ["objectid", "object", "geopoint", "array", ["string"]]
+    properties = {f"p{place}": {"type": each, "required": True} for place, each in enumerate(types)}
+    properties["kind"] = {"type": "string", "enum": ["a"], "required": True}
+    properties["ownId"] = {"type": "number", "required": True}
+    relations = {"own": {"type": "belongsTo", "model": "Thing"}}
+    thing = {"name": "Thing", "properties": properties, "relations": relations, "acls": OPEN}
+    api = serve({"thing": thing})
+    token = api.newcomer()
+
+    for body in ({}, dict.fromkeys(properties)):
+        response = api("POST", "/things", body, token=token)
+        assert field_codes(response) == {name: ["presence"] for name in properties}
+        messages = response.json["error"]["details"]["messages"]
+        assert messages == {name: ["can't be blank"] for name in properties}
 
 
 def test_two_rows_do_not_share_what_is_unique(library):
