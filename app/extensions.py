@@ -52,10 +52,6 @@ else:
     Model = db.Model
 
 
-# Characters of a UUID where the database has no type for them.
-UUID_LENGTH = 36
-
-
 def app_metadata(app: Flask) -> MetaData:
     """Return the tables that only this app has, or that it has with other columns.
 
@@ -256,7 +252,7 @@ class ObjectId(IdColumn):
 
 
 class TextId(IdColumn):
-    """Text of at most `length` characters."""
+    """Text of at most `length` characters; generated if a UUID fits."""
 
     cache_ok = True
 
@@ -290,7 +286,7 @@ class RowId(IdColumn):
 def id_storage(id_type: str) -> TypeEngine[Any]:
     """Return what the ids that ID_TYPE names are stored as; migrations use it too."""
     if id_type == ids.UUID.name:
-        return Uuid(as_uuid=False).with_variant(String(UUID_LENGTH), "sqlite")
+        return Uuid(as_uuid=False).with_variant(String(ids.UUID_LENGTH), "sqlite")
     if id_type == ids.OBJECT_ID.name:
         return _by_code_point(24)
     # 64 bits; SQLite generates ids only for INTEGER columns.
@@ -311,7 +307,7 @@ def stored_id_type(connection: Connection) -> str | None:
     if not inspector.has_table("users"):
         return None
     types = {column["name"]: column["type"] for column in inspector.get_columns("users")}
-    if isinstance(types["id"], Uuid) or getattr(types["id"], "length", None) == UUID_LENGTH:
+    if isinstance(types["id"], Uuid) or getattr(types["id"], "length", None) == ids.UUID_LENGTH:
         return ids.UUID.name
     return (ids.OBJECT_ID if isinstance(types["id"], String) else ids.INTEGER).name
 

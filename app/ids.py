@@ -11,8 +11,9 @@ from typing import Any
 # An id as Python has it: a whole number, or text in its normal form.
 Id = int | str
 
-# Characters of an id that is text.
+# Characters of an id that is text, and of a UUID.
 MAX_TEXT_ID = 255
+UUID_LENGTH = 36
 
 
 def new_uuid() -> str:
@@ -138,7 +139,8 @@ def text_form(max_length: int = MAX_TEXT_ID) -> IdForm:
             rf"(?!\.{{1,2}}\Z)[^\x00-\x1f\x7f-\x9f/\ud800-\udfff]{{1,{max_length}}}"
         ),
         normalize=str,
-        generate=new_uuid,
+        # A shorter column has no room for one.
+        generate=new_uuid if max_length >= UUID_LENGTH else None,
         description=f"1 to {max_length} characters, without / and control characters",
         json_schema={
             "type": "string",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from app.extensions import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
-from app.ids import MAX_TEXT_ID
+from app.ids import MAX_TEXT_ID, UUID_LENGTH
 from app.rest.ids import Id
 from app.rest.problems import Problems
 from app.rest.properties import Property
@@ -25,6 +25,7 @@ class IdProperty:
     name: str = ID
     type: IdColumn | type[IdColumn] = RowId
     on_create: bool = False
+    required: bool = False
 
 
 def key_type(column_type: IdColumn | type[IdColumn]) -> PropertyType:
@@ -67,15 +68,22 @@ def _read(
     kind = property_.type.name
     generated = declared.get("generated")
     if kind in ("number", "integer"):
-        return IdProperty(property_.name, IntegerId, on_create=generated is False)
+        return _chosen(property_, IntegerId, generated is False)
     if kind == "string":
         chosen = not generated and not declared.get("defaultFn")
         declared_length = getattr(property_.type.column_type, "length", None)
         length = min(declared_length or MAX_TEXT_ID, MAX_TEXT_ID)
-        return IdProperty(property_.name, TextId(length), on_create=chosen)
+        return _chosen(property_, TextId(length if chosen else max(length, UUID_LENGTH)), chosen)
     types: dict[str, type[IdColumn]] = {"uuid": UuidId, "objectid": ObjectId}
     if kind in types:
-        return IdProperty(property_.name, types[kind], on_create=generated is False)
+        return _chosen(property_, types[kind], generated is False)
     if declared.get("type") is not None:
         problems.warn(f"{path}.type", f"is ignored: an id cannot be of the type {kind}")
     return IdProperty(property_.name)
+
+
+def _chosen(
+    property_: Property, column_type: IdColumn | type[IdColumn], on_create: bool
+) -> IdProperty:
+    """Return an id that clients may choose, or not, and then must if it is required."""
+    return IdProperty(property_.name, column_type, on_create, on_create and property_.required)

@@ -48,6 +48,7 @@ def make_resource(
         model=model,
         schema=make_schema(definition, related.relations),
         id_on_create=definition.id.on_create,
+        id_required=definition.id.required,
         rules=rules,
         owner=getattr(model, related.owner) if related.owner else None,
         relations=related.relations,

@@ -12,7 +12,8 @@ from sqlalchemy import BigInteger, Connection
 from app import ids
 from app.autoincrement import ids_given_once
 from app.columns import ExactDecimal, GeoPoint, Json
-from app.extensions import UUID_LENGTH, IdColumn, TextId, UtcDateTime, all_metadata, db
+from app.extensions import IdColumn, TextId, UtcDateTime, all_metadata, db
+from app.ids import UUID_LENGTH
 
 # Seconds to wait for another process that migrates.
 WAIT = 600

@@ -13,7 +13,7 @@ from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
-from app.ids import Id
+from app.ids import UUID_LENGTH, Id
 
 from .bodies import read_body, read_items
 from .compatibility import loader
@@ -28,7 +28,7 @@ from .repository import Conditions
 from .resource import Resource
 from .serialization import respond_page, respond_row, respond_rows
 from .shared_methods import switch_off, unknown_methods
-from .targets import check_types
+from .targets import check_types, has_short_ids
 
 
 class CollectionViews:
@@ -244,6 +244,7 @@ def register_resource(app: Flask, resource: Resource) -> None:
     # The app's own, because its ids follow from the settings.
     resource = replace(resource, load=loader(app.config))
     check_types(resource.name, resource.properties)
+    check_id(resource)
     check_events(resource.name, resource.model)
     app.extensions.setdefault("resources", {})[resource.name] = resource
     endpoints = all_endpoints(resource)
@@ -260,6 +261,15 @@ def register_resource(app: Flask, resource: Resource) -> None:
 def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
     """Return the endpoints of every resource with these relations, which cannot be called."""
     return [*declared_by(CollectionViews).values(), *declared_endpoints(relations)]
+
+
+def check_id(resource: Resource) -> None:
+    """Raise ConfigurationError for a model whose new rows would have no id."""
+    if has_short_ids(resource.rows.key) and not resource.id_on_create:
+        raise ConfigurationError(
+            f"{resource.name}.id: a UUID does not fit into it; set id_on_create, or its length to"
+            f" {UUID_LENGTH}"
+        )
 
 
 def all_endpoints(resource: Resource) -> list[Endpoint]:

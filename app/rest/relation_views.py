@@ -267,10 +267,12 @@ class ThroughViews(Related):
     def _insert(self, grant: Grant, parent_id: Id, number: Id) -> None:
         """Store a link; as a row of its model, if that is served, which becomes the caller's."""
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
+        new = self.relation.new_link_id()
         if model := self._link_resource:
-            model.create({}, grant.user_id, keys)
+            body = {model.id_name: new["id"]} if new and model.id_on_create else {}
+            model.create(body, grant.user_id, keys)
             return
-        keys |= self.relation.new_link_id()
+        keys |= new
         values = {self.relation.link(name): value for name, value in keys.items()}
         with connection() as database:
             database.execute(insert(self.relation.links).values(values))

@@ -31,7 +31,7 @@ from .owners import check_owner, owner_to_fix
 from .references import check_changed_references, check_references
 from .relations import BELONGS_TO, Relation
 from .repository import Conditions, Repository, Values
-from .targets import OTHERS, Column
+from .targets import OTHERS, Column, has_short_ids
 from .where import translate
 
 # Values that clients give to the rows that one request creates: they are loaded in 50 to 100 ms.
@@ -94,6 +94,8 @@ class Resource:
     shared_methods: Mapping[str, bool] = field(default_factory=dict)
     # Whether clients may choose the id of a row that they create.
     id_on_create: bool = False
+    # Whether they must; so it is where none is generated.
+    id_required: bool = False
     # Loads a body by one of the schemas.
     load: Load = marshmallow.Schema.load
     # Sent when a row is created or changed, with a SaveEvent; `before_save` may change the values.
@@ -202,7 +204,8 @@ class Resource:
         """An instance of the schema of bodies that create a row."""
         schema = self.create_schema or self.schema
         if self.id_on_create:
-            name, id_field = schema.__name__, Id(self.rows.key.type, data_key=self.id_name)
+            name, required = schema.__name__, self.id_required or has_short_ids(self.rows.key)
+            id_field = Id(self.rows.key.type, data_key=self.id_name, required=required)
             schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
         return schema()
 

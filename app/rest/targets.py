@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Enum, Numeric, String, collate
 
 from app.config import ConfigurationError
 from app.errors import InvalidFilter, quote
-from app.extensions import IdColumn, db
+from app.extensions import IdColumn, TextId, db
 
 from .json_paths import JsonPath, is_json
 
@@ -43,6 +43,11 @@ def check_types(model: str, properties: Properties) -> None:
             raise ConfigurationError(f"{model}.{name} must be an Enum with native_enum=False")
         if isinstance(type_, Numeric) and type_.asdecimal:
             raise ConfigurationError(f"{model}.{name} must be an ExactDecimal, not a Numeric")
+
+
+def has_short_ids(column: Column) -> bool:
+    """Tell whether a column is for ids that are too short to be generated."""
+    return isinstance(column.type, TextId) and column.type.form.generate is None
 
 
 def is_text(column: Column) -> bool:

@@ -1,14 +1,17 @@
 """Models of one's own with ids of each kind, and ids that clients choose."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
 from app.config import ConfigurationError
-from app.extensions import RowId, db, id_storage
+from app.extensions import RowId, TextId, db, id_storage
 from app.rest.collection import check_relations, register_resource
+from app.rest.fields import Schema
+from app.rest.ids import Id
 from app.rest.resource import Resource
 from tests.answers import field_codes, refusal
 from tests.conftest import Api
@@ -17,6 +20,10 @@ from tests.ids.models import Base, TagSchema, resources, rules
 from tests.rows import statements
 
 UNKNOWN = "018c5a3e-7d2b-7c1a-9f00-3b1d2e4f5a6b"
+
+
+class ThingSchema(Schema):
+    id = Id(TextId(35), dump_only=True)
 
 
 @pytest.fixture
@@ -150,7 +157,8 @@ def test_clients_choose_ids_only_where_the_model_says_so(api):
     for wrong in ("", ".", "a/b", "x" * 41, 7, {}, "a\x7f"):
         for verb in ("POST", "PUT"):
             response = api(verb, "/countries", {"id": wrong, "name": "a"})
-            assert field_codes(response) == {"id": ["invalid"]}, wrong
+            code = "presence" if wrong == "" else "invalid"
+            assert field_codes(response) == {"id": [code]}, wrong
     for wrong in ("x", 0, -1, 2**53, 10**400, True, 1.5, [1]):
         assert field_codes(api("POST", "/tags", {"id": wrong, "name": "a"})) == {"id": ["invalid"]}
 
@@ -177,3 +185,20 @@ def test_an_id_of_another_type_stops_the_start(make_app, id_type):
     said = "things.id must be a RowId, IntegerId, UuidId, ObjectId or TextId"
     with pytest.raises(ConfigurationError, match=said):
         register_resource(make_app(ID_TYPE=id_type), resource)
+
+
+def test_an_id_that_is_too_short_to_be_generated_is_the_clients(make_app, id_type):
+    class Own(DeclarativeBase):
+        pass
+
+    class Thing(Own):
+        __tablename__ = "things"
+        id = mapped_column(TextId(35), primary_key=True)
+
+    resource = Resource("things", "thing", Thing, ThingSchema, rules)
+    app = make_app(ID_TYPE=id_type)
+    with pytest.raises(ConfigurationError, match=r"things.id: a UUID does not fit into it; set id"):
+        register_resource(app, resource)
+    register_resource(app, replace(resource, id_on_create=True))
+
+    assert field_codes(app.test_client().post("/api/things", json={})) == {"id": ["presence"]}
