@@ -1,7 +1,6 @@
 """gunicorn's settings: worker, threads, time-outs, and logs without query strings."""
 
-import os
-
+from app.server import listening
 from app.server.hooks import (  # noqa: F401 gunicorn finds its hooks by their names
     child_exit,
     on_exit,
@@ -12,10 +11,10 @@ from app.server.hooks import (  # noqa: F401 gunicorn finds its hooks by their n
 )
 from app.settings import SettingsSchema
 
-bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '3000')}"
+bind = listening.address()
 worker_class = "app.server.worker.Worker"
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-threads = int(os.environ.get("THREADS") or SettingsSchema().fields["THREADS"].load_default)
+workers = listening.number("WEB_CONCURRENCY", 2)
+threads = listening.number("THREADS", SettingsSchema().fields["THREADS"].load_default)
 
 # Loaded once before the fork, so that an invalid setting stops the start.
 preload_app = True
