@@ -173,6 +173,13 @@ class ModelNotFound(exceptions.NotFound):
         super().__init__(f'Unknown "{model}" id "{quote(row_id)}".')
 
 
+class RelationEmpty(ModelNotFound):
+    """A relation to one row leads to none, or to none that the caller may read."""
+
+    def __init__(self, relation: str, model: str) -> None:
+        exceptions.NotFound.__init__(self, f'The relation "{relation}" leads to no "{model}".')
+
+
 class MalformedBody(exceptions.BadRequest):
     """The body cannot be parsed, or is not an object."""
 

@@ -51,6 +51,10 @@ DIFFERENT = [
         *("POST", "/notes", {"text": "a", "stars": "4"}, INVALID, (200, {"stars": 4})),
     ),
     Call(
+        "an empty belongsTo relation; `null` if its row is gone, or not the caller's to read",
+        *("GET", "/notes/1/origin", None, NO_ROW, (200, {})),
+    ),
+    Call(
         "the sessions of a user, `id` being the handle",
         *("GET", "/users/1/accessTokens", None),
         *((200, [{"handle": HANDLE}]), (200, [{"id": HANDLE, "userId": 1}])),

@@ -95,9 +95,10 @@ class Definition:
     # The data source that `model-config.json` names, and the path of the model there.
     data_source: str = ""
     remote_path: str = ""
-    # Names and columns that the rows have anyway, and that no property or relation may have.
+    # Properties and columns that the rows have anyway, and what is served below the path of a row.
     own_names: frozenset[str] = frozenset()
     own_columns: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset({"exists", "replace"})
     # The properties as the file has them.
     declared: Mapping[str, Any] = field(default_factory=dict)
     # The settings that the options of users are.

@@ -126,7 +126,7 @@ class Relations:
         """Return why a relation cannot be served, if that is so."""
         if declared.get("polymorphic"):
             return "relations to rows of several models (polymorphic) are refused"
-        if name in definition.own_names or name in definition.properties:
+        if name in {*definition.properties, *definition.own_names, *definition.calls}:
             return "there is a property or a call of this name"
         if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
             return "its name cannot stand in a path"

@@ -40,7 +40,8 @@ def define_users(merged: Merged, problems: Problems) -> Definition:
     definition.settings = dict(_settings(merged, problems))
     for name in BUILT_IN.intersection(definition.times):
         del definition.properties[name]
-    definition.own_names = frozenset({*BUILT_IN, *TAKEN, *_calls()})
+    definition.own_names = frozenset({*BUILT_IN, *TAKEN})
+    definition.calls |= _calls()
     definition.own_columns = frozenset(dir(User))
     for name, property_ in definition.properties.items():
         if problem := problem_of(property_, definition.own_names | users.relations.keys()):

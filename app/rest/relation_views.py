@@ -11,8 +11,10 @@ from werkzeug.exceptions import Conflict
 
 from app.access.policy import Grant, authorize
 from app.access.rules import READ, WRITE
+from app.errors import RelationEmpty
 from app.extensions import connection, transaction
 from app.ids import Id
+from app.settings import is_compatible
 
 from .bodies import read_body
 from .echo import without_echo
@@ -74,9 +76,11 @@ class Related:
         return number
 
     def only_child(self, scope: Conditions) -> Any:
-        """Return the one row of a hasOne relation; raise ModelNotFound."""
+        """Return the one row of a hasOne relation; raise RelationEmpty."""
         rows = self.target.rows.find(scope, self.target.parse({"limit": 1})).rows
-        return self.target.or_404(self.name, rows[0] if rows else None)
+        if not rows:
+            raise RelationEmpty(self.name, self.target.singular)
+        return rows[0]
 
     def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
         """Prepare a row of the target from the body, with these values."""
@@ -99,8 +103,12 @@ class BelongsToViews(Related):
         scope = self.target.scope("findById")
         target_id = self.parent.rows.value(parent, self.relation.foreign_key)
         found = None if target_id is None else self.target.rows.get(target_id, scope)
-        row = self.target.or_404(self.name if target_id is None else target_id, found)
-        return respond_row(self.target, row, self.target.parse(read_parameter("filter")))
+        if found is None and is_compatible(current_app.config):
+            # As LoopBack 3 answers if there is no id, and if there is no row with it.
+            return jsonify({} if target_id is None else None)
+        if found is None:
+            raise RelationEmpty(self.name, self.target.singular)
+        return respond_row(self.target, found, self.target.parse(read_parameter("filter")))
 
 
 class HasOneViews(Related):

@@ -2,14 +2,14 @@
 
 import pytest
 from openapi_spec_validator import validate
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from app.connector.errors import ConnectError, UnknownVariableError
 from app.datasources.sources import data_sources
 from app.extensions import db
 from app.users.models import AccessToken
 from docs.compatibility import ALIKE, DIFFERENT, HANDLE
-from tests.answers import field_codes
+from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD, Api
 from tests.ports import free_port
 
@@ -20,7 +20,23 @@ NOTE = {
         "stars": "number",
         "kind": {"type": "string", "enum": ["1", "true"]},
     },
+    "relations": {
+        "origin": {"type": "belongsTo", "model": "Note"},
+        "badge": {"type": "hasOne", "model": "Badge"},
+    },
     "acls": [{"principalId": "$authenticated", "permission": "ALLOW"}],
+}
+# Private to its owner.
+BADGE = {
+    "name": "Badge",
+    "relations": {
+        "owner": {"type": "belongsTo", "model": "User"},
+        "next": {"type": "belongsTo", "model": "Badge"},
+    },
+    "acls": [
+        {"principalId": "$authenticated", "permission": "ALLOW", "property": "create"},
+        {"principalId": "$owner", "permission": "ALLOW"},
+    ],
 }
 ON = {"COMPATIBILITY": "loopback3"}
 
@@ -30,10 +46,12 @@ def world(make_models, secrets):
     """Serve notes to Ada, who is 1 and has a session with a known handle; Bob has the to-do 1."""
 
     def make(**settings):
-        app = make_models({"note": NOTE}, **settings)
+        app = make_models({"note": NOTE, "badge": BADGE}, **settings)
         api = Api(app.test_client(), secrets)
         ada, bob = (api.newcomer(f"{name}@example.com") for name in ("ada", "bob"))
         api("POST", "/todos", {"title": "his"}, token=bob)
+        api("POST", "/badges", {}, token=bob)
+        api("POST", "/notes", {"text": "first"}, token=ada)
         with app.app_context():
             hers = update(AccessToken).where(AccessToken.user_id == 1)
             db.session.execute(hers.values(handle=HANDLE))
@@ -94,6 +112,31 @@ def test_values_are_converted_as_javascript_does_in_every_body(world):
     assert [call("PATCH", "/notes/1", {"kind": each}).json["kind"] for each in (1, True)] == [
         *("1", "true"),
     ]
+
+
+@pytest.mark.parametrize("settings", [{}, ON], ids=["without", "with"])
+def test_a_relation_to_one_row_that_leads_to_none_is_said_by_its_name(world, settings):
+    app, call = world(**settings)
+    mine = call("POST", "/badges", {}).json["id"]
+    with app.app_context():
+        # Hers leads to his, which she may not read.
+        db.session.execute(text("UPDATE badge SET next_id = 1 WHERE id = 2"))
+        db.session.commit()
+
+    empty, unreadable = call("GET", "/notes/1/origin"), call("GET", f"/badges/{mine}/next")
+    if settings:
+        assert [(each.status_code, each.json) for each in (empty, unreadable)] == [
+            (200, {}),
+            (200, None),
+        ]
+    else:
+        for each, name, model in [(empty, "origin", "Note"), (unreadable, "next", "Badge")]:
+            assert refusal(each) == (404, "MODEL_NOT_FOUND")
+            assert each.json["message"] == f'The relation "{name}" leads to no "{model}".'
+    none = call("GET", "/notes/1/badge")
+    assert refusal(none) == (404, "MODEL_NOT_FOUND")
+    assert none.json["message"] == 'The relation "badge" leads to no "Badge".'
+    assert call("GET", "/notes/9/origin").status_code == 404
 
 
 def test_what_cannot_be_converted_is_refused(world):

@@ -78,6 +78,10 @@ WARNINGS = [
         "relations.a: has no endpoints: its data is the property b",
     ),
     (
+        note(relations={"exists": {"type": "hasMany", "model": "Note"}}),
+        "relations.exists: is not served: there is a property or a call of this name",
+    ),
+    (
         note(relations={"a": {"type": "embedsMany", "model": "X", "scope": {"include": "b"}}}),
         "relations.a.scope: is ignored",
     ),

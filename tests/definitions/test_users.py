@@ -22,6 +22,8 @@ def warnings(app):
 
 def test_what_only_loopback_2_has_of_users_are_properties_like_others(serve):
     declared = {
+        # Also the name of a call of users.
+        "audit": "object",
         "status": {"type": "string", "required": True},
         "challenges": "object",
         "credentials": ["object"],
@@ -31,6 +33,7 @@ def test_what_only_loopback_2_has_of_users_are_properties_like_others(serve):
     }
     api = serve({"customer": customer(properties=declared)})
     given = {
+        "audit": {"by": 1},
         "status": "active",
         "challenges": {"pet": "cat"},
         "credentials": [{"a": 1}],
