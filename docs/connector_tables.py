@@ -42,7 +42,8 @@ SOURCE = {
     "crud": "accepted, without effect: resources are always there",
     "compatibility": "with `loopback3`, surplus arguments are ignored, see [functions](#functions)",
     "responseSelect": "the `responseSelect` of templates that have none",
-    "requestIdHeader": "the header in which calls send the id of the request that is served",
+    "requestIdHeader": "the header in which calls send the id of the request that is served; in the"
+    " service `X-Request-Id` by default",
     "public": "serve the functions as endpoints; false by default",
     "acls": "who may call these endpoints; by default whoever is logged in",
     "options": "options of all operations, see [options](#options); they may also stand beside"

@@ -6,14 +6,18 @@ from app.config import ConfigurationError
 from app.connector import ConfigError, DataSource
 from app.ops.origin import current_request_id
 
+# In which header calls send the request id, as the service's own answers do.
+REQUEST_ID_HEADER = "X-Request-Id"
+
 
 def create_sources(app: Flask) -> None:
     """Create every data source of DATA_SOURCES; raise ConfigurationError for invalid settings.
 
     No connection is opened before the first call.
     """
-    compatibility = app.config["COMPATIBILITY"]
-    defaults = {"compatibility": compatibility} if compatibility else {}
+    defaults = {"requestIdHeader": REQUEST_ID_HEADER}
+    if compatibility := app.config["COMPATIBILITY"]:
+        defaults["compatibility"] = compatibility
     app.extensions["datasources"] = {
         name: _make_source(name, settings, defaults)
         for name, settings in app.config["DATA_SOURCES"].items()

@@ -42,22 +42,27 @@ def test_the_name_of_a_data_source_is_case_insensitive(make_app, geo, api, token
         assert response.json == LOCATION
 
 
-def test_the_request_id_is_sent_where_the_data_source_names_its_header(
+def test_the_request_id_is_sent_unless_the_data_source_says_where_or_not(
     make_app, geo, token, server
 ):
-    sources = {"geo": {**geo, "requestIdHeader": "X-Request-Id"}, "silent": geo}
+    own = {**geo, "options": {"headers": {"x-request-id": "of the settings"}}}
+    sources = {
+        "geo": geo,
+        "other": {**geo, "requestIdHeader": "X-Trace"},
+        "own": own,
+        "silent": {**geo, "requestIdHeader": None},
+    }
     client = make_app(DATA_SOURCES=sources).test_client()
+    headers = {"Authorization": token, "X-Request-Id": "r-1", "X-Correlation-Id": "c-1"}
 
-    ids = [
-        client.get(
-            f"/api/{name}/geocode?street=x",
-            headers={"Authorization": token, "X-Request-Id": "r-1", "X-Correlation-Id": "c-1"},
-        ).headers["X-Request-Id"]
-        for name in sources
+    answers = [client.get(f"/api/{name}/geocode?street=x", headers=headers) for name in sources]
+
+    assert {answer.headers["X-Request-Id"] for answer in answers} == {"r-1"}
+    sent = [
+        (call["headers"].get("x-request-id"), call["headers"].get("x-trace"))
+        for call in server.seen
     ]
-
-    assert ids == ["r-1", "r-1"]
-    assert [call["headers"].get("x-request-id") for call in server.seen] == ["r-1", None]
+    assert sent == [("r-1", None), (None, "r-1"), ("of the settings", None), (None, None)]
 
 
 def test_an_argument_in_the_path_has_its_type(make_app, geo, token, server):
