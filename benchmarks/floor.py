@@ -14,7 +14,7 @@ from sqlalchemy import Row, text
 
 from app import config, extensions
 from app.extensions import db, now
-from app.ops import purging
+from app.ops import hash_slots, purging
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = text(
@@ -53,6 +53,7 @@ app.json.sort_keys = False
 # start the outbox, and starts a thread that purges nothing here.
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
+hash_slots.init_app(app)
 purging.init_app(app)
 extensions.init_app(app)
 sources = app.config["DATA_SOURCES"] or {}

@@ -12,7 +12,7 @@ from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import make_url
 
 from app import config
-from app.ops import purging
+from app.ops import hash_slots, purging
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = (
@@ -30,9 +30,10 @@ URL = make_url(os.environ["DATABASE_URL"]).set(drivername="postgresql").render_a
 kept = threading.local()
 app = Flask(__name__)
 app.json.sort_keys = False
-# The project's gunicorn worker reads settings, and starts the outbox and the purges.
+# The project's gunicorn worker reads settings, and starts the outbox, the purges and the queue.
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
+hash_slots.init_app(app)
 purging.init_app(app)
 
 

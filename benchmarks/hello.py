@@ -3,12 +3,13 @@
 from flask import Flask, Response, jsonify
 
 from app import config
-from app.ops import purging
+from app.ops import hash_slots, purging
 
 app = Flask(__name__)
-# The project's gunicorn worker reads settings, and starts the outbox and the purges.
+# The project's gunicorn worker reads settings, and starts the outbox, the purges and the queue.
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
+hash_slots.init_app(app)
 purging.init_app(app)
 TODO = {
     "id": 1,

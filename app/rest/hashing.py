@@ -32,8 +32,8 @@ def hashing_views(app: Flask) -> dict[str, str]:
     found = {
         name: "" for name, view in app.view_functions.items() if hasattr(view, "computes_hash")
     }
-    resources: Mapping[str, Resource] = app.extensions["resources"]
-    endpoints: Mapping[str, Endpoint] = app.extensions["endpoints"]
+    resources: Mapping[str, Resource] = app.extensions.get("resources", {})
+    endpoints: Mapping[str, Endpoint] = app.extensions.get("endpoints", {})
     for name, endpoint in endpoints.items():
         subject = resources.get(endpoint.subject or name.partition(".")[0])
         if (needed := hashed_property(endpoint, subject)) is not None:
