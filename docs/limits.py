@@ -84,7 +84,9 @@ LIMITS = {
         "CLIENT_TIMEOUT": "Seconds that Prometheus has to send a request and to take the answer",
         "LEVELS_INTERVAL": "Seconds between two looks at a process's pool and hashes for metrics",
     },
-    "ops.hash_threads": {"NICENESS": "Niceness of the threads that hash passwords"},
+    "ops.hash_threads": {
+        "NICENESS": "Niceness that the threads which hash passwords have beyond that of others"
+    },
     "ops.purging": {
         "PURGE_BATCH": "Rows of no use that one statement deletes",
         "PAUSE": "Seconds between two such statements of a process",

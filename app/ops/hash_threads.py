@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-# The niceness of these threads: a tenth of a busy core, see sched(7).
+# By how much these threads are nicer than others: a tenth of a busy core, see sched(7).
 NICENESS = 10
 # Processes that share the memory in which they count; more share a count with another one.
 MAX_PROCESSES = 256
@@ -60,4 +60,6 @@ class HashThreads:
 def _lower_priority() -> None:
     """Let other threads go first. Only Linux has priorities of threads."""
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), NICENESS)
+        # Linux takes its highest, 19, for what is beyond.
+        niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), niceness)

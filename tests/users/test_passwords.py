@@ -1,6 +1,7 @@
 """The password policy and password hashes."""
 
 import json
+import subprocess
 import sys
 import time
 import unicodedata
@@ -13,7 +14,7 @@ from werkzeug.security import generate_password_hash
 from app.users import passwords, schemes
 from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, Api, login_status
-from tests.installation import Installation
+from tests.installation import ROOT, Installation
 from tests.rows import store_hash, stored_hash
 
 
@@ -348,3 +349,26 @@ def test_a_process_keeps_no_memory_of_hashes_and_little_of_the_blocklist(tmp_pat
     assert result.returncode == 0, result.stderr
     # MiB; the memory of a hash would be 19 more, and all lists of zxcvbn 13 more.
     assert float(result.stdout) < 12
+
+
+PRIORITY = """
+import os, threading
+from app.ops.hash_threads import HashThreads
+
+def niceness():
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+print(HashThreads(1).compute(niceness) - niceness())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")
+def test_hashes_are_computed_at_a_lower_priority_than_that_of_the_service(tmp_path):
+    def difference(launcher):
+        command = [*launcher, sys.executable, "-c", PRIORITY]
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return int(result.stdout)
+
+    assert difference([]) == 10
+    # There is none higher than 19.
+    assert difference(["nice", "-n", "15"]) == 4
