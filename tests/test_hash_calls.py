@@ -29,7 +29,9 @@ def app(request, shared_app):
 
 def received(line: str, body: bytes = LOGIN, fields: str = "", peer=("192.0.2.1", 4711)):
     """Return a request as the worker has received it."""
-    incoming = IncomingRequest(Config(), peer, max_body=100_000)
+    cfg = Config()
+    cfg.set("limit_request_line", 0)
+    incoming = IncomingRequest(cfg, peer, max_body=100_000)
     head = f"{line} HTTP/1.1\r\nHost: x\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
     assert incoming.add(head.encode() + body)
     return incoming.request
@@ -91,6 +93,14 @@ def test_a_view_of_the_applications_own_may_say_that_it_computes_a_hash(make_app
     app.add_url_rule("/join", view_func=computes_hash(lambda: "joined"), methods=["PUT"])
 
     assert HashCalls(app).includes(received("PUT /join", b""))
+
+
+def test_an_error_of_the_router_is_left_to_the_application(make_app):
+    app = make_app()
+    app.add_url_rule("/orders/<int:id>", view_func=lambda id: "", methods=["POST"])
+
+    # More digits than Python converts.
+    assert not HashCalls(app).includes(received(f"POST /orders/{'9' * 5000}"))
 
 
 @pytest.fixture
@@ -164,6 +174,7 @@ def test_settings_of_paths_are_followed(app, secrets, hashing):
         (("192.0.2.1", 4711), 1, "x-forwarded-for:198.51.100.1, 198.51.100.2\r\n", "198.51.100.2"),
         (("::1", 1, 0, 0), 2, "X-Forwarded-For: a, 198.51.100.1\r\nX-Forwarded-For: b\r\n",
          "198.51.100.1"),
+        (b"\0name", 0, "", ""),
         ("", 1, "X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::/64"),
         ("", 0, "", ""),
     ],

@@ -1,6 +1,6 @@
 """The places of a process for requests that compute a password hash."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from threading import Condition, local
 
@@ -35,8 +35,8 @@ class Slots:
         # How many requests hold a place, and how many have got none.
         self.in_use = 0
         self.refused = 0
-        # How many requests wait for a place in the server.
-        self.queued = 0
+        # What waits for a place in the server.
+        self.queue: Sized = ()
         # How many threads may hold a place or wait for one; None if the server has any number.
         self.most_threads: int | None = None
         self._limit = limit
@@ -49,7 +49,7 @@ class Slots:
     @property
     def waiting(self) -> int:
         """How many requests wait for a place."""
-        return self.queued + self._waiting_threads
+        return len(self.queue) + self._waiting_threads
 
     @contextmanager
     def reserve(self) -> Iterator[None]:

@@ -5,9 +5,7 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.util import unquote_to_wsgi_str
-from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_list_header
-from werkzeug.routing import RoutingException
 
 from app.ops.origin import network_of
 from app.rest.hashing import hashing_views
@@ -38,8 +36,8 @@ class HashCalls:
 
     def client(self, request: Any) -> str:
         """Return the network by which the client of a request is counted, as throttles do."""
-        peer = request.peer_addr
-        address = peer if isinstance(peer, str) else peer[0]
+        # Over a Unix socket the peer is no tuple, and all clients are one.
+        address = request.peer_addr[0] if isinstance(request.peer_addr, tuple) else ""
         if self._proxies:
             values = [value for name, value in request.headers if name == "X-FORWARDED-FOR"]
             addresses = parse_list_header(",".join(values))
@@ -52,6 +50,6 @@ class HashCalls:
         routed = with_lower_collection(unquote_to_wsgi_str(path), self._root).encode("latin-1")
         try:
             name, _ = self._routes.match(routed.decode(errors="replace"), method=verb)
-        except (HTTPException, RoutingException):
+        except Exception:  # the app answers whatever its router raises, also for want of a route
             return None
         return self._views.get(name)

@@ -12,6 +12,7 @@ from app.ops.hash_slots import slots_of
 
 from .fair_queue import FairQueue
 from .hash_calls import HashCalls
+from .incoming import IncomingRequest
 
 # Bytes of the requests that wait in a process; most have a few hundred.
 MAX_BYTES = 16 * 1024 * 1024
@@ -33,6 +34,7 @@ class HashQueue:
         # The moment beyond which nothing waits.
         self._end = math.inf
         self._queue: FairQueue[Any] = FairQueue(most, MAX_BYTES)
+        self._slots.queue = self._queue
         self._refused: dict[Any, None] = {}
         self._is_refusing = False
 
@@ -42,8 +44,7 @@ class HashQueue:
         if not self._calls.includes(request):
             return False
         conn.queued = time.monotonic()
-        size = len(request.body.getvalue()) + len(conn.incoming.data)
-        surplus = self._queue.add(conn, self._calls.client(request), size)
+        surplus = self._queue.add(conn, self._calls.client(request), _size(conn.incoming))
         self._refused.update(dict.fromkeys(surplus))
         return True
 
@@ -71,7 +72,6 @@ class HashQueue:
             del self._refused[conn]
             self._is_refusing = True
             yield _started(conn, self._refusal())
-        self._slots.queued = len(self._queue)
 
     def _give_up(self) -> None:
         """Refuse what has waited too long."""
@@ -88,6 +88,12 @@ class HashQueue:
                 yield
         finally:
             self._is_refusing = False
+
+
+def _size(incoming: IncomingRequest) -> int:
+    """Return the bytes of a request, and of what its client has sent after it."""
+    head = sum(len(name) + len(value) for name, value in incoming.request.headers)
+    return head + len(incoming.request.body.getvalue()) + len(incoming.data)
 
 
 def _started(conn: Any, turn: AbstractContextManager[None]) -> Any:

@@ -76,7 +76,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         outbox.start(self.wsgi)
         purger_of(self.wsgi).start()
         # The other connections are for requests that do not wait.
-        self.hashes = HashQueue(self.wsgi, self.worker_connections // 2, self.cfg.threads)
+        most = max(1, self.worker_connections // 2)
+        self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
         slots_of(self.wsgi).threads.join(self.number, self.cfg.workers)
         super().run()
 
