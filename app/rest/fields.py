@@ -274,8 +274,24 @@ class Decimal(Parsed):
         whole, scale = self.column_type.whole_digits, self.column_type.scale
         decimals = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
         pattern = rf"^-?[0-9]{{1,{max(whole, 1)}}}{decimals}$"
-        example = f"{decimal.Decimal(0):.{scale}f}"
-        return {"type": "string", "format": "decimal", "pattern": pattern, "examples": [example]}
+        example = f"{self._example():.{scale}f}"
+        schema = {"type": "string", "format": "decimal", "pattern": pattern, "examples": [example]}
+        choices = self._choices()
+        return {**schema, "enum": [f"{each:f}" for each in choices]} if choices else schema
+
+    def _example(self) -> decimal.Decimal:
+        """Return a value that the validators accept: the one nearest to 0."""
+        if choices := self._choices():
+            return choices[0]
+        ranges = [each for each in self.validators if isinstance(each, validate.Range)]
+        least = [decimal.Decimal(each.min) for each in ranges if each.min is not None]
+        most = [decimal.Decimal(each.max) for each in ranges if each.max is not None]
+        return min([max([decimal.Decimal(0), *least]), *most])
+
+    def _choices(self) -> list[decimal.Decimal]:
+        """Return the values that one of the validators lists."""
+        listed = (each.choices for each in self.validators if isinstance(each, validate.OneOf))
+        return list(next(listed, ()))
 
 
 class Uuid(Parsed):

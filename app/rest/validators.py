@@ -11,7 +11,7 @@ from .property_types import PropertyType
 
 Validator = Callable[[Any], Any]
 
-TEXTS, NUMBERS = ("string",), ("number", "integer")
+TEXTS, NUMBERS = ("string",), ("number", "integer", "decimal")
 
 
 def read_validators(
@@ -30,7 +30,7 @@ def read_validators(
             continue
         types, read = READERS[key]
         if type_.name not in types:
-            problems.add(f"{path}.{key}", f"is for {' and '.join(types)}")
+            problems.add(f"{path}.{key}", f"is for {', '.join(types)}")
             continue
         try:
             found.append(read(value, type_))

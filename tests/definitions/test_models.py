@@ -1,6 +1,7 @@
 """Models in JSON as clients know them: properties, relations, rules and owners."""
 
 import pytest
+from openapi_spec_validator import validate
 
 from tests.answers import field_codes, refusal
 from tests.definitions.library import LIBRARY, NOTE, OPEN, rule
@@ -81,6 +82,42 @@ def test_a_value_that_does_not_fit_is_422_and_names_its_property(library):
 
         assert response.status_code == 422, (name, value)
         assert list(field_codes(response)) == [name], (name, value)
+
+
+def test_decimals_have_bounds_and_choices(serve):
+    price = {"type": "decimal", "precision": 6, "scale": 2, "validates": {"min": "0.01", "max": 99}}
+    debt = {"type": "decimal", "validates": {"max": "-0.50"}}
+    rate = {"type": "decimal", "scale": 3, "validates": {"in": ["0.07", 0.19]}}
+    item = {
+        "name": "Item",
+        "properties": {
+            "price": {**price, "required": True},
+            "debt": {**debt, "required": True},
+            "rate": {**rate, "required": True},
+        },
+        "acls": OPEN,
+    }
+    api = serve({"item": item})
+    token = api.newcomer()
+    document = api("GET", "/openapi.json").json
+    validate(document)
+    example = document["components"]["schemas"]["NewItem"]["examples"][0]
+
+    assert example == {"price": "0.01", "debt": "-0.50", "rate": "0.070"}
+    assert api("POST", "/items", example, token=token).json == {"id": 1, **example}
+    assert (
+        api("PATCH", "/items/1", {"price": "99.00", "rate": 0.19}, token=token).status_code == 200
+    )
+    for change, said in [
+        ({"price": "99.01"}, "must be at most 99.00"),
+        ({"price": 0}, "must be at least 0.01"),
+        ({"debt": "-0.49"}, "must be at most -0.50"),
+        ({"rate": "0.16"}, "must be one of 0.070, 0.190"),
+    ]:
+        for verb, path in [("PATCH", "/items/1"), ("POST", "/items/update?where={}")]:
+            response = api(verb, path, change, token=token)
+            assert field_codes(response) == {name: ["invalid"] for name in change}
+            assert list(response.json["error"]["details"]["messages"].values()) == [[said]]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
