@@ -111,6 +111,11 @@ class Found(NamedTuple):
     rows: Sequence[Any]
     times: Sequence[int]
 
+    def by(self, column: str) -> "Found":
+        """Return the rows in the order of a column."""
+        pairs = sorted(zip(*self, strict=True), key=lambda pair: getattr(pair[0], column))
+        return Found([row for row, _ in pairs], [times for _, times in pairs])
+
     def times_by(self, keys: Sequence[Any]) -> Counter[Any]:
         """Return how often the objects of the rows with each key are in the response."""
         counter: Counter[Any] = Counter()
@@ -229,13 +234,13 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     )
     page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
     statement = (
-        select(*target.rows.columns_for(filter_), numbered.c.parent_)
+        select(*target.rows.columns_for(filter_), numbered.c.parent_, numbered.c.rank_)
         .join(numbered, numbered.c.id_ == target.rows.key)
         .where(page)
-        .order_by(numbered.c.rank_)
         .limit(budget.objects + 1)
     )
-    found = _read(include, statement, lambda row: parents[row.parent_], budget)
+    # SQLite would sort the rows with all that is in them, too many rows included.
+    found = _read(include, statement, lambda row: parents[row.parent_], budget).by("rank_")
     grouped = defaultdict(list)
     objects = _serialize(target, found, filter_, include.inner, budget)
     for row, each in zip(found.rows, objects, strict=True):
