@@ -84,7 +84,11 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     identity_views.init_app(app)
 
     root = app.config["REST_API_ROOT"]
-    register_resource(app, todos)
+    if app.config["MODELS_FOLDER"]:
+        # Before the sample, whose place a model in JSON may take.
+        import_module("app.definitions.setup").read_models(app)
+    if app.config["SAMPLE_TODOS"]:
+        register_resource(app, todos)
     if app.config["MODELS_FOLDER"]:
         # Before users, which a model in JSON may change.
         import_module("app.definitions.setup").init_app(app)

@@ -428,6 +428,12 @@ class SettingsSchema(Schema):
             "Rules in LoopBack 3's form by the name of a model; they replace the model's own."
         ),
     )
+    SAMPLE_TODOS = fields.Boolean(
+        load_default=True,
+        metadata=described(
+            "`false`: the sample model, to-dos, is not served. It gives way to a model in JSON too."
+        ),
+    )
     SHARED_METHODS = fields.Dict(
         keys=fields.String(),
         values=fields.Boolean(truthy={True}, falsy={False}),

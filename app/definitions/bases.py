@@ -29,7 +29,13 @@ USER_SETTINGS = {
     "maxTTL": "TOKEN_MAX_TTL",
     "resetPasswordTokenTTL": "RESET_TOKEN_TTL",
 }
-BUILT_IN = (*PERSISTED, USER, *NOT_STORED, *SHIPPED)
+# Those of LoopBack 3's components, of which an application may have its own of the same name.
+OF_COMPONENTS = (
+    *("Installation", "Notification", "ApplicationCredential", "OAuthAccessToken"),
+    *("OAuthAuthorizationCode", "OAuthClientApplication", "OAuthPermission", "OAuthScope"),
+    "OAuthScopeMapping",
+)
+BUILT_IN = (*PERSISTED, USER, *NOT_STORED, *SHIPPED, *OF_COMPONENTS)
 
 
 @dataclass
@@ -74,7 +80,8 @@ NOT_CONFIGURABLE = ("base", "super", "relations", "acls", "dataSource", "propert
 def configure(merged: Merged, entry: Mapping[str, Any], problems: Problems) -> None:
     """Add what `model-config.json` says of a model to what the model says, as LoopBack 3 does."""
     place = f"{CONFIG}: {merged.source.name}"
-    problems.check_keys(place, entry, CONFIG_KEYS)
+    # AngularJS leaves keys such as `$promise`.
+    problems.check_keys(place, [key for key in entry if not key.startswith("$")], CONFIG_KEYS)
     merged.data_source = str(entry.get("dataSource") or "")
     public = entry.get("public")
     if not isinstance(public, bool | None):

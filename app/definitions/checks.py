@@ -11,6 +11,7 @@ from app.rest.filters import Filter
 from app.rest.others import ATTRIBUTE
 from app.rest.problems import Problems
 from app.rest.relations import Relation
+from app.rest.resource import Resource
 from app.rest.targets import OTHERS
 
 from .definition import Definition
@@ -20,7 +21,7 @@ from .rules import applicable_rules
 from .users import users_endpoints
 
 
-def check(models: Models, resolved: Mapping[str, Resolved]) -> None:
+def check(models: Models, resolved: Mapping[str, Resolved], users: Resource) -> None:
     """Add problems of default filters; if there are any problems, also warnings of methods.
 
     Without problems, the latter are found when the models are served.
@@ -29,7 +30,7 @@ def check(models: Models, resolved: Mapping[str, Resolved]) -> None:
         _check_scope(definition, models.problems)
     if models.problems.found:
         for definition in models.stored:
-            _check_methods(definition, models, resolved[definition.name])
+            _check_methods(definition, models, resolved[definition.name], users)
 
 
 def _check_scope(definition: Definition, problems: Problems) -> None:
@@ -43,14 +44,16 @@ def _check_scope(definition: Definition, problems: Problems) -> None:
         problems.add(f"{definition.file}: scope", str(error.description))
 
 
-def _check_methods(definition: Definition, models: Models, resolved: Resolved) -> None:
+def _check_methods(
+    definition: Definition, models: Models, resolved: Resolved, users: Resource
+) -> None:
     """Warn of methods that do not exist."""
     relations = {
         name: Relation(link.kind, link.target, link.foreign_key)
         for name, link in resolved.links.items()
     }
     if definition is models.users:
-        endpoints = users_endpoints(relations)
+        endpoints = users_endpoints(users, relations)
         methods = {each.method: each.owned for each in endpoints}
     elif definition.source.code.exists():
         # Which methods it adds is not known until it is executed.

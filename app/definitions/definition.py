@@ -26,7 +26,17 @@ NAME_RULE = "must begin with a letter or _, followed by at most 62 letters, digi
 PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
 # What LoopBack 3 has in files and does nothing here, or what nothing needs to be said of.
 WITHOUT_EFFECT = (
-    *("name", "base", "plural", "http", "description", "validations", "idInjection", "indexes"),
+    *(
+        "scopes",
+        "name",
+        "base",
+        "plural",
+        "http",
+        "description",
+        "validations",
+        "idInjection",
+        "indexes",
+    ),
     *(
         "validateUpsert",
         "validateUpdate",
@@ -70,6 +80,8 @@ class Definition:
     path: str
     id: IdProperty
     table: str
+    # The key that names the table, if one does.
+    table_key: str
     properties: dict[str, Property]
     # With their places: relations and rules as the file has them, and the rules themselves.
     relations: dict[str, tuple[str, Any]] = field(default_factory=dict)
@@ -146,13 +158,15 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
     properties = _properties(merged, hidden, problems)
     id_property = take_id(file, merged, properties, problems)
     properties |= times
+    table, table_key = _table(settings, name)
     definition = Definition(
         source=source,
         name=name,
         plural=_plural(settings, name, problems, file),
         path="",
         id=id_property,
-        table=_table(settings, name),
+        table=table,
+        table_key=table_key,
         properties=properties,
         declared={name: each for name, (_, each) in merged.properties.items()},
         relations=merged.relations,
@@ -225,14 +239,16 @@ def _path(settings: Mapping[str, Any], plural: str, problems: Problems, file: st
     return path
 
 
-def _table(settings: Mapping[str, Any], name: str) -> str:
+def _table(settings: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """Return the name of the table, and the key that names it, if there is one."""
     for connector in MAPPINGS:
         mapping = settings.get(connector)
         named = mapping if isinstance(mapping, Mapping) else {}
-        given = named.get("table") or named.get("collection")
-        if isinstance(given, str) and given:
-            return column_name(given)
-    return column_name(name)
+        for key in ("table", "collection"):
+            given = named.get(key)
+            if isinstance(given, str) and given:
+                return column_name(given), f"{connector}.{key}"
+    return column_name(name), ""
 
 
 def _properties(merged: Merged, hidden: frozenset[str], problems: Problems) -> dict[str, Property]:
@@ -332,6 +348,12 @@ def _warn_of_methods(merged: Merged, problems: Problems) -> None:
         problems.warn(
             f"{merged.source.file}: methods.{name}",
             f"is not served until {merged.source.code.name} has an endpoint of this name",
+        )
+    if merged.settings.get("scopes"):
+        code = merged.source.code.name
+        problems.warn(
+            f"{merged.source.file}: scopes",
+            f"are not served: use a filter, or write endpoints in {code}",
         )
     if merged.settings.get("validations"):
         problems.warn(

@@ -8,6 +8,7 @@ from typing import Any
 from app.extensions import db
 from app.ids import IdForm
 from app.rest.problems import Problems, suggest
+from app.rest.properties import MAPPINGS
 from app.rest.resource import Resource
 from app.users.resource import users
 
@@ -152,6 +153,20 @@ def _entry(
     return {}
 
 
+def takes_place(models: Models, sample: Resource) -> bool:
+    """Tell whether the models, or what users have, take the place of a sample model."""
+    taken = {name.lower() for each in models.all.values() for name in (each.plural, each.path)}
+    if models.users:
+        own = {sample.name, sample.singular} - {each.lower() for each in models.all}
+        taken |= models.users.properties.keys()
+        taken |= {
+            name
+            for name, (_, declared) in models.users.relations.items()
+            if not isinstance(declared, Mapping) or str(declared.get("model")).lower() not in own
+        }
+    return sample.name in taken
+
+
 def check_names(models: Models, served: Iterable[Resource], sources: Iterable[str]) -> None:
     """Report names, paths and tables that two models have, or one of the public data sources."""
     taken = dict.fromkeys(RESERVED, "Ostiary")
@@ -176,6 +191,9 @@ def check_names(models: Models, served: Iterable[Resource], sources: Iterable[st
         if each.name in models.remote:
             continue
         if tables.setdefault(each.table, each.name) != each.name:
+            example = f'"{MAPPINGS[0]}": {{"table": "{each.table}_2"}}'
+            hint = "" if each.table_key else f", for instance as `{example}`"
             models.problems.add(
-                f"{each.file}: name", f"{tables[each.table]} has a table {each.table} already"
+                f"{each.file}: {each.table_key or 'name'}",
+                f"{tables[each.table]} has a table {each.table} already; set another{hint}",
             )

@@ -12,6 +12,8 @@ from app.rest.shared_methods import ALIASES, PROTOTYPE
 
 from .definition import Definition
 
+# Types of principals of LoopBack 3 that no caller is.
+OTHER_PRINCIPALS = ("APP", "APPLICATION", "SCOPE")
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
 
 
@@ -45,6 +47,9 @@ def _read(path: str, declared: Any, id_form: IdForm, problems: Problems) -> Rule
     if "permission" not in given:
         problems.warn(path, "is without effect: it has no permission")
         return None
+    if reason := _ineffective(given):
+        problems.warn(path, f"is without effect: {reason}")
+        return None
     named = given.get("property", "*")
     names = [named] if isinstance(named, str) else named
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
@@ -56,6 +61,15 @@ def _read(path: str, declared: Any, id_form: IdForm, problems: Problems) -> Rule
     except (ValidationError, ValueError, TypeError) as error:
         problems.add(path, _text(error))
         return None
+
+
+def _ineffective(declared: Mapping[str, Any]) -> str:
+    """Return why a rule that LoopBack 3 knows is about no call here, if that is so."""
+    if (kind := declared.get("principalType")) in OTHER_PRINCIPALS:
+        return f"there are no principals of the type {kind}"
+    if declared.get("accessType") == "REPLICATE":
+        return "nothing is replicated"
+    return ""
 
 
 def _text(error: Exception) -> str:

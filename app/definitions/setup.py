@@ -13,12 +13,13 @@ from app.rest.collection import register_resource
 from app.rest.includes import parse_includes
 from app.rest.problems import Problems
 from app.rest.resource import Resource
-from app.users.resource import users
+from app.todos.resource import todos
+from app.users.resource import usual_users
 
 from .catalog import Catalog
 from .checks import check
 from .definition import Definition
-from .reading import Models, check_names, read_folder
+from .reading import Models, check_names, read_folder, takes_place
 from .relations import Relations, Resolved
 from .resources import Related, extend, make_relation, make_resource, with_switches
 from .tables import Tables
@@ -27,25 +28,37 @@ from .users import configure_users
 SUBJECT = "the models in JSON"
 
 
-def init_app(app: Flask) -> None:
-    """Read the models of the folder, make their tables, and serve them.
+def read_models(app: Flask) -> None:
+    """Read the models of the folder; leave out the sample model if one of them takes its place.
 
-    Models in Python must be registered before, and users after. Raises ConfigurationError if there
-    is no such folder, and one with all problems of the files; warnings are logged.
+    Raises ConfigurationError if there is no such folder.
     """
     folder = Path(app.instance_path, app.config["MODELS_FOLDER"])
     if not folder.is_dir():
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
-    sources = app.config["DATA_SOURCES"]
-    models = read_folder(folder, sources, FORMS[app.config["ID_TYPE"]])
+    id_form = FORMS[app.config["ID_TYPE"]]
+    models = read_folder(folder, app.config["DATA_SOURCES"], id_form)
     app.extensions["json_models"] = models
+    if takes_place(models, todos):
+        app.config["SAMPLE_TODOS"] = False
+
+
+def init_app(app: Flask) -> None:
+    """Make the tables of the models that were read, and serve them.
+
+    Models in Python must be registered before, and users after. Raises a ConfigurationError with
+    all problems of the files; warnings are logged.
+    """
+    models: Models = app.extensions["json_models"]
+    sources = app.config["DATA_SOURCES"]
     served: list[Resource] = list(app.extensions.get("resources", {}).values())
     check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
-    catalog = Catalog(models.definitions, [users, *served], models.users)
+    usual = usual_users(app.config)
+    catalog = Catalog(models.definitions, [usual, *served], models.users)
     reader = Relations(catalog, models.problems)
     resolved = reader.resolve(models.stored)
     with app.app_context():
-        check(models, resolved)
+        check(models, resolved, usual)
         if models.problems.found:
             report(app, models.problems)
         tables = Tables(app, catalog)

@@ -11,11 +11,12 @@ from app.rest.collection import all_endpoints
 from app.rest.endpoint import Endpoint
 from app.rest.problems import Problems
 from app.rest.relations import Relation
+from app.rest.resource import Resource
 from app.settings import SettingsSchema
 from app.users.definition import UsersDefinition
 from app.users.models import User
 from app.users.properties import TAKEN, problem_of
-from app.users.resource import users
+from app.users.resource import users, usual_users
 
 from .bases import USER_SETTINGS, Merged
 from .definition import Definition, read_definition
@@ -44,7 +45,7 @@ def define_users(merged: Merged, problems: Problems) -> Definition:
     definition.calls |= _calls()
     definition.own_columns = frozenset(dir(User))
     for name, property_ in definition.properties.items():
-        if problem := problem_of(property_, definition.own_names | users.relations.keys()):
+        if problem := problem_of(property_, definition.own_names):
             path, _ = merged.properties.get(name, (f"{merged.source.file}: mixins", None))
             problems.add(path, problem)
     if definition.is_open or definition.scope:
@@ -99,7 +100,7 @@ def configure_users(
         if name in definition.properties.keys() - elsewhere
     }
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
-    endpoints = users_endpoints(related.relations)
+    endpoints = users_endpoints(usual_users(app.config), related.relations)
     methods = {each.method: each.owned for each in endpoints}
     app.extensions["users_definition"] = UsersDefinition(
         relations=related.relations,
@@ -113,6 +114,6 @@ def configure_users(
     )
 
 
-def users_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
+def users_endpoints(users: Resource, relations: Mapping[str, Relation]) -> list[Endpoint]:
     """Return the endpoints of users with further relations."""
     return all_endpoints(replace(users, relations={**users.relations, **relations}))

@@ -34,6 +34,7 @@ NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 MAPPINGS = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2", "mongodb")
 # What other programs read, or says nothing that matters here.
 NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "title")
+NUMBERS = ("number", "integer")
 # Types that are stored as JSON.
 JSON_TYPES = ("object", "array", "geopoint")
 KEYS = (
@@ -187,6 +188,10 @@ def _default(
         return _default_function(function, type_, problems, f"{path}.defaultFn")
     if value is None:
         return None
+    if isinstance(value, bool) and type_.name in NUMBERS:
+        # As JavaScript does.
+        problems.warn(f"{path}.default", f"{str(value).lower()} is taken as {int(value)}")
+        value = int(value)
     try:
         loaded = type_.load(_as_declared(value, type_.name))
     except ValidationError as error:
@@ -197,7 +202,7 @@ def _default(
 
 def _as_declared(value: Any, kind: str) -> Any:
     """Return a default as its type; LoopBack 3 makes numbers of text, and text of numbers."""
-    if kind in ("number", "integer") and isinstance(value, str) and value.strip():
+    if kind in NUMBERS and isinstance(value, str) and value.strip():
         try:
             return int(value) if kind == "integer" else float(value)
         except ValueError:

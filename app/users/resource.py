@@ -30,7 +30,7 @@ from .login import reauthenticate
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 
-# The methods that users may call on their own record, sessions and to-dos.
+# The methods that users may call on their own record and sessions.
 OWNER_METHODS = (
     "findById",
     "exists",
@@ -45,6 +45,9 @@ OWNER_METHODS = (
     "__get__audit",
     "__get__identities",
     "__destroyById__identities",
+)
+# The same for the sample model.
+TODO_METHODS = (
     "__get__todos",
     "__create__todos",
     "__count__todos",
@@ -79,6 +82,7 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
         allow(OWNER, *OWNER_METHODS),
+        *([allow(OWNER, *TODO_METHODS)] if settings["SAMPLE_TODOS"] else []),
         allow(ADMIN),
     ]
 
@@ -120,7 +124,6 @@ users = Resource(
     schema=UserSchema,
     rules=rules,
     owner=User.id,
-    relations={"todos": has_many("todos", "owner_id")},
     create_schema=RegistrationSchema,
     prepare_with=prepare_users,
     hashed="password",
@@ -134,9 +137,15 @@ users = Resource(
 )
 
 
+def usual_users(settings: Mapping[str, Any]) -> Resource:
+    """Return the resource of users without what an application adds."""
+    todos = {"todos": has_many("todos", "owner_id")} if settings["SAMPLE_TODOS"] else {}
+    return replace(users, relations=todos)
+
+
 def users_of(app: Flask) -> Resource:
     """Return the resource of users as an app's settings and models in JSON have it."""
-    resource = replace(users, path=app.config["USERS_PATH"])
+    resource = replace(usual_users(app.config), path=app.config["USERS_PATH"])
     definition: UsersDefinition | None = app.extensions.get("users_definition")
     if not app.config["USER_PROPERTIES"] and definition is None:
         return resource

@@ -23,7 +23,7 @@ PROBLEMS = [
     (note(base="Thing"), "note.json: base: there is no model 'Thing' to extend"),
     (note(base="Note"), "note.json: base: there is no model 'Note' to extend"),
     (note(base="PersistdModel"), "to extend; did you mean 'PersistedModel'?"),
-    (note(plural="todos"), "note.json: plural: todos is taken by todos; set another"),
+    (note(plural="Users"), "note.json: plural: Users is taken by users; set another"),
     (note(http={"path": "users"}), "note.json: http.path: users is taken by users; set another"),
     (note(http={"path": "users/login"}), "http.path: users/login is below that of users"),
     (
@@ -39,7 +39,22 @@ PROBLEMS = [
     (note(properties={"aB" * 30: "string"}), "_b has over 63 characters"),
     (note(mysql={"table": "aB" * 30}), "_b has over 63 characters"),
     (note(http={"path": "a b"}), "note.json: http.path: must be a path such as /notes"),
-    (note(mysql={"table": "users"}), "note.json: name: Ostiary has a table users already"),
+    (
+        note(mysql={"table": "users"}),
+        "note.json: mysql.table: Ostiary has a table users already; set another",
+    ),
+    (
+        {**note(), "memo": {"name": "NOTE", "plural": "memos"}},
+        "note.json: name: NOTE has a table note already; set another, for instance as"
+        ' `"postgresql": {"table": "note_2"}`',
+    ),
+    (
+        {
+            "files": {"name": "Files", "base": "Base", "options": {"mysql": {"table": "Files"}}},
+            "base": {"name": "Base", "options": {"mysql": {"table": "Files"}}},
+        },
+        "files.json: mysql.table: Base has a table files already; set another",
+    ),
     (note(acls=[{"principalId": 1, "permission": "ALLOW"}]), "note.json: acls[0]: the role 1 must"),
     (note(acls=[rule("a", "GRANT")]), "note.json: acls[0]: permission: Must be one of: ALLOW"),
     (note(acls={"a": 1}), "note.json: acls: must be a list of rules"),
@@ -60,6 +75,19 @@ PROBLEMS = [
 WARNINGS = [
     (note(colour="red"), "note.json.colour: is ignored"),
     (note(sharedMethodNames=["find"]), "note.json.sharedMethodNames: is ignored"),
+    (note(scopes={"new": {"where": {}}}), "note.json: scopes: are not served: use a filter, or"),
+    (note(base="Installation"), "base: is not served: models of Installation have no rows here"),
+    (note(base="Notification"), "base: is not served: models of Notification have no rows here"),
+    (note(base="OAuthAccessToken"), "is not served: models of OAuthAccessToken have no rows here"),
+    (
+        note(properties={"stars": {"type": "number", "default": False}}),
+        "note.json: properties.stars.default: false is taken as 0",
+    ),
+    (
+        note(acls=[{"principalType": "APP", "principalId": "a", "permission": "ALLOW"}]),
+        "acls[0]: is without effect: there are no principals of the type APP",
+    ),
+    (note(acls=[rule("a", accessType="REPLICATE")]), "acls[0]: is without effect: nothing is repl"),
     (note(methods={"star": {}}), "methods.star: is not served until note.py has an endpoint of"),
     (note(mixins={"Counter": True}), "mixins.Counter: there is no such mixin; write it in note.py"),
     (note(validations=[{}]), "validations: are ignored: a property has `validates` instead"),

@@ -156,7 +156,6 @@ PROBLEMS = [
 WARNINGS = [
     ({"Note": {"options": {"base": "User"}}}, "Note.options.base: is ignored: only the model's"),
     ({"Note": {"options": {"colour": 1}}}, "model-config.json: Note.options.colour: is ignored"),
-    ({"Note": {"$promise": {}}}, "model-config.json: Note.$promise: is ignored"),
     ({"Note": {}, "Notes": {}}, "model-config.json: Notes: there is no such model; did you mean"),
     (
         {"Note": {}, "Role": {"acls": [rule("a")]}},
@@ -184,7 +183,7 @@ def test_usual_entries_for_models_of_loopback_are_no_warnings(make_models, caplo
     usual = {"dataSource": "db", "public": False}
     config = {
         "_meta": {"sources": ["../common/models"]},
-        "Note": usual,
+        "Note": {**usual, "$promise": {}, "$resolved": True},
         "User": usual,
         "AccessToken": {**usual, "relations": {"user": {"type": "belongsTo", "model": "User"}}},
         "RoleMapping": {**usual, "options": {"strictObjectIDCoercion": True}},
