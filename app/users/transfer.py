@@ -1,8 +1,10 @@
-"""Import and export of users in CSV files; a file is imported as a whole or not at all."""
+"""Import and export of users in CSV files; of a file with a problem nobody is imported."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
+from time import sleep
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import marshmallow
@@ -42,8 +44,11 @@ INSERTED = (
 MAX_ROWS = 100_000
 # Problems of a file that are listed; the others are counted.
 MAX_PROBLEMS = 100
-# Rows of one statement.
+# Rows of one statement, and of one transaction of an import.
 BATCH = 500
+# Seconds between two transactions of an import, in which others write: on SQLite whoever waits for
+# the database looks again after a tenth of a second at most.
+PAUSE = 0.1
 
 # A user to import: the columns of its row, its roles, and the password unless there is a hash.
 NewUser = dict[str, Any]
@@ -60,15 +65,18 @@ class Checked:
     """The users of a file, and what is wrong with it."""
 
     users: list[NewUser] = field(default_factory=list)
+    # Users who were left out, because there is one with the email already.
+    skipped: int = 0
     problem_count: int = 0
     # The first MAX_PROBLEMS.
     problems: list[Problem] = field(default_factory=list)
 
 
-def check_file(file: TextIO) -> Checked:
+def check_file(file: TextIO, skip_existing: bool = False) -> Checked:
     """Return the users of a file and all its problems.
 
-    Raises InvalidFileError for a file that is not CSV, or has other columns or too many rows.
+    `skip_existing` leaves out users whose email is there already, as part of an import was. Raises
+    InvalidFileError for a file that is not CSV, or has other columns or too many rows.
     """
     rows = read_rows(file)
     _, header = next(rows, (1, []))
@@ -76,9 +84,12 @@ def check_file(file: TextIO) -> Checked:
     checked, lines = Checked(), dict[Name, int]()
     while batch := list(islice(rows, BATCH)):
         problems: list[Problem] = []
-        users = list(_load(header, batch, problems))
-        problems += _find_taken(users, lines)
+        loaded = list(_load(header, batch, problems))
+        stored = _stored_names([user for _, user in loaded])
+        users = [row for row in loaded if not (skip_existing and _email(row[1]) in stored)]
+        problems += _find_taken(users, stored, lines)
         checked.users += [user for _, user in users]
+        checked.skipped += len(loaded) - len(users)
         checked.problem_count += len(problems)
         checked.problems = [*checked.problems, *sorted(problems)][:MAX_PROBLEMS]
         if len(checked.users) > MAX_ROWS:
@@ -86,20 +97,23 @@ def check_file(file: TextIO) -> Checked:
     return checked
 
 
-def import_users(users: Iterable[NewUser]) -> int:
-    """Create users in one transaction, with hashed passwords and roles; return how many.
+def import_users(users: Sequence[NewUser]) -> Iterator[int]:
+    """Create users with hashed passwords and roles; yield how many each transaction has stored.
 
-    Hashing, which takes long, is done before the transaction.
+    Others write in between, and hashes, which take long, are made there too.
     """
-    hashed = [_hash(user) for user in users]
-    with_ids = [user for user in hashed if "id" in user]
-    with transaction():
-        # First, so that no other user gets one of their ids.
-        _insert_all(with_ids)
-        if with_ids:
-            _count_on()
-        _insert_all([user for user in hashed if "id" not in user])
-    return len(hashed)
+    # The highest id first, so that no other user gets one of them.
+    with_ids = sorted((user for user in users if "id" in user), key=itemgetter("id"), reverse=True)
+    if with_ids:
+        _count_on_after(with_ids[0]["id"])
+    without_ids = [user for user in users if "id" not in user]
+    for number, batch in enumerate([*_batches(with_ids), *_batches(without_ids)]):
+        hashed = [_hash(user) for user in batch]
+        if number:
+            sleep(PAUSE)
+        with transaction():
+            _insert(hashed)
+        yield len(hashed)
 
 
 def export_users(file: TextIO, with_hashes: bool = False) -> int:
@@ -144,9 +158,10 @@ def _load(
             problems.append((line, error.sentences))
 
 
-def _find_taken(users: Sequence[tuple[int, NewUser]], lines: dict[Name, int]) -> Iterator[Problem]:
-    """Yield the names that are taken, in the database or by an earlier line; `lines` has those."""
-    stored = _stored_names([user for _, user in users])
+def _find_taken(
+    users: Iterable[tuple[int, NewUser]], stored: set[Name], lines: dict[Name, int]
+) -> Iterator[Problem]:
+    """Yield the names that are taken: in the database, or by an earlier line, as `lines` says."""
     for line, user in users:
         for name in _names(user):
             if name in stored:
@@ -156,11 +171,15 @@ def _find_taken(users: Sequence[tuple[int, NewUser]], lines: dict[Name, int]) ->
             lines.setdefault(name, line)
 
 
+def _email(user: Mapping[str, Any]) -> Name:
+    return "email", user["realm"], user["email"]
+
+
 def _names(user: Mapping[str, Any]) -> list[Name]:
     """Return the names of a user, given its columns."""
     names: list[Name] = [
         ("id", "", user.get("id")),
-        ("email", user["realm"], user["email"]),
+        _email(user),
         ("username", user["realm"], user["username_key"]),
         *((each.name, "", user[each.column_name]) for each in _unique_properties()),
     ]
@@ -191,19 +210,20 @@ def _hash(user: NewUser) -> NewUser:
     return {**user, "password_hash": hash_password(user["password"])}
 
 
-def _insert_all(users: Sequence[NewUser]) -> None:
+def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
     for start in range(0, len(users), BATCH):
-        _insert(users[start : start + BATCH])
+        yield users[start : start + BATCH]
 
 
-def _count_on() -> None:
-    """Let PostgreSQL go on after the largest id, if it generates them; SQLite does by itself."""
+def _count_on_after(highest: Id) -> None:
+    """Let PostgreSQL go on after this id, if it generates them; SQLite does when it is stored."""
     if app_id_form().generate is None and db.engine.dialect.name == "postgresql":
-        # Otherwise an id that is given out meanwhile would be given out again.
-        db.session.execute(text("LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"))
-        sequence = func.pg_get_serial_sequence("users", "id")
-        last = func.greatest(func.max(User.id), func.nextval(sequence))
-        db.session.execute(select(func.setval(sequence, last)))
+        with transaction():
+            # Otherwise an id that is given out meanwhile would be given out again.
+            db.session.execute(text("LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"))
+            sequence = func.pg_get_serial_sequence("users", "id")
+            last = func.greatest(highest, func.nextval(sequence))
+            db.session.execute(select(func.setval(sequence, last)))
 
 
 def _insert(users: Sequence[NewUser]) -> None:

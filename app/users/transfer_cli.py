@@ -15,27 +15,51 @@ HASHES_WARNING = (
     "Warning: whoever can read the hashes can try to guess the passwords. Keep the file secret, and"
     " delete it when it is no longer needed."
 )
+INTERRUPTED = (
+    "{} of {} users were imported; `users import --skip-existing {}` goes on with the others."
+)
 
 
 @click.command("import")
 @click.argument("path", metavar="FILE")
 @click.option("--dry-run", is_flag=True, help="Only check the file.")
+@click.option(
+    "--skip-existing",
+    is_flag=True,
+    help="Leave out users whose email is there already: go on after an interruption.",
+)
 @with_appcontext
-def import_(path: str, dry_run: bool) -> None:
-    """Import the users of the CSV file FILE, all or none.
+def import_(path: str, dry_run: bool, skip_existing: bool) -> None:
+    """Import the users of the CSV file FILE, unless there is a problem with any of them.
 
     Line 1 names the columns: email, and if there are any, username, realm, password or
     passwordHash, emailVerified, created, disabledAt, roles.
     """
-    users = _read(path)
-    check_roles(sorted({role for user in users for role in user["roles"]}))
+    checked = _read(path, skip_existing)
+    check_roles(sorted({role for user in checked.users for role in user["roles"]}))
+    rest = f" {checked.skipped} were there already." if skip_existing else ""
     if dry_run:
-        click.echo(f"Checked {len(users)} users of {path}: all in order; nothing was imported.")
+        users = f"{len(checked.users)} users of {path}"
+        click.echo(f"Checked {users}: all in order; nothing was imported.{rest}")
         return
-    is_hidden = not sys.stderr.isatty()
-    with click.progressbar(users, label="Importing", file=sys.stderr, hidden=is_hidden) as shown:
-        count = transfer.import_users(shown)
-    click.echo(f"Imported {count} users from {path}.")
+    click.echo(f"Imported {_import(checked.users, path)} users from {path}.{rest}")
+
+
+def _import(users: list[transfer.NewUser], path: str) -> int:
+    """Import users, and return how many; if that is interrupted, say how to go on."""
+    count, is_hidden = 0, not sys.stderr.isatty()
+    try:
+        with click.progressbar(
+            length=len(users), label="Importing", file=sys.stderr, hidden=is_hidden
+        ) as shown:
+            for stored in transfer.import_users(users):
+                count += stored
+                shown.update(stored)
+    except BaseException:
+        if count:
+            click.echo(INTERRUPTED.format(count, len(users), path), err=True)
+        raise
+    return count
 
 
 @click.command()
@@ -55,10 +79,10 @@ def export(path: str, with_hashes: bool) -> None:
     click.echo(f"Exported {count} users to {path}.", err=path == STDOUT)
 
 
-def _read(path: str) -> list[transfer.NewUser]:
+def _read(path: str, skip_existing: bool) -> transfer.Checked:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            checked = transfer.check_file(file)
+            checked = transfer.check_file(file, skip_existing)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from None
     except InvalidFileError as error:
@@ -67,7 +91,7 @@ def _read(path: str) -> list[transfer.NewUser]:
         click.echo(f"line {line}: {problem}", err=True)
     if count := checked.problem_count:
         raise click.ClickException(f"{path} has {count} problems; nothing was imported.")
-    return checked.users
+    return checked
 
 
 def _write(path: str, with_hashes: bool) -> int:

@@ -3,6 +3,7 @@
 import csv
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import bcrypt
 import pytest
@@ -14,7 +15,7 @@ from app.extensions import db
 from app.ops.audit import AuditRecord
 from app.users import transfer
 from app.users.models import User
-from tests.conftest import NEW
+from tests.conftest import NEW, Api
 from tests.documents import blocks
 from tests.rows import count
 
@@ -221,27 +222,120 @@ def test_a_dry_run_imports_nothing(app, run, file):
     assert count(app, User) == 0
 
 
-def test_an_import_that_fails_midway_leaves_nothing_behind(app, api, run, file, monkeypatch):
-    path = file("email,passwordHash", *[f"u{n}@example.com,{BCRYPT}" for n in range(6)])
+@pytest.fixture
+def batches_of_two(monkeypatch):
     monkeypatch.setattr(transfer, "BATCH", 2)
-    insert = transfer._insert
+    monkeypatch.setattr(transfer, "PAUSE", 0)
 
-    def insert_after_another(users):
-        if users[0]["email"] == "u4@example.com":
-            # What the check cannot see: a user who was created meanwhile.
-            users[1]["email"] = "u0@example.com"
-        insert(users)
 
-    monkeypatch.setattr(transfer, "_insert", insert_after_another)
+@on_one_database
+def test_a_problem_in_the_last_line_imports_nobody(app, run, file, batches_of_two):
+    path = file("email,passwordHash", *[f"u{n % 6}@example.com,{BCRYPT}" for n in range(7)])
 
     result = run("import", path)
 
-    assert (result.exit_code, result.output.count("\n")) == (1, 1)
-    assert result.output.startswith("Error: The database failed: ")
-    assert count(app, User) == count(app, AuditRecord) == 0
+    assert result.exit_code == 1
+    assert "line 8: `email` is that of line 2 too" in result.stderr
+    assert count(app, User) == 0
 
 
-def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file):
+def test_an_import_that_is_interrupted_goes_on_with_the_others(
+    app, api, run, file, batches_of_two, monkeypatch
+):
+    path = file("email,passwordHash", *[f"u{n}@example.com,{BCRYPT}" for n in range(6)])
+    pauses = []
+
+    def register_before_the_last(_seconds):
+        pauses.append(None)
+        if len(pauses) == 2:
+            # What the check cannot have seen.
+            api.register("u5@example.com")
+
+    monkeypatch.setattr("app.users.transfer.sleep", register_before_the_last)
+
+    failed = run("import", path)
+    found = count(app, User), count(app, AuditRecord)
+    again = run("import", path)
+    resumed = run("import", path, "--skip-existing")
+
+    assert (failed.exit_code, failed.stdout) == (1, "")
+    how, why = failed.stderr.splitlines()
+    assert how.startswith("4 of 6 users were imported; `users import --skip-existing ")
+    assert why.startswith("Error: The database failed: ")
+    # Four, and the one who registered: of the batch that failed there is nothing.
+    assert found == (5, 5)
+    assert again.exit_code == 1
+    assert "line 2: `email` already exists" in again.stderr
+    assert resumed.stdout == f"Imported 1 users from {path}. 5 were there already.\n"
+    assert count(app, User) == 6
+
+
+def test_an_import_that_is_killed_goes_on_with_the_others(
+    app, run, file, batches_of_two, monkeypatch
+):
+    rows = [f"{n},u{n}@example.com,{BCRYPT}" for n in range(1, 6)]
+    path = file("id,email,passwordHash", *rows)
+
+    def interrupt(_seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("app.users.transfer.sleep", interrupt)
+    killed = run("import", path)
+    monkeypatch.undo()
+    resumed = run("import", path, "--skip-existing")
+
+    assert killed.exit_code == 1
+    assert "2 of 5 users were imported" in killed.stderr
+    assert resumed.stdout == f"Imported 3 users from {path}. 2 were there already.\n"
+    listed = {each["email"]: each["id"] for each in json.loads(run("list", "--json").stdout)}
+    assert listed == {f"u{n}@example.com": n for n in range(1, 6)}
+
+
+@on_one_database
+def test_users_who_are_there_are_left_out_and_counted(app, run, file):
+    path = file("email,realm,passwordHash", f"ada@example.com,,{BCRYPT}")
+    run("import", path)
+    rows = f"ADA@example.com,,{BCRYPT}", f"ada@example.com,acme,{BCRYPT}"
+    other = file("email,realm,passwordHash", *rows)
+
+    checked = run("import", path, "--skip-existing", "--dry-run")
+    imported = run("import", path, "--skip-existing")
+
+    said = (
+        f"Checked 1 users of {other}: all in order; nothing was imported. 1 were there already.\n"
+    )
+    assert checked.output == said
+    assert imported.output == f"Imported 1 users from {other}. 1 were there already.\n"
+
+
+@pytest.mark.parametrize("ids", [True, False], ids=["with ids", "without"])
+def test_others_write_while_users_are_imported(app, run, file, monkeypatch, ids):
+    """Whoever registers in between gets none of the ids of the file."""
+    rows = [f"{n if ids else ''},u{n}@example.com,{BCRYPT}" for n in range(1, 11)]
+    path = file("id,email,passwordHash", *rows)
+    monkeypatch.setattr(transfer, "BATCH", 2)
+    between = []
+
+    def register_another(_seconds):
+        with ThreadPoolExecutor(1) as pool:
+            api = Api(app.test_client(), [])
+            email = f"other{len(between)}@example.com"
+            between.append(pool.submit(api.register, email).result()["id"])
+
+    monkeypatch.setattr("app.users.transfer.sleep", register_another)
+
+    result = run("import", path)
+    monkeypatch.undo()
+
+    assert result.exit_code == 0, result.output
+    assert len(between) == 4
+    if ids:
+        assert min(between) > 10
+    assert count(app, User) == 14
+
+
+def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file, monkeypatch):
+    monkeypatch.setattr(transfer, "PAUSE", 0)
     roles = ["", "admin", "clerk;admin"]
     rows = [f"u{n}@example.com,{BCRYPT},{roles[n % 3]}" for n in range(1500)]
     path = file("email,passwordHash,roles", *rows)
@@ -257,9 +351,10 @@ def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file):
         event.remove(db.engine, "before_cursor_execute", note)
 
     assert result.stdout == f"Imported 1500 users from {path}.\n"
-    # A batch of 500 rows: what is taken, the users, the roles of each name, their assignments, and
-    # the records of both in the audit log; which is purged once.
-    assert len(statements) <= 3 * 10
+    # A batch of 500 rows, which is a transaction: what is taken, the users, the roles of each name,
+    # their assignments, and the records of both in the audit log.
+    assert len([each for each in statements if each.startswith("BEGIN")]) == 3
+    assert len(statements) <= 3 * 11
     holders = json.loads(run("list", "--json").output)
     assert len(holders) == 1500
 
