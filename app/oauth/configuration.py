@@ -1,7 +1,7 @@
 """The providers that the settings configure, in the form of LoopBack 3's `providers.json`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from marshmallow import ValidationError
 
 from app.config import ConfigurationError
-from app.connector.problems import ErrorCollector
+from app.connector.problems import ErrorCollector, suggest
 from app.connector.settings.environment import substitute_environment
 from app.settings import check_redirect_url
 
@@ -55,6 +55,11 @@ class Route:
     # Whether the answer is JSON, without redirect and cookies.
     json: bool
 
+    @property
+    def token_path(self) -> str:
+        """Where apps log in with an ID token, at a provider of OpenID Connect."""
+        return f"{self.path}/token"
+
 
 @dataclass(frozen=True)
 class Provider:
@@ -93,19 +98,23 @@ class Configuration:
     warnings: list[str] = field(default_factory=list)
 
 
-def configure(settings: Mapping[str, Any]) -> Configuration:
-    """Return the configured providers; raise ConfigurationError with all problems."""
+def configure(settings: Mapping[str, Any], served: Iterable[str] = ()) -> Configuration:
+    """Return the configured providers; raise ConfigurationError with all problems.
+
+    `served` are the paths that the service has already.
+    """
     problems = ErrorCollector()
     configuration = Configuration()
     entries = substitute_environment(settings["PROVIDERS"], problems)
     loaded = dict(_load(entries, problems, configuration.warnings))
     linked = {entry["provider"] or name for name, entry in loaded.items() if entry["link"]}
+    taken = dict.fromkeys(served, "the service")
     for name, entry in loaded.items():
-        for path, problem in _problems(entry, settings):
-            problems.add(f"{name}.{path}", problem)
+        routes = _routes(name, entry, linked)
+        _note_problems(name, entry, settings, problems)
+        _note_paths(name, _paths(entry, *routes), taken, problems)
         if not problems.has_error(name):
-            configuration.providers.append(_make(name, entry, linked))
-    _check_paths(configuration.providers, problems)
+            configuration.providers.append(_make(name, entry, *routes))
     configuration.warnings += _cookie_warnings(configuration.providers, settings)
     if problems.errors:
         said = "; ".join(
@@ -124,28 +133,39 @@ def _load(
             problems.add(name, "must be an object, and its name letters, digits, _ and -")
             continue
         if (kind := _kind(name, entry)) is None:
-            warnings.append(f"{name} is not served: {_unknown_module(entry)}")
+            if isinstance(entry.get("module"), str):
+                warnings.append(f"{name} is not served: {_unknown_module(entry)}")
+            else:
+                problems.add(name, _unknown_name(name, entry))
             continue
-        try:
-            loaded = ProviderSchema().load(entry)
-        except ValidationError as error:
-            for key, texts in error.messages_dict.items():
-                if not problems.has_error(f"{name}.{key}"):
-                    problems.add(f"{name}.{key}", _flatten(texts))
-            continue
+        loaded = _load_entry(name, entry, problems)
         known = ProviderSchema().fields.keys() | IGNORED
         if unused := sorted(entry.keys() - known):
             warnings.append(f"{name} has settings that are not used: {', '.join(unused)}")
         yield name, {**loaded, "preset": PRESETS[kind], **_defaults(kind, loaded)}
 
 
+def _load_entry(name: str, entry: Mapping[str, Any], problems: ErrorCollector) -> Mapping[str, Any]:
+    """Return an entry with all keys that there are; note which of them are not valid, and None."""
+    schema = ProviderSchema()
+    loaded: dict[str, Any] = dict.fromkeys(schema.fields)
+    try:
+        loaded |= schema.load(entry)
+    except ValidationError as error:
+        loaded |= dict(error.valid_data or {})
+        for key, texts in error.messages_dict.items():
+            if not problems.has_error(f"{name}.{key}"):
+                problems.add(f"{name}.{key}", _flatten(texts))
+    return loaded
+
+
 def _kind(name: str, entry: Mapping[str, Any]) -> str | None:
-    """Return the name of the preset: of the module, else of the entry's own name."""
+    """Return the name of the preset: of the module or issuer, else of the entry's own name."""
     module = entry.get("module")
+    if "issuer" in entry:
+        return MODULES.get(str(module), "oidc")
     if module is not None:
         return MODULES.get(str(module))
-    if "issuer" in entry:
-        return "oidc"
     return next((each for each in (entry.get("provider"), name) if each in PRESETS), None)
 
 
@@ -154,6 +174,12 @@ def _unknown_module(entry: Mapping[str, Any]) -> str:
         return "passwords are checked by POST /users/login"
     known = ", ".join(sorted(MODULES))
     return f"its module is none of {known}, and it has no `issuer`"
+
+
+def _unknown_name(name: str, entry: Mapping[str, Any]) -> str:
+    known = sorted(PRESETS.keys() - {"oidc"})
+    meant = suggest(str(entry.get("provider") or name), known)
+    return f"must have a `module` or an `issuer`, or be {', '.join(known)}{meant}"
 
 
 def _defaults(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,10 +195,22 @@ def _flatten(texts: Any) -> str:
     return str(texts[0])
 
 
+def _note_problems(
+    name: str, entry: Mapping[str, Any], settings: Mapping[str, Any], problems: ErrorCollector
+) -> None:
+    for key, problem in _problems(entry, settings):
+        # What is not valid by itself seems to be missing.
+        if not problems.has_error(f"{name}.{key}"):
+            problems.add(f"{name}.{key}", problem)
+
+
 def _problems(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with an entry, by its key."""
     if not entry["clientID"]:
         yield "clientID", "is missing"
+    # A client of OpenID Connect may be public.
+    if not (entry["clientSecret"] or entry["preset"].is_openid):
+        yield "clientSecret", "is missing"
     yield from _address_problems(entry)
     if entry["scope"] is not None and _scope(entry) is None:
         yield "scope", "must be a text, or a list of texts"
@@ -225,21 +263,19 @@ def _scope(entry: Mapping[str, Any]) -> str | None:
     return " ".join(words)
 
 
-def _make(name: str, entry: Mapping[str, Any], linked: set[str]) -> Provider:
-    provider = entry["provider"] or name
-    links_itself = entry["link"] or provider not in linked
+def _make(name: str, entry: Mapping[str, Any], login: Route | None, link: Route | None) -> Provider:
     issuer = entry["issuer"].replace("{tenant}", entry["tenant"] or "")
     return Provider(
         name=name,
-        provider=provider,
+        provider=entry["provider"] or name,
         label=entry["label"],
         preset=entry["preset"],
         issuer=issuer,
         client_id=entry["clientID"],
         client_secret=entry["clientSecret"],
         scope=_scope(entry) or "",
-        login=None if entry["link"] else _login_route(name, entry),
-        link=_link_route(provider, entry) if links_itself else None,
+        login=login,
+        link=link,
         posts_answer=entry["callbackHTTPMethod"] == "post",
         trust_email=entry["trustEmail"],
         realm=entry["realm"],
@@ -251,6 +287,16 @@ def _make(name: str, entry: Mapping[str, Any], linked: set[str]) -> Provider:
 def _path(entry: Mapping[str, Any], default: str) -> str:
     """Return where a login begins; unlike the callback path no provider knows it to the letter."""
     return str(entry["authPath"] or default).rstrip("/")
+
+
+def _routes(
+    name: str, entry: Mapping[str, Any], linked: set[str]
+) -> tuple[Route | None, Route | None]:
+    """Return the routes of an entry: that of logins, and that of adding identities."""
+    provider = entry["provider"] or name
+    login = None if entry["link"] else _login_route(name, entry)
+    links_itself = entry["link"] or provider not in linked
+    return login, _link_route(provider, entry) if links_itself else None
 
 
 def _login_route(name: str, entry: Mapping[str, Any]) -> Route:
@@ -281,15 +327,23 @@ def _route(path: str, callback: str, success: str, entry: Mapping[str, Any]) -> 
     )
 
 
-def _check_paths(providers: list[Provider], problems: ErrorCollector) -> None:
-    """Note paths that two routes have."""
-    taken: dict[str, str] = {}
-    for provider in providers:
-        for route in filter(None, (provider.login, provider.link)):
-            for path in (route.path, route.callback_path.rstrip("/")):
-                if path in taken:
-                    problems.add(provider.name, f"has the path {path}, as {taken[path]} has")
-                taken[path] = provider.name
+def _paths(entry: Mapping[str, Any], login: Route | None, link: Route | None) -> Iterator[str]:
+    """Yield the paths that an entry is served at."""
+    for route in filter(None, (login, link)):
+        yield route.path
+        yield route.callback_path.rstrip("/")
+    if login and entry["preset"].is_openid:
+        yield login.token_path
+
+
+def _note_paths(
+    name: str, paths: Iterable[str], taken: dict[str, str], problems: ErrorCollector
+) -> None:
+    """Note paths that another route has; the others are taken from now on."""
+    for path in paths:
+        if path in taken:
+            problems.add(name, f"has the path {path}, as {taken[path]} has")
+        taken[path] = name
 
 
 def _cookie_warnings(providers: list[Provider], settings: Mapping[str, Any]) -> Iterator[str]:

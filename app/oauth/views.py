@@ -10,7 +10,6 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException, Unauthorized
 
 from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
-from app.config import ConfigurationError
 from app.errors import AccessDenied, AccountExists
 from app.rest.bodies import read_body
 from app.users.cookies import require_same_site, set_cookie, set_login_cookies
@@ -36,7 +35,8 @@ View = Callable[[Client, Route], ResponseReturnValue]
 
 def init_app(app: Flask) -> None:
     """Serve the providers of the settings; raise ConfigurationError for settings that cannot be."""
-    configuration = configure(app.config)
+    served = (rule.rule.rstrip("/") for rule in app.url_map.iter_rules())
+    configuration = configure(app.config, served)
     for warning in configuration.warnings:
         app.logger.warning("PROVIDERS: %s", warning)
     slots = max(1, app.config["THREADS"] // 2)
@@ -46,18 +46,9 @@ def init_app(app: Flask) -> None:
         (each.label, each.login.path) for each in configuration.providers if each.login
     ]
     bp = Blueprint("oauth", __name__)
-    taken = {rule.rule for rule in app.url_map.iter_rules()}
     for client in clients.values():
         _add_routes(bp, client)
     app.register_blueprint(bp)
-    _check_paths(app, taken)
-
-
-def _check_paths(app: Flask, taken: set[str]) -> None:
-    """Raise ConfigurationError for a path of a provider that the service has already."""
-    for rule in app.url_map.iter_rules():
-        if rule.endpoint.startswith("oauth.") and rule.rule.rstrip("/") in taken:
-            raise ConfigurationError(f"PROVIDERS cannot be used: the path {rule.rule} is taken")
 
 
 def _add_routes(bp: Blueprint, client: Client) -> None:
@@ -65,8 +56,8 @@ def _add_routes(bp: Blueprint, client: Client) -> None:
     if provider.login:
         _add(bp, client, provider.login, "login", begin_login, finish_login)
         if provider.preset.is_openid:
-            path, name = f"{provider.login.path}/token", f"{provider.name}-token"
-            bp.add_url_rule(path, name, partial(login_with_token, client), methods=["POST"])
+            view, name = partial(login_with_token, client), f"{provider.name}-token"
+            bp.add_url_rule(provider.login.token_path, name, view, methods=["POST"])
     if provider.link:
         _add(bp, client, provider.link, "link", begin_link, finish_link)
 

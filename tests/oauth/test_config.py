@@ -139,18 +139,55 @@ def test_the_paths_and_the_client_are_those_of_the_settings(shared_app):
     assert {"HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=600", "Secure"} <= {*cookie.split("; ")}
 
 
+KNOWN = "apple, facebook, github, gitlab, google, microsoft"
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "problem"),
+    [
+        ("acme", {"provider": "acme"}, f"acme must have a `module` or an `issuer`, or be {KNOWN}"),
+        ("acme", {}, f"acme must have a `module` or an `issuer`, or be {KNOWN}"),
+        ("gogle", {}, f"or be {KNOWN}; did you mean 'google'?"),
+        ("login", {"provider": "git-hub"}, f"or be {KNOWN}; did you mean 'github'?"),
+        ("oidc", {}, "oidc.issuer is missing"),
+    ],
+)
+def test_an_entry_of_nobody_known_stops_the_start(make_app, name, entry, problem):
+    with pytest.raises(ConfigurationError) as raised:
+        make_app(PROVIDERS={name: {"clientID": "1", **entry}})
+
+    assert str(raised.value).startswith("PROVIDERS cannot be used: ")
+    assert problem in str(raised.value)
+
+
+def test_an_entry_of_another_module_with_an_issuer_is_one_of_openid_connect(make_app):
+    entry = {"module": "passport-acme", "issuer": "https://id.example.com", "clientID": "1"}
+
+    app = make_app(PROVIDERS={"acme": entry})
+
+    assert app.extensions["providers"]["acme"].provider.label == "OpenID Connect"
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
         ({"module": "passport-github"}, "x.clientID is missing"),
+        ({"module": "passport-github", "clientID": "1"}, "x.clientSecret is missing"),
+        ({"module": "passport-facebook", "clientID": "1"}, "x.clientSecret is missing"),
+        ({"module": 7}, "x must have a `module` or an `issuer`, or be apple"),
+        ({"module": 7, "issuer": "https://x.example"}, "x.module Not a valid string."),
         ({"module": "passport-openidconnect", "clientID": "1"}, "x.issuer is missing"),
         ({"issuer": "http://id.example.com"}, "x.issuer must be an https address"),
         ({"issuer": "https://id.example.com?x"}, "x.issuer must be an https address"),
         ({"clientSecret": {"$env": "NO_SUCH"}}, "environment variable NO_SUCH is not set"),
         ({"authPath": "auth"}, "x.authPath must be a path such as /auth/google"),
         ({"authPath": "/auth/<name>"}, "x.authPath must be a path such as /auth/google"),
-        ({"authPath": "/reset-password"}, "the path /reset-password is taken"),
-        ({"callbackPath": "/reset-password/"}, "the path /reset-password/ is taken"),
+        ({"authPath": "/reset-password"}, "x has the path /reset-password, as the service has"),
+        (
+            {"callbackPath": "/reset-password/"},
+            "x has the path /reset-password, as the service has",
+        ),
+        ({"callbackPath": "/auth/x/token"}, "x has the path /auth/x/token, as x has"),
         ({"callbackPath": "/auth/x"}, "x has the path /auth/x, as x has"),
         ({"callbackPath": "/auth/x/"}, "x has the path /auth/x, as x has"),
         ({"successRedirect": "https://evil.example/"}, "x.successRedirect must be a path, or one"),
@@ -185,10 +222,34 @@ def test_all_problems_are_told_at_once(make_app):
         make_app(PROVIDERS=entries, REALM_REQUIRED=True)
 
     said = str(raised.value).split("; ")
-    assert len(said) == 6
+    assert len(said) == 7
     assert any("google.clientID is missing" in each for each in said)
     assert [each for each in said if "clientSecret" in each] == [
         "PROVIDERS cannot be used: github.clientSecret environment variable NO_SUCH is not set"
+    ]
+
+
+def test_all_problems_of_an_entry_are_told_at_once(make_app):
+    wrong = {"scope": 7, "json": "perhaps", "issuer": "http://x.example", "clientID": 7}
+    entries = {
+        "gogle": {},
+        "first": {**wrong, "authPath": "/reset-password", "successRedirect": "//evil.example"},
+        "second": {"issuer": "https://x.example", "authPath": "/auth/first"},
+        "third": {"issuer": "https://x.example", "authPath": "/auth/first"},
+    }
+
+    with pytest.raises(ConfigurationError) as raised:
+        make_app(PROVIDERS=entries)
+
+    said = str(raised.value).removeprefix("PROVIDERS cannot be used: ").split("; ")
+    assert sorted(each.split()[0] for each in said) == [
+        "did",
+        "first",
+        *(f"first.{key}" for key in ("clientID", "issuer", "json", "scope", "successRedirect")),
+        "gogle",
+        "second.clientID",
+        *["third"] * 3,
+        "third.clientID",
     ]
 
 
@@ -196,16 +257,16 @@ def test_redirects_may_lead_to_listed_addresses(make_app):
     url = "https://www.example.com/welcome"
     entry = {"clientID": "1", "successRedirect": url, "failureRedirect": f"{url}?failed"}
 
-    app = make_app(PROVIDERS={"github": entry}, REDIRECT_URLS=[url, f"{url}?failed"])
+    app = make_app(PROVIDERS={"gitlab": entry}, REDIRECT_URLS=[url, f"{url}?failed"])
 
-    assert app.extensions["providers"]["github"].provider.login.success_redirect == url
+    assert app.extensions["providers"]["gitlab"].provider.login.success_redirect == url
 
 
 def test_without_the_libraries_the_start_names_the_extra(make_app, monkeypatch):
     monkeypatch.setattr("app.config.find_spec", {"joserfc": True}.get)
 
     with pytest.raises(ConfigurationError) as raised:
-        make_app(PROVIDERS={"github": {"clientID": "1"}})
+        make_app(PROVIDERS={"gitlab": {"clientID": "1"}})
 
     assert str(raised.value) == (
         "PROVIDERS needs the extra oidc; install it with "
@@ -214,10 +275,10 @@ def test_without_the_libraries_the_start_names_the_extra(make_app, monkeypatch):
 
 
 def test_settings_without_effect_are_warned_of(make_app, caplog):
-    make_app(PROVIDERS={"github": {"clientID": "1", "profileMapping": [], "clientSecrets": "x"}})
+    make_app(PROVIDERS={"gitlab": {"clientID": "1", "profileMapping": [], "clientSecrets": "x"}})
 
     assert (
-        "PROVIDERS: github has settings that are not used: clientSecrets, profileMapping"
+        "PROVIDERS: gitlab has settings that are not used: clientSecrets, profileMapping"
         in caplog.messages
     )
     assert any("sets no cookie without TOKEN_MIDDLEWARE" in each for each in caplog.messages)
