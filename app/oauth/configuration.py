@@ -14,6 +14,7 @@ from app.connector.settings.environment import substitute_environment
 from app.settings import check_redirect_url
 
 from .presets import MODULES, PRESETS, Preset
+from .routes import Route, find_routes, served_paths
 from .schemas import ProviderSchema
 
 # Keys of `providers.json` that need no equivalent here.
@@ -37,28 +38,6 @@ IGNORED = {
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 URLS = ("issuer", "authorizationURL", "tokenURL", "userProfileURL", "userEmailURL", "profileURL")
-# Where LoopBack 3 leads without `successRedirect`.
-LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
-
-
-@dataclass(frozen=True)
-class Route:
-    """Where a login, or adding an identity, begins and ends."""
-
-    path: str
-    callback_path: str
-    success_redirect: str
-    # None: a failure is answered as an error.
-    failure_redirect: str | None
-    # Whether the failure redirect gets the error's code in its query.
-    names_error: bool
-    # Whether the answer is JSON, without redirect and cookies.
-    json: bool
-
-    @property
-    def token_path(self) -> str:
-        """Where apps log in with an ID token, at a provider of OpenID Connect."""
-        return f"{self.path}/token"
 
 
 @dataclass(frozen=True)
@@ -110,9 +89,9 @@ def configure(settings: Mapping[str, Any], served: Iterable[str] = ()) -> Config
     linked = {entry["provider"] or name for name, entry in loaded.items() if entry["link"]}
     taken = dict.fromkeys(served, "the service")
     for name, entry in loaded.items():
-        routes = _routes(name, entry, linked)
+        routes = find_routes(name, entry, linked)
         _note_problems(name, entry, settings, problems)
-        _note_paths(name, _paths(entry, *routes), taken, problems)
+        _note_paths(name, served_paths(entry, *routes), taken, problems)
         if not problems.has_error(name):
             configuration.providers.append(_make(name, entry, *routes))
     configuration.warnings += _cookie_warnings(configuration.providers, settings)
@@ -282,58 +261,6 @@ def _make(name: str, entry: Mapping[str, Any], login: Route | None, link: Route 
         audience=frozenset([entry["clientID"], *entry["audience"]]),
         urls={key: entry[key] for key in URLS if entry[key]},
     )
-
-
-def _path(entry: Mapping[str, Any], default: str) -> str:
-    """Return where a login begins; unlike the callback path no provider knows it to the letter."""
-    return str(entry["authPath"] or default).rstrip("/")
-
-
-def _routes(
-    name: str, entry: Mapping[str, Any], linked: set[str]
-) -> tuple[Route | None, Route | None]:
-    """Return the routes of an entry: that of logins, and that of adding identities."""
-    provider = entry["provider"] or name
-    login = None if entry["link"] else _login_route(name, entry)
-    links_itself = entry["link"] or provider not in linked
-    return login, _link_route(provider, entry) if links_itself else None
-
-
-def _login_route(name: str, entry: Mapping[str, Any]) -> Route:
-    path = _path(entry, f"/auth/{name}")
-    callback = entry["callbackPath"] or f"{path}/callback"
-    return _route(path, callback, LOGIN_SUCCESS, entry)
-
-
-def _link_route(provider: str, entry: Mapping[str, Any]) -> Route:
-    """Return where an identity is added: for an entry with `link` the paths that it names."""
-    if entry["link"]:
-        path = _path(entry, f"/link/{provider}")
-        callback = entry["callbackPath"] or entry["linkCallbackPath"] or f"{path}/callback"
-        return _route(path, callback, LINK_SUCCESS, entry)
-    path = f"/link/{provider}"
-    callback = entry["linkCallbackPath"] or f"{path}/callback"
-    return _route(path, callback, LINK_SUCCESS, {**entry, "json": False})
-
-
-def _route(path: str, callback: str, success: str, entry: Mapping[str, Any]) -> Route:
-    return Route(
-        path,
-        callback,
-        entry["successRedirect"] or success,
-        entry["failureRedirect"],
-        entry["failureQueryString"],
-        entry["json"],
-    )
-
-
-def _paths(entry: Mapping[str, Any], login: Route | None, link: Route | None) -> Iterator[str]:
-    """Yield the paths that an entry is served at."""
-    for route in filter(None, (login, link)):
-        yield route.path
-        yield route.callback_path.rstrip("/")
-    if login and entry["preset"].is_openid:
-        yield login.token_path
 
 
 def _note_paths(

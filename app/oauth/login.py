@@ -22,13 +22,13 @@ from app.users.tokens import IssuedToken
 
 from . import flows
 from .client import Client
-from .configuration import Route
 from .http import error_code
 from .id_tokens import LEEWAY, MAX_AGE
 from .linking import find_or_join, link
 from .models import Identity
 from .problems import LoginError, ProviderError
 from .profiles import Profile
+from .routes import Route
 
 # The line of the log for each login that is refused.
 REFUSAL = "a login by %s failed: %s"

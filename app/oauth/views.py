@@ -17,10 +17,11 @@ from app.users.schemas import AccessTokenSchema
 
 from . import login
 from .client import Client
-from .configuration import Route, configure
+from .configuration import configure
 from .flows import FLOW_LIFETIME, new_browser_token
 from .models import MAX_ISSUER
 from .problems import LoginError
+from .routes import Route
 from .schemas import MAX_CODE, IdTokenSchema
 
 # The cookie of the browser in which a login begins. With the prefix no other host can set it.

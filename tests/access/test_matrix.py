@@ -139,7 +139,7 @@ def app(shared_app, database_url):
         EMAIL_CHANGE="confirmed",
         TOKEN_SLIDING=True,
         TOKEN_MAX_TTL=MAX_TTL,
-        PROVIDERS={"github": {"clientID": "ostiary"}},
+        PROVIDERS={"gitlab": {"clientID": "ostiary"}},
     )
 
 
