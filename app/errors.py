@@ -365,7 +365,9 @@ def _message(error: HTTPException, status: int) -> str:
 def _routing_message(error: HTTPException) -> str | None:
     """Return the message for a request that matches no route, else None."""
     if error is request.routing_exception and error.code == 404:
-        return f"There is no method to handle {request.method} {quote(request.path)}"
+        # A slash that the client encoded is a NUL where requests are routed.
+        path = request.path.replace("\0", "%2F")
+        return f"There is no method to handle {request.method} {quote(path)}"
     return None
 
 

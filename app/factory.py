@@ -18,9 +18,8 @@ from app.engine import BOUNCED, warn_of_no_time_out
 from app.extensions import app_metadata, db, missing_from_database
 from app.oauth import identity_views
 from app.ops import audit, hash_slots, headers, health, json, logs, purging, throttles
-from app.rest import constraints
+from app.rest import constraints, routing
 from app.rest.collection import check_relations, register_resource
-from app.rest.routing import CaseInsensitiveCollections, LazyRule
 from app.todos.resource import todos
 from app.users import events as users_events
 from app.users import pages, passwords, transports, views
@@ -56,11 +55,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     instance = config.instance_path()
     app = Flask("app", instance_path=instance, instance_relative_config=True, static_folder=None)
     app.logger.setLevel(logging.INFO)
-    app.url_rule_class = LazyRule
-    app.url_map.strict_slashes = False
-    # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.
-    app.url_map.merge_slashes = False
-
+    routing.init_app(app)
     app.cli = Commands(COMMANDS)
     config.configure(app, overrides)
     logs.init_app(app)
@@ -100,7 +95,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     _check_own_tables(app)
     openapi.init_app(app)
 
-    app.wsgi_app = CaseInsensitiveCollections(app.wsgi_app, root)  # type: ignore[method-assign]
+    app.wsgi_app = routing.RoutedPaths(app.wsgi_app, root)  # type: ignore[method-assign]
     if proxies := app.config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies

@@ -131,22 +131,20 @@ OBJECT_ID = IdForm(
 def text_form(max_length: int = MAX_TEXT_ID) -> IdForm:
     """Return the form of ids that are text of at most so many characters.
 
-    Without control characters and slashes, and not only dots: a path would not bring them back.
+    Without control characters, and not only dots: a path would not bring them back.
     """
     return IdForm(
         name="text",
-        pattern=re.compile(
-            rf"(?!\.{{1,2}}\Z)[^\x00-\x1f\x7f-\x9f/\ud800-\udfff]{{1,{max_length}}}"
-        ),
+        pattern=re.compile(rf"(?!\.{{1,2}}\Z)[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{max_length}}}"),
         normalize=str,
         # A shorter column has no room for one.
         generate=new_uuid if max_length >= UUID_LENGTH else None,
-        description=f"1 to {max_length} characters, without / and control characters",
+        description=f"1 to {max_length} characters, without control characters",
         json_schema={
             "type": "string",
             "minLength": 1,
             "maxLength": max_length,
-            "pattern": r"^[^\x00-\x1f\x7f-\x9f/]+$",
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f]+$",
             "examples": ["text"],
         },
     )

@@ -15,6 +15,7 @@ from tests.live import serve
 
 SECRET = "planted-secret"
 POST = "POST /api/users/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+CLOSE = "POST {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 FIELD = "a: b\r\n"
 CHUNKED = POST + "Transfer-Encoding: chunked\r\n\r\n"
 
@@ -144,6 +145,14 @@ def test_malformed_http_is_rejected_in_the_error_format(server, name):
     text, expected = REFUSED[name]
 
     assert refused(send(server, text)) == expected
+
+
+def test_an_encoded_slash_does_not_end_a_segment_of_a_path(server):
+    login = send(server, CLOSE.format("/api/users%2Flogin"))
+    absolute = send(server, CLOSE.format("http://x/api/users%2flogin"))
+
+    assert [answer.split()[1] for answer in (login, absolute)] == ["404", "404"]
+    assert send(server, CLOSE.format("/api/users/login")).split()[1] == "400"
 
 
 def test_malformed_chunks_are_answered_once_whatever_the_path(server):

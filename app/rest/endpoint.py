@@ -137,7 +137,7 @@ def register_endpoints(
     that has no endpoint, for one for $owner or a dynamic role that cannot apply to its method, and
     for a path that is taken.
     """
-    # CaseInsensitiveCollections lowers the case of this segment.
+    # RoutedPaths lowers the case of this segment.
     segment = (path or name).lower()
     _claim_path(app, segment, name)
     endpoints = list(endpoints)

@@ -1,16 +1,22 @@
-"""Routes: the collection segment of a path is matched case-insensitively, as LoopBack 3 does."""
+"""Routes: collections in any case, as LoopBack 3 has them, and values with an encoded slash."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from werkzeug.routing import Rule
+from flask import Flask, request
+from werkzeug.routing import PathConverter, Rule, UnicodeConverter
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
+# What stands for an encoded slash in the path by which a request is routed. No value has a NUL:
+# those of the client are replaced by what is no character.
+SLASH, NO_CHARACTER = "\0", "\xff"
 
-class CaseInsensitiveCollections:
-    """WSGI middleware: `/api/Users/7` is routed as `/api/users/7`."""
+
+class RoutedPaths:
+    """WSGI middleware: `/api/Users/7` is routed as `/api/users/7`, and `a%2Fb` is one segment."""
 
     def __init__(self, app: "WSGIApplication", root: str) -> None:
         self._app = app
@@ -19,18 +25,68 @@ class CaseInsensitiveCollections:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Pass the request on, with the segment after the base path in lower case."""
-        environ["PATH_INFO"] = with_lower_collection(environ.get("PATH_INFO", ""), self._root)
+        """Pass the request on with the path by which it is routed."""
+        path, raw = environ.get("PATH_INFO", ""), environ.get("RAW_URI", "")
+        environ["PATH_INFO"] = routed_path(path, raw, self._root)
         return self._app(environ, start_response)
 
 
-def with_lower_collection(path: str, root: str) -> str:
-    """Return a path with the segment after the base path in lower case."""
+def routed_path(path: str, raw: str, root: str) -> str:
+    """Return the path by which a request is routed; `raw` is its target as the client wrote it.
+
+    The segment after the base path is in lower case, and encoded slashes are SLASH.
+    """
     prefix = f"{root}/"
     if not path.startswith(prefix):
         return path
+    if SLASH in path:
+        path = path.replace(SLASH, NO_CHARACTER)
+    if "%2F" in raw or "%2f" in raw:
+        path = _with_encoded_slashes(path, raw)
     collection, slash, rest = path.removeprefix(prefix).partition("/")
     return f"{prefix}{collection.lower()}{slash}{rest}"
+
+
+def _with_encoded_slashes(path: str, raw: str) -> str:
+    """Return a decoded path with SLASH where its target has an encoded slash."""
+    encoded = urlsplit(raw).path.replace("%00", "%FF").replace("%2f", "%00").replace("%2F", "%00")
+    decoded = unquote_to_bytes(encoded).decode("latin-1")
+    # Otherwise a server, or a proxy's prefix, made another path of it.
+    return decoded if decoded.replace(SLASH, "/") == path else path
+
+
+def requested_path() -> str:
+    """Return the path of the request as a URL has it."""
+    return quote(request.path).replace(quote(SLASH), "%2F")
+
+
+class Segment(UnicodeConverter):
+    """A segment of a path, which may have an encoded slash in it."""
+
+    def to_python(self, value: str) -> str:
+        """Return the value with the slash."""
+        return value.replace(SLASH, "/")
+
+    def to_url(self, value: Any) -> str:
+        """Return the value with the slash encoded."""
+        return super().to_url(value).replace("/", "%2F")
+
+
+class Segments(PathConverter):
+    """Several segments of a path; an encoded slash in one of them separates two like any other."""
+
+    def to_python(self, value: str) -> str:
+        """Return the value with the slash."""
+        return value.replace(SLASH, "/")
+
+
+def init_app(app: Flask) -> None:
+    """Set how the app's rules are matched, before any is added."""
+    app.url_rule_class = LazyRule
+    app.url_map.strict_slashes = False
+    # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.
+    app.url_map.merge_slashes = False
+    app.url_map.converters |= {"default": Segment, "string": Segment, "path": Segments}
 
 
 class LazyRule(Rule):

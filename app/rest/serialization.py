@@ -31,6 +31,7 @@ from .relations import (
 )
 from .repository import Conditions
 from .resource import Resource
+from .routing import requested_path
 from .targets import Column
 
 Object = dict[str, Any]
@@ -65,7 +66,7 @@ def _next_url(page: Page, filter_: Filter) -> str | None:
     next_filter = filter_.next_page(len(page.rows))
     query = urlencode({"filter": json.dumps(next_filter, separators=(",", ":"))})
     # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
-    url = f"{request.script_root}{request.path}?{query}"
+    url = f"{request.script_root}{requested_path()}?{query}"
     if len(url) <= MAX_URL:
         return url
     if filter_.has_limit:

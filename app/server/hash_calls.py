@@ -9,7 +9,7 @@ from werkzeug.http import parse_list_header
 
 from app.ops.origin import network_of
 from app.rest.hashing import hashing_views
-from app.rest.routing import with_lower_collection
+from app.rest.routing import routed_path
 
 
 class HashCalls:
@@ -47,7 +47,7 @@ class HashCalls:
 
     def _hashed_property(self, verb: str, path: str) -> str | None:
         """Return what `hashing_views` says of the view to which a verb and a path lead."""
-        routed = with_lower_collection(unquote_to_wsgi_str(path), self._root).encode("latin-1")
+        routed = routed_path(unquote_to_wsgi_str(path), path, self._root).encode("latin-1")
         try:
             name, _ = self._routes.match(routed.decode(errors="replace"), method=verb)
         except Exception:  # the app answers whatever its router raises, also for want of a route

@@ -65,6 +65,12 @@ def test_the_request_id_is_sent_unless_the_data_source_says_where_or_not(
     assert sent == [("r-1", None), (None, "r-1"), ("of the settings", None), (None, None)]
 
 
+def test_an_argument_in_the_path_may_have_an_encoded_slash(api, token, server):
+    api("GET", "/geo/inFormat/a%2Fb?street=x", token=token)
+
+    assert server.seen[0]["path"] == "/geocode/a%2Fb"
+
+
 def test_an_argument_in_the_path_has_its_type(make_app, geo, token, server):
     operation = {"template": {"url": "/echo/{!id:number}"}, "functions": {"item": ["id"]}}
     source = {**geo, "baseURL": server.url, "operations": [operation]}
