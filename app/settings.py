@@ -19,8 +19,8 @@ more_than_zero = validate.Range(min=0, min_inclusive=False)
 lifetime = validate.Range(min=1, max=100 * 31556926)
 
 
-def _is_address(value: str, *schemes: str) -> bool:
-    """Tell whether a URL has one of the schemes, a host, and a port that there is, if any."""
+def is_address(value: str, *schemes: str) -> bool:
+    """Tell whether a URL has one of the schemes, a host, and a port that exists, if any."""
     try:
         parts = urlsplit(value)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
@@ -33,7 +33,7 @@ STARTTLS = {"": False, "starttls=0": False, "starttls=1": True, "starttls=true":
 
 
 def _check_mail_url(value: str) -> None:
-    if not _is_address(value, "smtp", "smtps") or urlsplit(value).path not in ("", "/"):
+    if not is_address(value, "smtp", "smtps") or urlsplit(value).path not in ("", "/"):
         raise ValidationError(
             "must look like smtp://user:password@host:587?starttls=1, with %40 for an @ in the"
             " password, and so on"
@@ -62,7 +62,7 @@ def check_redirect_url(value: str) -> None:
     """Refuse what is neither a path nor an address; raise ValidationError."""
     is_path = value.startswith("/") and not value.startswith(("//", "/\\"))
     plain = value.isascii() and value.isprintable() and " " not in value
-    if not plain or not (is_path or _is_address(value, "http", "https")):
+    if not plain or not (is_path or is_address(value, "http", "https")):
         raise ValidationError("must be an http or https address, or a path such as /welcome")
 
 
@@ -84,7 +84,7 @@ class PublicUrl(fields.String):
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         url: str = super()._deserialize(value, *args, **kwargs)
-        if not _is_address(url, "http", "https") or url.endswith("/") or not url.isascii():
+        if not is_address(url, "http", "https") or url.endswith("/") or not url.isascii():
             raise ValidationError(
                 "must be an http or https address without a trailing slash,"
                 " an international name in its ASCII form (xn--...)"
@@ -99,7 +99,7 @@ class Origin(fields.String):
         origin: str = super()._deserialize(value, *args, **kwargs)
         if origin == "*":
             return origin
-        if not ORIGIN.fullmatch(origin) or not _is_address(origin, "http", "https"):
+        if not ORIGIN.fullmatch(origin) or not is_address(origin, "http", "https"):
             raise ValidationError("must be an origin such as https://app.example.com, or *")
         return _as_browsers_write(origin)
 

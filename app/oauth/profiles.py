@@ -1,10 +1,12 @@
 """What a provider says of a user."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.errors import ValidationError
+from app.settings import is_address
 from app.users.credentials import stored_email
 
 from .models import MAX_SUBJECT
@@ -17,6 +19,9 @@ KEPT_CLAIMS = (
     *("name", "given_name", "family_name", "nickname", "preferred_username", "login"),
     *("email", "locale", "picture"),
 )
+
+# The characters of an address (RFC 3986, 2): neither spaces nor what ends a text in a page.
+ADDRESS = re.compile(r"[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,9 @@ def read_profile(issuer: str, subject: object, claims: Mapping[str, Any]) -> Pro
     # Not by equality alone, by which 1 is true.
     is_verified = email is not None and (verified is True or verified == "true")
     kept = {name: _text(claims[name]) for name in KEPT_CLAIMS if isinstance(claims.get(name), str)}
+    # Applications show it, and the beginning of an address leads elsewhere.
+    if "picture" in kept and not _is_picture(claims["picture"]):
+        del kept["picture"]
     return Profile(issuer, subject, email, is_verified, kept)
 
 
@@ -51,6 +59,12 @@ def _email(value: object) -> str | None:
         return stored_email(value) if isinstance(value, str) else None
     except ValidationError:
         return None
+
+
+def _is_picture(value: str) -> bool:
+    """Tell whether a text is an http or https address that is kept in full."""
+    is_plain = len(value) <= MAX_TEXT and ADDRESS.fullmatch(value)
+    return bool(is_plain) and is_address(value, "http", "https")
 
 
 def _text(value: str) -> str:

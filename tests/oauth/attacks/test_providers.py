@@ -157,6 +157,33 @@ def test_a_long_profile_is_stored_in_part(api, browser, provider):
     assert len(json.dumps(identity)) < 2_000
 
 
+PICTURES = [
+    *(
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "java\nscript:alert(1)",
+        " javascript:alert(1)",
+    ),
+    *("data:text/html,<script>alert(1)</script>", "vbscript:x", "file:///etc/passwd", "blob:x"),
+    *("//evil.example/x.png", "/x.png", "x.png", "", "https:", "https:///x.png", "http://[::1"),
+    *('https://x.example/"onerror="alert(1)', "https://x.example/<x>", "https://x.example/a b"),
+    *("https://x.example:port/", "https://x.example/\u202e", f"https://x.example/{'x' * 300}"),
+]
+
+
+def test_a_picture_is_an_address_or_dropped(api, browser, provider):
+    def shown(picture):
+        provider.user["picture"] = picture
+        assert browser.log_in().status_code == 302
+        (identity,) = api("GET", "/users/1/identities", token=browser.token).json
+        return identity["profile"].get("picture")
+
+    for picture in PICTURES:
+        assert shown(picture) is None, picture
+    for picture in ("https://x.example/a.png?size=96&v=%20", "http://127.0.0.1:8000/ada"):
+        assert shown(picture) == picture
+
+
 def test_new_keys_are_fetched_and_unknown_ones_not_at_every_request(
     app, browser, provider, forget, monkeypatch
 ):
