@@ -88,6 +88,11 @@ def test_a_change_without_a_password_is_not_kept_waiting(app):
         assert not HashCalls(app).includes(received(line, b'{"username": "ada"}'))
 
 
+@pytest.mark.parametrize("body", [b'{"p\\u0061ssword": "x"}', b"p%61ssword=x"])
+def test_an_escape_hides_no_password(app, body):
+    assert HashCalls(app).includes(received("POST /api/users", body))
+
+
 def test_a_view_of_the_applications_own_may_say_that_it_computes_a_hash(make_app):
     app = make_app()
     app.add_url_rule("/join", view_func=computes_hash(lambda: "joined"), methods=["PUT"])

@@ -11,12 +11,12 @@ from app.ops.origin import network_of
 from app.rest.hashing import hashing_views
 from app.rest.routing import routed_path
 
+# What may write the name of a property in another way, in JSON and in forms.
+ESCAPES = b"\\u", b"%"
+
 
 class HashCalls:
-    """Recognizes requests as the app routes them; one that is missed waits in its thread.
-
-    Such as one whose JSON has escapes in the name of a property.
-    """
+    """Recognizes requests as the app routes them."""
 
     def __init__(self, app: Flask) -> None:
         self._views = hashing_views(app)
@@ -31,8 +31,8 @@ class HashCalls:
         """Tell whether gunicorn's request, with a complete body, computes a password hash."""
         if request.method not in self._verbs or not isinstance(request.body, BytesIO):
             return False
-        hashed = self._hashed_property(request.method, request.path)
-        return hashed is not None and hashed.encode() in request.body.getvalue()
+        hashed, body = self._hashed_property(request.method, request.path), request.body.getvalue()
+        return hashed is not None and any(each in body for each in (hashed.encode(), *ESCAPES))
 
     def client(self, request: Any) -> str:
         """Return the network by which the client of a request is counted, as throttles do."""

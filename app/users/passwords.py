@@ -41,7 +41,7 @@ def init_app(app: Flask) -> None:
 
 @contextmanager
 def hashing() -> Iterator[None]:
-    """Reserve a place to hash passwords during the block; raise TooManyHashes if none is free.
+    """Reserve a place to hash passwords during the block; raise TooManyHashes if none is in time.
 
     Whatever hashes does so by itself. A service that works before it hashes, or hashes twice, does
     so too, and is thereby refused before it begins or not at all.
