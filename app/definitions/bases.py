@@ -45,6 +45,8 @@ class Merged:
     source: Source
     # The built-in model at the end of the chain.
     root: str = PERSISTED[0]
+    # The models in JSON that it extends.
+    bases: frozenset[str] = frozenset()
     properties: dict[str, tuple[str, Any]] = field(default_factory=dict)
     relations: dict[str, tuple[str, Any]] = field(default_factory=dict)
     acls: list[tuple[str, Any]] = field(default_factory=list)
@@ -66,7 +68,7 @@ class Merged:
 def merge(source: Source, sources: Mapping[str, Source], problems: Problems) -> Merged:
     """Return a model with what it has from its bases."""
     chain, root = _chain(source, sources, problems)
-    merged = Merged(source, root)
+    merged = Merged(source, root, frozenset(each.name for each in chain[1:]))
     for each in reversed(chain):
         _add(merged, each, problems)
     return merged

@@ -89,6 +89,8 @@ class Definition:
     rules: list[tuple[str, Rule]] = field(default_factory=list)
     # The names of the models whose ids properties hold.
     foreign_keys: dict[str, str] = field(default_factory=dict)
+    # Those of them that models derived from another have in common with it.
+    shared_keys: set[str] = field(default_factory=set)
     # The properties with what relations lead to.
     held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
@@ -103,11 +105,14 @@ class Definition:
     allows_by_default: bool = False
     # Methods that are switched off and on.
     switches: Switches = field(default_factory=Switches)
+    # The models in JSON that it extends.
+    bases: frozenset[str] = frozenset()
     is_public: bool = True
     # The data source that `model-config.json` names, and the path of the model there.
     data_source: str = ""
     remote_path: str = ""
-    # Properties and columns that the rows have anyway, and what is served below the path of a row.
+    # Properties and columns that the rows have anyway, and names that no relation may have, such as
+    # those of what is served below the path of a row.
     own_names: frozenset[str] = frozenset()
     own_columns: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset({"exists", "replace"})
@@ -179,6 +184,7 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         owner=str(settings.get("owner") or ""),
         allows_by_default=_default_permission(settings, problems, file),
         switches=merged.switches,
+        bases=merged.bases,
         is_public=merged.is_public,
         data_source=merged.data_source,
     )

@@ -23,6 +23,7 @@ from app.rest.relations import (
 from .catalog import USERS, Catalog, Target
 from .definition import Definition
 from .plurals import pluralize
+from .roles import RESOURCES
 
 BOTH_MANY = "hasAndBelongsToMany"
 # Relations that are a property with what they lead to, by the type of the property, and the key
@@ -126,7 +127,7 @@ class Relations:
         """Return why a relation cannot be served, if that is so."""
         if declared.get("polymorphic"):
             return "relations to rows of several models (polymorphic) are refused"
-        if name in {*definition.properties, *definition.own_names, *definition.calls}:
+        if name in {*definition.properties, *definition.calls}:
             return "there is a property or a call of this name"
         if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
             return "its name cannot stand in a path"
@@ -191,9 +192,9 @@ class Relations:
             key = given or f"{name}Id"
             column = self._key(own, key, target, path)
             return Link(BELONGS_TO, target.resource, column) if column else None
-        key = given or f"{_camel_case(definition.name)}Id"
         if kind == BOTH_MANY or declared.get("through"):
-            return self._through(own, declared, target, key, path)
+            return self._through(own, declared, target, path)
+        key = given or f"{_camel_case(definition.name)}Id"
         column = self._key(target, key, own, path)
         return Link(kind, target.resource, column) if column else None
 
@@ -214,6 +215,7 @@ class Relations:
             return self._unusable(
                 path, f"{name} of {definition.name} is of the type {declared.type.name}"
             )
+        refers_to = self._shared(definition, name, refers_to)
         if definition.foreign_keys.get(name, refers_to.resource) != refers_to.resource:
             return self._unusable(path, f"{name} of {definition.name} refers to another model")
         key_type = refers_to.id_type
@@ -225,6 +227,25 @@ class Relations:
         definition.properties[name] = replace(found, type=key_type, validators=[], index=True)
         definition.foreign_keys[name] = refers_to.resource
         return found.column_name
+
+    def _shared(self, holder: Definition, name: str, refers_to: Target) -> Target:
+        """Return the model that a key refers to, where a model and its base have it in common.
+
+        That is the base; the ids of the key may then be those of the other, too.
+        """
+        known = self._catalog[holder.foreign_keys.get(name, refers_to.resource)]
+        first, second = known.definition, refers_to.definition
+        if known is refers_to or not first or not second or not _have_same_ids(known, refers_to):
+            return refers_to
+        if second.name in first.bases:
+            # The base comes after a model that extends it.
+            holder.foreign_keys[name] = refers_to.resource
+        elif first.name in second.bases or first.bases & second.bases:
+            refers_to = known
+        else:
+            return refers_to
+        holder.shared_keys.add(name)
+        return refers_to
 
     def _key_in_python(self, holder: Target, name: str, refers_to: Target, path: str) -> str:
         """Return the column of a model in Python; it must be a property that holds such ids."""
@@ -240,24 +261,31 @@ class Relations:
         self._problems.warn(path, f"is not served: {reason}")
         return ""
 
-    def _through(
-        self, own: Target, declared: Any, target: Target, key: str, path: str
-    ) -> Link | None:
+    def _through(self, own: Target, declared: Any, target: Target, path: str) -> Link | None:
         through = self._model_between(own, declared, target)
         if through is None and not declared.get("through"):
             return self._link_by_table(own, target, path)
-        if through is None or through.definition is None:
+        if through is None or (through.definition is None and through.resource not in RESOURCES):
             self._unusable(f"{path}.through", f"there is no model {declared['through']!r} in JSON")
             return None
-        other = declared.get("keyThrough") or self._key_to(through.definition, target, key)
+        key, other = self._keys_between(own, declared, through, target)
         column, target_column = (
             self._key(through, key, own, path),
             self._key(through, other, target, path),
         )
         if not column or not target_column:
             return None
-        name = through.definition.name
-        return Link(THROUGH, target.resource, column, name, target_column)
+        return Link(THROUGH, target.resource, column, _name_of(through), target_column)
+
+    def _keys_between(
+        self, own: Target, declared: Any, through: Target, target: Target
+    ) -> tuple[str, str]:
+        """Return the foreign keys of the model between both: to this one, and to the target."""
+        key = declared.get("foreignKey") or self._key_to(through, own, "")
+        if target is not own and self._keys_of(through).get(key) is target:
+            # The key of the other side, which its relation tells.
+            return self._key_to(through, own, key), key
+        return key, declared.get("keyThrough") or self._key_to(through, target, key)
 
     def _model_between(self, own: Target, declared: Any, target: Target) -> Target | None:
         """Return the model between two: the one that is named, or as LoopBack 3 would name it."""
@@ -267,16 +295,24 @@ class Relations:
         found = map(self._catalog.find, ("".join(names), "".join(reversed(names))))
         return next((each for each in found if each and len(names) == 2), None)
 
-    def _key_to(self, through: Definition, target: Target, own_key: str) -> str:
+    def _key_to(self, through: Target, target: Target, own_key: str) -> str:
         """Return the foreign key of the model between both to the target, as it is usual."""
-        for name, (_, declared) in through.relations.items():
-            if not isinstance(declared, Mapping) or declared.get("type") != BELONGS_TO:
-                continue
-            key = declared.get("foreignKey") or f"{name}Id"
-            if self._catalog.find(declared.get("model")) == target and key != own_key:
-                return str(key)
+        for key, referred in self._keys_of(through).items():
+            if referred is target and key != own_key:
+                return key
         name = target.definition.name if target.definition else target.resource.rstrip("s")
         return f"{_camel_case(name)}Id"
+
+    def _keys_of(self, through: Target) -> dict[str, Target | None]:
+        """Return the foreign keys of the relations of a model in JSON, and what they refer to."""
+        relations = through.definition.relations if through.definition else {}
+        return {
+            str(declared.get("foreignKey") or f"{name}Id"): self._catalog.find(
+                declared.get("model")
+            )
+            for name, (_, declared) in relations.items()
+            if isinstance(declared, Mapping) and declared.get("type") == BELONGS_TO
+        }
 
     def _link_by_table(self, own: Target, target: Target, path: str) -> Link:
         """Link two models by a table that both sides of the relation have."""
@@ -334,6 +370,11 @@ class Relations:
             column = definition.column_of(name)
             if column not in covered:
                 yield Link(BELONGS_TO, target, column)
+
+
+def _have_same_ids(first: Target, second: Target) -> bool:
+    kinds = [each.id_type.column_type.python_type for each in (first, second)]
+    return kinds[0] is kinds[1]
 
 
 def _holds_ids(column: Column[Any], target: Target) -> bool:

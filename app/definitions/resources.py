@@ -8,6 +8,7 @@ from typing import Any
 
 from app.access.rules import Rule
 from app.rest.collection import all_endpoints
+from app.rest.endpoint import Endpoint
 from app.rest.problems import Problems
 from app.rest.relations import THROUGH, Relation
 from app.rest.resource import Resource
@@ -15,6 +16,7 @@ from app.rest.resource import Resource
 from .definition import Definition
 from .files import Source
 from .relations import Link
+from .roles import writing_methods
 from .rules import applicable_rules
 from .schemas import make_schema
 
@@ -64,8 +66,15 @@ def make_resource(
 
 def with_switches(resource: Resource, definition: Definition, problems: Problems) -> Resource:
     """Return a resource, which has all of its endpoints, with the methods that are switched off."""
-    switches = definition.switches.usable(all_endpoints(resource), problems)
+    switches = usable_switches(definition, all_endpoints(resource), problems)
     return replace(resource, shared_methods=switches) if switches else resource
+
+
+def usable_switches(
+    definition: Definition, endpoints: Sequence[Endpoint], problems: Problems
+) -> dict[str, bool]:
+    """Return the methods of a model that are switched off and on."""
+    return definition.switches.usable(endpoints, problems) | writing_methods(endpoints)
 
 
 def _written_only(definition: Definition) -> set[str]:

@@ -22,6 +22,7 @@ from .definition import Definition
 from .reading import Models, check_names, read_folder, takes_place
 from .relations import Relations, Resolved
 from .resources import Related, extend, make_relation, make_resource, with_switches
+from .roles import RESOURCES
 from .tables import Tables
 from .users import configure_users
 
@@ -54,10 +55,11 @@ def init_app(app: Flask) -> None:
     served: list[Resource] = list(app.extensions.get("resources", {}).values())
     check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
     usual = usual_users(app.config)
-    catalog = Catalog(models.definitions, [usual, *served], models.users)
+    python = [*RESOURCES.values(), usual, *served]
+    catalog = Catalog(models.definitions, python, models.users)
     reader = Relations(catalog, models.problems)
-    resolved = reader.resolve(models.stored)
     with app.app_context():
+        resolved = reader.resolve(models.stored)
         check(models, resolved, usual)
         if models.problems.found:
             report(app, models.problems)
@@ -67,6 +69,9 @@ def init_app(app: Flask) -> None:
             for name, each in models.definitions.items()
         }
         links = {name: tables.make_link_model(each) for name, each in reader.link_tables.items()}
+        links |= {name: each.model for name, each in RESOURCES.items()}
+        for name in sorted(targets_of(resolved) & RESOURCES.keys()):
+            register_resource(app, RESOURCES[name])
         _serve(app, models, classes, _relations(resolved, classes | links))
     report(app, models.problems)
 
@@ -80,6 +85,11 @@ def report(app: Flask, problems: Problems) -> None:
 
 def _is_public(data_source: Any) -> bool:
     return isinstance(data_source, Mapping) and bool(data_source.get("public"))
+
+
+def targets_of(resolved: Mapping[str, Resolved]) -> set[str]:
+    """Return the resources that relations lead to."""
+    return {link.target for each in resolved.values() for link in each.links.values()}
 
 
 def _relations(

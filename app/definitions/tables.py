@@ -81,7 +81,7 @@ class Tables:
     ) -> Column[Any]:
         column = property_.column()
         key = definition.foreign_keys.get(property_.name)
-        if key is None:
+        if key is None or property_.name in definition.shared_keys:
             return column
         if not self._is_in_circle(definition.plural, key):
             rule = "CASCADE" if column.name == owner or property_.required else "SET NULL"

@@ -20,7 +20,7 @@ from app.users.resource import users, usual_users
 
 from .bases import USER_SETTINGS, Merged
 from .definition import Definition, read_definition
-from .resources import Related
+from .resources import Related, usable_switches
 from .rules import applicable_rules
 
 VERIFICATION = "EMAIL_VERIFICATION"
@@ -42,7 +42,7 @@ def define_users(merged: Merged, problems: Problems) -> Definition:
     for name in BUILT_IN.intersection(definition.times):
         del definition.properties[name]
     definition.own_names = frozenset({*BUILT_IN, *TAKEN})
-    definition.calls |= _calls()
+    definition.calls |= {*BUILT_IN, *_calls()}
     definition.own_columns = frozenset(dir(User))
     for name, property_ in definition.properties.items():
         if problem := problem_of(property_, definition.own_names):
@@ -109,7 +109,7 @@ def configure_users(
         rules=applicable_rules(definition, methods, problems),
         hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
         singular=definition.name,
-        shared_methods=definition.switches.usable(endpoints, problems),
+        shared_methods=usable_switches(definition, endpoints, problems),
         is_public=definition.is_public,
     )
 

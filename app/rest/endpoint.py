@@ -139,8 +139,9 @@ def register_endpoints(
     """
     # RoutedPaths lowers the case of this segment.
     segment = (path or name).lower()
-    _claim_path(app, segment, name)
     endpoints = list(endpoints)
+    if any(each.is_served(app.config) for each in endpoints):
+        _claim_path(app, segment, name)
     # Also for those that are not served.
     methods = {each.method: each.access for each in endpoints}
     owned = {each.method for each in endpoints if each.owned}

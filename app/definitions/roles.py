@@ -1,0 +1,92 @@
+"""LoopBack 3's Role and RoleMapping, to which relations of models in JSON may lead.
+
+They are only read: roles are granted by `flask roles grant`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Column, String, text
+from sqlalchemy.orm import registry
+
+from app.access.roles import ADMIN, Role
+from app.access.rules import AUTHENTICATED, OWNER, READ, WRITE, Rule, allow
+from app.extensions import RowId, TextId
+from app.rest.endpoint import Endpoint
+from app.rest.fields import Schema, Text
+from app.rest.ids import Id
+from app.rest.resource import Resource
+
+
+class RoleMapping:
+    """Assigns a role to a user; as LoopBack 3 has it, with an id."""
+
+
+_rows = (
+    text(
+        "SELECT CAST(user_id AS VARCHAR(40)) || '.' || CAST(role_id AS VARCHAR(40)) AS id,"
+        " 'USER' AS principal_type, user_id AS principal_id, role_id FROM role_mappings"
+    )
+    .columns(
+        Column("id", TextId, nullable=False),
+        Column("principal_type", String, nullable=False),
+        Column("principal_id", RowId, nullable=False),
+        Column("role_id", RowId, nullable=False),
+    )
+    .subquery("mapped_roles")
+)
+registry().map_imperatively(RoleMapping, _rows, primary_key=[_rows.c.id])
+
+
+class RoleSchema(Schema):
+    """A role."""
+
+    id = Id(dump_only=True)
+    name = Text(255, dump_only=True)
+
+
+class RoleMappingSchema(Schema):
+    """A role that a user has."""
+
+    id = Id(TextId, dump_only=True)
+    principalType = Text(255, attribute="principal_type", dump_only=True)  # noqa: N815
+    principalId = Id(attribute="principal_id", dump_only=True)  # noqa: N815
+    roleId = Id(attribute="role_id", dump_only=True)  # noqa: N815
+
+
+def _role_rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
+    """Let those read a role who may call the relation that leads to it, if they are logged in."""
+    return [allow(AUTHENTICATED, access=READ)]
+
+
+def _mapping_rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
+    return [allow(OWNER, access=READ), allow(ADMIN, access=READ)]
+
+
+roles = Resource(
+    name="Role",
+    singular="Role",
+    model=Role,
+    schema=RoleSchema,
+    rules=_role_rules,
+    is_public=False,
+)
+role_mappings = Resource(
+    name="RoleMapping",
+    singular="RoleMapping",
+    model=RoleMapping,
+    schema=RoleMappingSchema,
+    rules=_mapping_rules,
+    owner=RoleMapping.principal_id,  # type: ignore[attr-defined]
+    is_public=False,
+)
+RESOURCES = {each.name: each for each in (roles, role_mappings)}
+
+
+def writing_methods(endpoints: Iterable[Endpoint]) -> dict[str, bool]:
+    """Return the methods that would write roles or grant them, each as switched off."""
+    return {
+        each.method: False
+        for each in endpoints
+        if each.subject in RESOURCES and each.access == WRITE
+    }
