@@ -19,6 +19,7 @@ from app.settings import is_compatible
 from .bodies import read_body
 from .echo import without_echo
 from .endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
+from .lists import read_list
 from .parameters import read_parameter
 from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from .repository import Conditions
@@ -49,7 +50,7 @@ class Related:
             self.parent.read(grant, parent_id)
         return parent_id
 
-    def belonging(self, parent_id: Id) -> Any:
+    def belonging(self, parent_id: Any) -> Any:
         """Return the condition that a row of the target belongs to a parent."""
         if self.relation.kind != THROUGH:
             return self.target.rows.column(self.relation.foreign_key) == parent_id
@@ -155,10 +156,15 @@ class ToManyViews(Related):
     @declare("get", READ, "GET /", query="filter", answer="[{}WithRelations]", requires="find")
     def find(self, grant: Grant, id: str) -> ResponseReturnValue:
         """List the rows that belong to the parent."""
-        conditions = self.scope(grant, id, "find")
-        filter_ = self.target.parse(read_parameter("filter"))
-        page = self.target.rows.find(conditions, filter_)
-        return respond_page(self.target, page, conditions, filter_)
+        parent_id = self.parent_id(grant, id)
+        permitted = authorize(self.relation.target, "find")
+        query, scope = (
+            read_list(self.target, self.belonging),
+            permitted.scope(self.target.rows.owner),
+        )
+        page = query.find(permitted, scope, parent_id)
+        conditions = [self.belonging(parent_id), *scope]
+        return respond_page(self.target, page, conditions, query.filter_)
 
     @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:

@@ -79,7 +79,7 @@ class Repository:
                 return self._read_page(filter_, chain.from_iterable(result.partitions(PARTITION)))
 
     def prepare_find(self, conditions: Conditions, filter_: Filter) -> PreparedStatement | None:
-        """Return the statement of `find` for `find_prepared`; its conditions may be `is_owner`.
+        """Return the statement of `find` for `find_prepared`; its conditions may have parameters.
 
         None for filters with lists of values, which SQLAlchemy writes into it at each execution.
         """
@@ -88,11 +88,9 @@ class Repository:
             return None
         return PreparedStatement(statement)
 
-    def find_prepared(
-        self, statement: PreparedStatement, filter_: Filter, owner_id: Id | None
-    ) -> Page:
-        """Return a page as `find` does, by a statement of `prepare_find`."""
-        values = {"limit_": filter_.limit + 1, "owner": owner_id}
+    def find_prepared(self, statement: PreparedStatement, filter_: Filter, values: Values) -> Page:
+        """Return a page as `find` does, by a statement of `prepare_find` with these values."""
+        values = {"limit_": filter_.limit + 1, **values}
         return statement.read(values, partial(self._read_page, filter_))
 
     def _page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
@@ -120,6 +118,9 @@ class Repository:
 
     def get(self, row_id: Id, conditions: Conditions) -> Any:
         """Return one row within these conditions, or None."""
+        conditions = list(conditions)
+        if not conditions:
+            return self._row_by_id.first({"row": row_id})
         statement = self._all_rows.where(self.key == row_id, *conditions)
         with connection() as database:
             return database.execute(statement).first()
@@ -219,6 +220,11 @@ class Repository:
     @cached_property
     def _row(self) -> type[Any]:
         return namedtuple("Row", [column.key for column in self.columns])
+
+    @cached_property
+    def _row_by_id(self) -> PreparedStatement:
+        """The statement for a row by its id, for callers who may read all rows."""
+        return PreparedStatement(self._all_rows.where(self.key == bindparam("row")))
 
     @cached_property
     def _row_of_owner(self) -> PreparedStatement:

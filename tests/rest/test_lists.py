@@ -78,6 +78,41 @@ def test_each_caller_gets_the_rows_that_are_theirs_by_then(api, token, runner, p
     assert api("GET", "/todos", query_string=filter_).status_code == 401
 
 
+def test_the_rows_of_a_relation_are_those_of_each_parent_and_caller(api, token, runner, prepared):
+    bob = api.newcomer("bob@example.com")
+    for title, owner in [("a", token), ("b", token), ("c", bob)]:
+        api("POST", "/todos", {"title": title}, token=owner)
+    runner.invoke(args=["roles", "grant", "bob@example.com", "admin"])
+
+    def titles(user, token, **filter_):
+        wanted = {"where": {"isComplete": False}, **filter_}
+        query = {"filter": json.dumps(wanted), "count": "true"}
+        found = api("GET", f"/users/{user}/todos", token=token, query_string=query)
+        return [each["title"] for each in found.json], found.headers.get("X-Total-Count")
+
+    for _ in range(3):
+        assert titles(1, token) == (["a", "b"], "2")
+        assert titles(1, bob) == (["a", "b"], "2")
+        assert titles(2, bob) == (["c"], "1")
+        assert titles(1, token, limit=1, skip=1) == (["b"], "2")
+    assert api("GET", "/users/2/todos", token=token).status_code == 403
+    # Those of an owner and of an admin, and with another filter.
+    assert len(set(prepared)) == 3
+
+
+def test_the_rows_of_a_relation_through_a_model_are_those_of_each_parent(clinic, prepared):
+    for number in (1, 2):
+        clinic("POST", "/physicians", {"name": f"Dr. {number}"})
+        clinic("POST", f"/physicians/{number}/patients", {"name": f"P{number}"})
+
+    for _ in range(3):
+        names = [clinic("GET", f"/physicians/{number}/patients").json for number in (1, 2)]
+        assert [[each["name"] for each in found] for found in names] == [["P1"], ["P2"]]
+    clinic("PUT", "/physicians/1/patients/rel/2")
+    assert len(clinic("GET", "/physicians/1/patients").json) == 2
+    assert len(set(prepared)) == 1
+
+
 def test_it_sends_the_same_statements(app, find, rows):
     filter_ = {"where": {"isComplete": True}, "limit": 3}
     with statements(app) as sent:
