@@ -30,6 +30,7 @@ from app.errors import (
 )
 from app.ids import IdForm
 from app.rest.bodies import read_body
+from app.rest.collection import with_changing_put
 from app.rest.endpoint import Endpoint, declare, endpoints_of, register_endpoints
 from app.rest.fields import Schema
 from app.rest.filters import Filter
@@ -65,6 +66,7 @@ class RemoteModel:
     rules: Callable[[Mapping[str, bool]], Sequence[Rule]]
     # Returns the methods that are switched off and on, given all.
     shared_methods: Callable[[Sequence[Endpoint]], Mapping[str, bool]]
+    replaces_on_put: bool = True
     id_name: str = "id"
     # The property with the id of a row's owner.
     owner: str | None = None
@@ -79,7 +81,10 @@ def register_remote_model(app: Flask, model: RemoteModel, source: DataSource) ->
     endpoints = [*functions.values()]
     if remote := _bind(model, source):
         views = RemoteViews(model, source.name, remote)
-        rows = [_describe(model, each) for each in endpoints_of(views)]
+        declared = endpoints_of(views)
+        if not model.replaces_on_put:
+            declared = [with_changing_put(each) for each in declared]
+        rows = [_describe(model, each) for each in declared]
         endpoints += [each for each in rows if each.method not in functions]
     endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], model.shared_methods(endpoints))
     rules = model.rules({each.method: each.owned for each in endpoints})

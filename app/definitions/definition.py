@@ -42,7 +42,6 @@ WITHOUT_EFFECT = (
         "validateUpdate",
         "forceId",
         "strictDelete",
-        "replaceOnPUT",
     ),
     *(
         "injectOptionsFromRemoteContext",
@@ -63,7 +62,7 @@ WITHOUT_EFFECT = (
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("mixins", "methods", "owner", "defaultPermission", "resourceName", *MAPPINGS),
-    *(REMOTING, DISABLED),
+    *("replaceOnPUT", REMOTING, DISABLED),
 )
 # The names of the mixin of loopback-ds-timestamp-mixin.
 TIME_STAMP = ("timestamp", "timestamps")
@@ -105,6 +104,7 @@ class Definition:
     allows_by_default: bool = False
     # Methods that are switched off and on.
     switches: Switches = field(default_factory=Switches)
+    replaces_on_put: bool = True
     # The models in JSON that it extends.
     bases: frozenset[str] = frozenset()
     is_public: bool = True
@@ -184,6 +184,7 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         owner=str(settings.get("owner") or ""),
         allows_by_default=_default_permission(settings, problems, file),
         switches=merged.switches,
+        replaces_on_put=settings.get("replaceOnPUT") is not False,
         bases=merged.bases,
         is_public=merged.is_public,
         data_source=merged.data_source,

@@ -43,6 +43,7 @@ def _make_model(definition: Definition, models: Models) -> RemoteModel:
         columns=definition.filterable,
         rules=rules,
         shared_methods=lambda endpoints: definition.switches.usable(endpoints, models.problems),
+        replaces_on_put=definition.replaces_on_put,
         id_name=definition.id.name,
         owner=_owner(definition, models),
         is_open=definition.is_open,

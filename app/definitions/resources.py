@@ -57,6 +57,7 @@ def make_resource(
         foreign_keys=related.foreign_keys,
         path=definition.path,
         is_public=definition.is_public,
+        replaces_on_put=definition.replaces_on_put,
         protected=definition.protected,
         withheld=definition.hidden - _written_only(definition) - {definition.id.name},
         default_filter=definition.scope,

@@ -111,6 +111,7 @@ def configure_users(
         singular=definition.name,
         shared_methods=usable_switches(definition, endpoints, problems),
         is_public=definition.is_public,
+        replaces_on_put=definition.replaces_on_put,
     )
 
 

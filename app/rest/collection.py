@@ -274,6 +274,9 @@ def check_id(resource: Resource) -> None:
 
 def all_endpoints(resource: Resource) -> list[Endpoint]:
     """Return the endpoints of a resource: those of every collection, its relations' and its own."""
+    collection = endpoints_of(CollectionViews(resource))
+    if not resource.replaces_on_put:
+        collection = [with_changing_put(each) for each in collection]
     return [
         *resource.bound_endpoints(),
         *(
@@ -283,6 +286,20 @@ def all_endpoints(resource: Resource) -> list[Endpoint]:
                 by_row=each.method != "create",
                 errors=(*each.errors, *resource.errors.get(each.method, ())),
             )
-            for each in [*endpoints_of(CollectionViews(resource)), *relation_endpoints(resource)]
+            for each in [*collection, *relation_endpoints(resource)]
         ),
     ]
+
+
+# The methods that `PUT` calls, each with the one of `PATCH` of the same path.
+PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}
+
+
+def with_changing_put(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint with the routes that it has where `PUT` is as `PATCH`."""
+    routes = endpoint.routes
+    if endpoint.method in PUT_METHODS:
+        routes = tuple(route for route in routes if route.verb != "PUT")
+    elif endpoint.method in PUT_METHODS.values():
+        routes = (*routes, *(route._replace(verb="PUT") for route in routes))
+    return replace(endpoint, routes=routes)

@@ -92,6 +92,8 @@ class Resource:
     # Methods that are switched off and on, as LoopBack 3's `sharedMethods`; in addition to the
     # setting SHARED_METHODS.
     shared_methods: Mapping[str, bool] = field(default_factory=dict)
+    # Whether `PUT` replaces a row; otherwise it changes what is sent, as `PATCH` does.
+    replaces_on_put: bool = True
     # Whether clients may choose the id of a row that they create.
     id_on_create: bool = False
     # Whether they must; so it is where none is generated.

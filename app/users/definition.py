@@ -27,7 +27,8 @@ class UsersDefinition:
     hidden: frozenset[str] = frozenset()
     # Methods that are switched off and on.
     shared_methods: Mapping[str, bool] = field(default_factory=dict)
-    # Whether users have endpoints.
+    # Whether users have endpoints, and whether `PUT` replaces their record.
     is_public: bool = True
+    replaces_on_put: bool = True
     # What errors and the document call a user.
     singular: str = "user"

@@ -48,6 +48,7 @@ def extend(app: Flask, users: Resource, definition: UsersDefinition) -> Resource
         foreign_keys=definition.foreign_keys,
         shared_methods=definition.shared_methods,
         is_public=definition.is_public,
+        replaces_on_put=definition.replaces_on_put,
         rules=lambda settings: [*users.rules(settings), *(definition.rules or ())],
     )
 

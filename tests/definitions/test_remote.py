@@ -114,6 +114,22 @@ def test_rows_are_read_and_written_at_the_data_source(tickets, remote):
     assert tickets("GET", "/3/exists").json == {"exists": False}
 
 
+def test_methods_of_models_at_a_data_source_are_switched_off_alike(serve, remote):
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
+    ticket = {
+        **TICKET,
+        "replaceOnPUT": False,
+        "acls": [{"principalId": "$everyone", "permission": "ALLOW"}],
+    }
+    ticket["disableRemoteMethodByName"] = ["destroyById"]
+    api = serve({"ticket": ticket}, CONFIG, DATA_SOURCES=sources, SHARED_METHODS={"count": False})
+
+    assert refusal(api("DELETE", "/tickets/1")) == (404, "NOT_FOUND")
+    assert refusal(api("GET", "/tickets/count")) == (404, "NOT_FOUND")
+    assert api("PUT", "/tickets/1", {"title": "b"}).json["title"] == "b"
+    assert remote.seen[-1]["method"] == "PATCH"
+
+
 def test_hidden_and_undeclared_properties_stay_here(tickets):
     assert tickets("GET", "/1").json == {"id": 1, "title": "hers", "ownerId": 1}
     assert refusal(tickets("GET", "", filter={"where": {"secret": "x"}})) == (400, "INVALID_FILTER")
