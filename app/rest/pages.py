@@ -30,28 +30,36 @@ class Page(NamedTuple):
     more: bool
 
 
-def read_page(
-    found: Iterable[Any],
-    names: Iterable[str],
-    filter_: Filter,
-    text_columns: Sequence[int],
-    json_columns: Sequence[int],
-) -> Page:
+@dataclass(frozen=True)
+class RowSize:
+    """Measures rows: the bytes that each has in JSON."""
+
+    # Those beside text and JSON.
+    names: int
+    # The places of the columns that hold text, of which a character takes up to 12, and JSON.
+    texts: Sequence[int]
+    jsons: Sequence[int]
+
+    def of(self, row: Sequence[Any]) -> int:
+        """Return the bytes of a row."""
+        size = self.names
+        for column in self.texts:
+            size += len(encode_basestring_ascii(row[column] or ""))
+        for column in self.jsons:
+            size += JSON_COST * len(json.dumps(row[column]))
+        return size
+
+
+def read_page(found: Iterable[Any], row_size: RowSize, filter_: Filter) -> Page:
     """Read the rows of a page; there must be one more than the limit of the filter, or fewer.
 
-    `names` are those of all properties. If the client set no limit, the page ends where its bytes
-    reach the maximum. If it set one, a page that exceeds it raises InvalidFilter: the client
-    computes its next `skip` from a full page.
+    If the client set no limit, the page ends where its bytes reach the maximum. If it set one, a
+    page that exceeds it raises InvalidFilter: the client computes its next `skip` from a full page.
     """
     rows: list[Any] = []
     size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
-    names_size = size_of_names(names, filter_)
     for row in found:
-        size += names_size
-        for column in text_columns:
-            size += len(encode_basestring_ascii(row[column] or ""))
-        for column in json_columns:
-            size += JSON_COST * len(json.dumps(row[column]))
+        size += row_size.of(row)
         if len(rows) == filter_.limit or (rows and size > most):
             _check_whole(rows, filter_, most)
             return Page(rows, more=True)
@@ -73,13 +81,6 @@ def size_of_names(names: Iterable[str], filter_: Filter) -> int:
     return sum(PROPERTY_SIZE + len(name) for name in chain(selected, filter_.include))
 
 
-def text_size(row: Sequence[Any]) -> int:
-    """Return the bytes of a row's text, where a character takes up to 12, and of its JSON."""
-    texts = (len(json.dumps(value)) for value in row if isinstance(value, str))
-    values = (len(json.dumps(value)) for value in row if isinstance(value, dict | list))
-    return sum(texts) + JSON_COST * sum(values)
-
-
 @dataclass
 class Budget:
     """The objects and bytes that a response may still include."""
@@ -88,7 +89,7 @@ class Budget:
     bytes: int = MAX_BYTES // 2
 
     def read(
-        self, path: str, result: Result[Any], names_size: int, times: Callable[[Any], int]
+        self, path: str, result: Result[Any], row_size: RowSize, times: Callable[[Any], int]
     ) -> list[Any]:
         """Read the rows that are included at a path; raise InvalidFilter beyond the budget.
 
@@ -97,7 +98,7 @@ class Budget:
         rows = []
         with result:
             for row in result:
-                self.spend(path, names_size + text_size(row), times(row))
+                self.spend(path, row_size.of(row), times(row))
                 rows.append(row)
         return rows
 

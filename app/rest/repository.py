@@ -23,13 +23,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.visitors import iterate
 
-from app.extensions import TextId, connection, db, new_id, transaction
+from app.extensions import ObjectId, TextId, UuidId, connection, db, new_id, transaction
 from app.ids import Id
 from app.statements import PARTITION, PreparedStatement
 
 from .filters import Filter
 from .json_paths import is_json
-from .pages import Page, read_page
+from .pages import Page, RowSize, read_page, size_of_names
 from .targets import is_text
 
 Conditions = Iterable[ColumnElement[bool]]
@@ -62,7 +62,7 @@ class Repository:
         self._text_columns = [
             place
             for place, each in enumerate(self.columns)
-            if is_text(each) or isinstance(each.type, TextId)
+            if is_text(each) or isinstance(each.type, TextId | UuidId | ObjectId)
         ]
         self._json_columns = [place for place, each in enumerate(self.columns) if is_json(each)]
         self._by_id = self.key.asc()
@@ -100,7 +100,12 @@ class Repository:
         return page.offset(filter_.skip) if filter_.skip else page
 
     def _read_page(self, filter_: Filter, rows: Iterable[Any]) -> Page:
-        return read_page(rows, self._properties, filter_, self._text_columns, self._json_columns)
+        return read_page(rows, self.row_size(filter_), filter_)
+
+    def row_size(self, filter_: Filter) -> RowSize:
+        """Return what measures the rows that a filter selects."""
+        names = size_of_names(self._properties, filter_)
+        return RowSize(names, self._text_columns, self._json_columns)
 
     def _selected(self, filter_: Filter) -> Select[Any]:
         return select(*self.columns_for(filter_)).where(*self.restriction)

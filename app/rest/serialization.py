@@ -17,7 +17,7 @@ from app.ids import Id
 
 from .filters import Filter
 from .includes import Include, parse_includes
-from .pages import JSON_COST, Budget, Page, size_of_names
+from .pages import JSON_COST, Budget, Page
 from .parameters import read_flag
 from .relations import (
     BELONGS_TO,
@@ -253,7 +253,7 @@ def _read(
     include: Include, statement: Select[Any], times: Callable[[Any], int], budget: Budget
 ) -> Found:
     """Read the rows of an include, each of which is in the response so many times."""
-    size = size_of_names(include.target.properties, include.filter_)
+    size = include.target.rows.row_size(include.filter_)
     with connection() as database:
         rows = budget.read(include.path, database.execute(statement), size, times)
     return Found(rows, list(map(times, rows)))
