@@ -20,6 +20,7 @@ from app.oauth import identity_views
 from app.ops import audit, hash_slots, headers, health, json, logs, purging, throttles
 from app.rest import constraints, routing
 from app.rest.collection import check_relations, register_resource
+from app.rest.shared_methods import check_setting
 from app.todos.resource import todos
 from app.users import events as users_events
 from app.users import pages, passwords, transports, views
@@ -91,6 +92,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     pages.init_app(app)
     _add_optional_features(app)
     check_acls(app)
+    check_setting(app)
     check_relations(app)
     _check_own_tables(app)
     openapi.init_app(app)

@@ -4,6 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from flask import Flask
+
+from app.config import ConfigurationError
+
 from .endpoint import Endpoint
 from .problems import suggest
 
@@ -85,9 +89,20 @@ def _matches(pattern: str, name: str) -> bool:
     return bool(re.search(".*".join(map(re.escape, pattern.split("*"))), name))
 
 
+def check_setting(app: Flask) -> None:
+    """Raise ConfigurationError for a name in SHARED_METHODS that no method of any model has."""
+    methods = {method for _, method in app.extensions["rules"]}
+    for problem in _unknown([*methods, *UNSERVED], app.config["SHARED_METHODS"]).values():
+        raise ConfigurationError(f"SHARED_METHODS cannot be used: {problem}")
+
+
 def unknown_methods(endpoints: Iterable[Endpoint], shared: Mapping[str, bool]) -> dict[str, str]:
     """Return the names that no method has, each with what it may mean."""
-    known = [name for each in endpoints for name in _all_names(each.method)]
+    return _unknown((each.method for each in endpoints), shared)
+
+
+def _unknown(methods: Iterable[str], shared: Mapping[str, bool]) -> dict[str, str]:
+    known = [name for method in methods for name in _all_names(method)]
     return {
         name: f"there is no method {name!r}{suggest(name, known)}"
         for name in shared

@@ -122,6 +122,16 @@ def test_the_setting_holds_for_all_models_unless_they_say_otherwise(make_models)
     assert served(app, "todos") == {"create"}
 
 
+def test_a_name_in_the_setting_that_no_method_has_stops_the_start(make_app):
+    make_app(SHARED_METHODS={"destroyAll": False, "destroyById": False, "x*": False})
+
+    with pytest.raises(ConfigurationError) as raised:
+        make_app(SHARED_METHODS={"finde": False})
+
+    said = "SHARED_METHODS cannot be used: there is no method 'finde'; did you mean 'find'?"
+    assert str(raised.value) == said
+
+
 def test_methods_that_are_switched_off_are_404_at_each_of_their_paths(serve):
     disabled = [
         *("deleteById", "prototype.updateAttributes", "replaceById", "exists", "findOne"),
