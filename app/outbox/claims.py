@@ -35,7 +35,7 @@ class Claim(NamedTuple):
 
     def attempt(self, secret: str | None) -> Attempt:
         """Return what the payload depends on."""
-        return Attempt(self.attempts, self.deadline, self.is_retried, secret)
+        return Attempt(self.attempts, self.deadline, self.subscriber, self.is_retried, secret)
 
 
 def lease_end() -> datetime:

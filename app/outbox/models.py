@@ -38,6 +38,7 @@ class Attempt:
 
     number: int
     deadline: datetime
+    subscriber: str
     # Whether an operator has asked for another try after the last one failed.
     is_retried: bool = False
     # What `record` was given, at the first attempt of the process that recorded the event.

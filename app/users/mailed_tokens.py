@@ -3,15 +3,16 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
 from app.extensions import affected_rows, db, now, transaction
+from app.ops.digests import key_digest
 from app.outbox import Attempt
 
 from .current import user_model
-from .models import AccessToken, User, new_token, token_digest
+from .models import HANDLE_LENGTH, AccessToken, User, token_digest
 from .tokens import IssuedToken, issue, lock
 
 
@@ -43,9 +44,10 @@ def issue_for_mail(
 def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
     """Return the payload for an attempt to mail a token: `accessToken`, `email` and `user`.
 
-    The first attempt mails the token that was issued. Every other one mails a new token, which
-    replaces it. Returns None if the token was used, revoked or has expired; after a retry by an
-    operator, only if the user was deleted, is disabled or has another address.
+    The first attempt mails the token that was issued. Every other one mails another token beside
+    it, which replaces the one that an earlier attempt has mailed. Returns None if the token was
+    used, revoked or has expired; after a retry by an operator, only if the user was deleted, is
+    disabled or has another address.
     """
     user = db.session.get(user_model(), data["user_id"])
     if user is None or user.disabled_at or user.email != data["user_email"]:
@@ -57,10 +59,13 @@ def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
 
 
 def _current_token(data: dict[str, Any], attempt: Attempt) -> IssuedToken | None:
-    """Return the token that this attempt mails, if it is still of use."""
-    if attempt.is_retried:
-        return _issue_again(data, attempt.deadline)
-    return _find(data, attempt.secret) if attempt.secret else _replace(data)
+    """Return the token that this attempt mails; None if that of the event is of no use any more."""
+    if attempt.secret:
+        return _find(data, attempt.secret)
+    with transaction():
+        lock(User.id == data["user_id"])
+        end = attempt.deadline if attempt.is_retried else _find_end(data)
+        return None if end is None else _issue_another(data, attempt.subscriber, end)
 
 
 def _find(data: dict[str, Any], value: str) -> IssuedToken | None:
@@ -70,28 +75,23 @@ def _find(data: dict[str, Any], value: str) -> IssuedToken | None:
     return None if row is None else IssuedToken(value, row.ttl, row.created, row.user_id)
 
 
-def _replace(data: dict[str, Any]) -> IssuedToken | None:
-    """Replace a token by a new one with the remaining life; return None if it is not live."""
-    value = new_token()
-    live = *_named(data), AccessToken.is_live(data["scope"])
-    replaced = update(AccessToken).where(*live).values(digest=token_digest(value))
-    columns = AccessToken.created, AccessToken.expires_at
-    row = db.session.execute(replaced.returning(*columns)).first()
-    if row is None:
-        return None
-    ttl = (row.expires_at - now()).total_seconds()
-    return IssuedToken(value, ttl, row.created, data["user_id"])
+def _find_end(data: dict[str, Any]) -> datetime | None:
+    """Return when the token of the event expires; None if it is not live."""
+    live = *_named(data, data["handle"]), AccessToken.is_live(data["scope"])
+    return db.session.scalar(select(AccessToken.expires_at).where(*live))
 
 
-def _issue_again(data: dict[str, Any], deadline: datetime) -> IssuedToken:
-    """Issue a token that lives until the deadline, in place of the one that there may still be."""
-    user_id, ttl = data["user_id"], (deadline - now()).total_seconds()
-    with transaction():
-        lock(User.id == user_id)
-        affected_rows(delete(AccessToken).where(*_named(data)))
-        value, row = issue(user_id, ttl, data["scope"], data["handle"], data["email"])
+def _issue_another(data: dict[str, Any], subscriber: str, end: datetime) -> IssuedToken:
+    """Issue a token beside that of the event, which another subscriber may have sent.
+
+    It replaces the one that an earlier attempt has issued for this subscriber.
+    """
+    user_id, ttl = data["user_id"], (end - now()).total_seconds()
+    handle = key_digest(data["handle"], subscriber)[:HANDLE_LENGTH]
+    affected_rows(delete(AccessToken).where(*_named(data, handle)))
+    value, row = issue(user_id, ttl, data["scope"], handle, data["email"])
     return IssuedToken(value, ttl, row.created, user_id)
 
 
-def _named(data: dict[str, Any]) -> tuple[ColumnElement[bool], ...]:
-    return AccessToken.user_id == data["user_id"], AccessToken.handle == data["handle"]
+def _named(data: dict[str, Any], handle: str) -> tuple[ColumnElement[bool], ...]:
+    return AccessToken.user_id == data["user_id"], AccessToken.handle == handle

@@ -17,8 +17,9 @@ from app.ops.origin import MAX_ADDRESS, MAX_USER_AGENT
 # As long as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
 TOKEN_LENGTH = 64
 TOKEN_ALPHABET = string.ascii_letters + string.digits
-# The public id of a token: 8 random bytes in hexadecimal.
-HANDLE = re.compile(r"[0-9a-f]{16}", re.ASCII)
+# Hexadecimal digits of the public id of a token.
+HANDLE_LENGTH = 16
+HANDLE = re.compile(rf"[0-9a-f]{{{HANDLE_LENGTH}}}", re.ASCII)
 # The scopes of tokens that are mailed: each is only valid for one purpose.
 RESET_SCOPE = "reset-password"
 VERIFY_SCOPE = "verify-email"
@@ -40,7 +41,7 @@ def token_digest(value: str) -> str:
 
 def new_handle() -> str:
     """Return a random handle of a token, which is public."""
-    return secrets.token_hex(8)
+    return secrets.token_hex(HANDLE_LENGTH // 2)
 
 
 def has_expired(expires_at: datetime) -> bool:
@@ -85,7 +86,7 @@ class AccessToken(Model):
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     # The public id by which a user lists and revokes sessions.
-    handle: Mapped[str] = mapped_column(String(16), default=new_handle)
+    handle: Mapped[str] = mapped_column(String(HANDLE_LENGTH), default=new_handle)
     user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     ttl: Mapped[float]
     # None for a login; a token with a scope is only valid for endpoints that require the scope.
