@@ -224,6 +224,15 @@ class ThrottlesSchema(Schema):
     provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
 
 
+def _mail(event: str, what: str) -> fields.Boolean:
+    """Return the setting that switches the mail off that follows an event."""
+    text = (
+        f"`false`: the service does not mail {what}. The application may, by the event `{event}`:"
+        " [mail.md](mail.md#mails-of-the-application)."
+    )
+    return fields.Boolean(load_default=True, metadata={"event": event, **described(text)})
+
+
 class SettingsSchema(Schema):
     """Every setting of Ostiary, with its type, default and meaning."""
 
@@ -504,6 +513,13 @@ class SettingsSchema(Schema):
         validate=_check_sender,
         metadata=described("Sender of all mails."),
     )
+    RESET_MAIL = _mail("resetPasswordRequest", "the link by which a user sets a new password")
+    VERIFICATION_MAIL = _mail("verificationRequest", "the link that confirms an address")
+    EMAIL_CHANGE_MAIL = _mail("emailChangeRequest", "the link that confirms a new address")
+    EMAIL_CHANGE_NOTICE_MAIL = _mail(
+        "emailChangeNotice", "to the present address that a new one was asked for"
+    )
+    EMAIL_CHANGED_MAIL = _mail("emailChanged", "to the old address that it was replaced")
     OUTBOX_IN_PROCESS = fields.Boolean(
         load_default=True,
         metadata=described(
@@ -666,3 +682,11 @@ class SettingsSchema(Schema):
         if settings["TOKEN_SLIDING"] and settings["TOKEN_TOUCH_INTERVAL"] >= settings["TOKEN_TTL"]:
             message = f"must be less than TOKEN_TTL, which is {settings['TOKEN_TTL']}"
             raise ValidationError(message, "TOKEN_TOUCH_INTERVAL")
+
+
+# The settings of mails by the event that each of them follows.
+MAIL_SETTINGS = {
+    str(field.metadata["event"]): name
+    for name, field in SettingsSchema._declared_fields.items()
+    if "event" in field.metadata
+}

@@ -18,9 +18,11 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app import errors
+from app.mail.subscribers import HANDLERS
 from app.metrics.catalog import Catalog, database_up, outbox_levels
 from app.ops.audit import Action
 from app.settings import (
+    MAIL_SETTINGS,
     PasswordHashSchema,
     SettingsSchema,
     ThrottlesSchema,
@@ -156,6 +158,15 @@ def audit_actions() -> str:
     return _table(("Action", "Meaning"), [(f"`{each}`", each.description) for each in Action])
 
 
+def mails() -> str:
+    """Return the table of the mails that follow events."""
+    rows = [
+        (f"`{setting}`", f"`{event}`", (HANDLERS[event].__doc__ or "").splitlines()[0])
+        for event, setting in MAIL_SETTINGS.items()
+    ]
+    return _table(("Setting", "Event", "Mail"), rows)
+
+
 def metrics() -> str:
     """Return the table of the metrics that Prometheus reads."""
     kept = [
@@ -212,6 +223,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "compatibility": lambda: compared(compatibility.DIFFERENT),
     "incompatibility": lambda: compared(compatibility.ALIKE),
     "audit_actions": audit_actions,
+    "mails": mails,
     "metrics": metrics,
     "limits": limits,
 }

@@ -9,6 +9,7 @@ from app import outbox
 from app.errors import TooManyRequests
 from app.ops.mailboxes import mailbox
 from app.ops.throttles import MAIL_RECIPIENT, success
+from app.settings import MAIL_SETTINGS
 from app.signals import (
     EMAIL_CHANGE_NOTICE,
     email_change_request,
@@ -25,7 +26,8 @@ def init_app(app: Flask) -> None:
     """Deliver what this app mails; raise ConfigurationError for an unusable folder."""
     service.init_app(app)
     for event, handler in HANDLERS.items():
-        outbox.subscribe(app, event, SUBSCRIBER, handler)
+        if app.config[MAIL_SETTINGS[event]]:
+            outbox.subscribe(app, event, SUBSCRIBER, handler)
 
 
 def send_reset_link(app: Flask, info: dict[str, Any]) -> str:

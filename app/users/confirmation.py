@@ -14,7 +14,7 @@ from app.signals import email_changed, email_verified, emit
 from . import other_logins
 from .accounts import mark_verified, record_email_change
 from .current import user_model
-from .models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User
+from .models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
 from .tokens import delete_scoped, delete_tokens, lock, use_up
 
 
@@ -47,7 +47,7 @@ def find_confirmation(digest: str) -> Confirmation:
 
 
 def confirm_email(
-    digest: str, kept: Collection[str] | None = None, end_sessions: bool = False
+    token: str, kept: Collection[str] | None = None, end_sessions: bool = False
 ) -> Confirmation:
     """Verify the address that a token proves, or change the user's address to it.
 
@@ -56,6 +56,7 @@ def confirm_email(
     default nobody was asked, and all of them stay until a password reset removes them. Raises
     InvalidConfirmation, or ValidationError for a new address that another user has.
     """
+    digest = token_digest(token)
     confirmation = find_confirmation(digest)
     if confirmation.is_new:
         return _change_email(digest, confirmation, kept)

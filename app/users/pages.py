@@ -50,7 +50,7 @@ def submit() -> ResponseReturnValue:
     form = _read_form()
     token = form.get("access_token", "")
     try:
-        reset_password(token_digest(token), form.get("newPassword", ""))
+        reset_password(token, form.get("newPassword", ""))
     except InvalidToken:
         return _page("reset_password.html", 401, expired=True)
     except ValidationError as error:
@@ -88,9 +88,9 @@ def ask() -> ResponseReturnValue:
 def submit_confirmation() -> ResponseReturnValue:
     """Confirm the address; what the account has and is not ticked is removed."""
     form = _read_form()
-    digest = token_digest(form.get("token", ""))
+    token = form.get("token", "")
     try:
-        confirmation = confirm_email(digest, kept=form, end_sessions="endSessions" in form)
+        confirmation = confirm_email(token, kept=form, end_sessions="endSessions" in form)
     except InvalidConfirmation:
         return _page("confirm_email.html", 400, expired=True)
     except ValidationError:

@@ -25,7 +25,7 @@ from .attempts import forget_failures
 from .credentials import lookup_email
 from .current import user_model
 from .mailed_tokens import issue_for_mail
-from .models import RESET_SCOPE, AccessToken, User
+from .models import RESET_SCOPE, AccessToken, User, token_digest
 from .names import normalize_email
 from .passwords import hash_password, hashing, validate_password
 from .tokens import lock, use_up
@@ -81,8 +81,13 @@ def check_reset_token(digest: str) -> User:
     return user
 
 
-def reset_password(digest: str, new_password: str) -> None:
-    """Set a new password with a reset token; deletes this and all other tokens of the user.
+def reset_password(token: str, new_password: str) -> None:
+    """Set a new password with a reset token; raises what `use_reset_token` does."""
+    use_reset_token(token_digest(token), new_password)
+
+
+def use_reset_token(digest: str, new_password: str) -> None:
+    """Set a new password with the token of this digest; deletes all tokens of the user.
 
     Raises InvalidToken, or ValidationError for a weak password, TooManyRequests or TooManyHashes,
     which keep the token valid.

@@ -148,7 +148,8 @@ def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
 )
 def reset_password(body: dict[str, Any]) -> None:
     """Set a new password with a reset token."""
-    password_reset.reset_password(current_identity().require_scope(RESET_SCOPE).digest, **body)
+    digest = current_identity().require_scope(RESET_SCOPE).digest
+    password_reset.use_reset_token(digest, **body)
 
 
 @users.endpoint(

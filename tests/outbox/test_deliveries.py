@@ -315,7 +315,7 @@ def test_finished_events_are_purged_in_batches(recorder, monkeypatch):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_documented_event_is_delivered(make_app, caplog):
     app, example = make_app(), {}
-    exec(blocks("docs/mail.md", "python")[0], example)
+    exec(blocks("docs/mail.md", "python", "Own mails and own events")[0], example)
     example["init_app"](app)
     with app.app_context():
         example["finish"](7)
