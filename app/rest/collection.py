@@ -50,9 +50,9 @@ class CollectionViews:
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
-        query, scope = read_list(self.resource), grant.scope(self.rows.owner)
-        page = query.find(grant, scope)
-        return respond_page(self.resource, page, scope, query.filter_)
+        query = read_list(self.resource)
+        page = query.find(grant)
+        return respond_page(self.resource, page, self._scope(grant), query.filter_, query.includes)
 
     @declare(
         "patchOrCreate",
@@ -134,8 +134,10 @@ class CollectionViews:
         """Show one row."""
         row = self.resource.read(grant, self.resource.authorize_id(grant, id))
         is_filtered = request.query_string or self.resource.default_filter
-        filter_ = self.resource.parse(read_parameter("filter")) if is_filtered else None
-        return respond_row(self.resource, row, filter_)
+        if not is_filtered:
+            return respond_row(self.resource, row)
+        query = read_list(self.resource)
+        return respond_row(self.resource, row, query.filter_, query.includes)
 
     @declare("exists", READ, "GET /<id>/exists", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:

@@ -1,7 +1,8 @@
 """Parse the includes of a filter, and limit them before any row is read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 from sqlalchemy import inspect
@@ -9,7 +10,9 @@ from sqlalchemy import inspect
 from app.errors import InvalidFilter, quote
 
 from .filters import Filter
-from .relations import EMBEDDED, THROUGH, Relation
+from .included_rows import select_by_id, select_of_parents
+from .kept import KeptStatement
+from .relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, THROUGH, Relation
 from .resource import Resource
 
 # Depth of nested includes.
@@ -36,6 +39,15 @@ class Include:
     inner: "list[Include]"
     # The resource whose rows it is included into.
     parent: Resource
+
+    @cached_property
+    def statement(self) -> KeptStatement:
+        """The statement that reads the rows."""
+        if self.relation.kind in OWN_ATTRIBUTE:
+            build = partial(select_by_id, self.target, self.filter_)
+        else:
+            build = partial(select_of_parents, self.target, self.relation, self.filter_)
+        return KeptStatement(self.target.rows, build)
 
     def values(self, rows: Sequence[Any]) -> list[Any]:
         """Return what the rows that it is included into have in the relation's attribute."""
@@ -84,6 +96,8 @@ def _include(
     if len(set(keys)) < len(keys):
         raise InvalidFilter(f"{path} leads back to what it is included into.")
     inner = target.parse_included(scope)
+    if relation.kind == HAS_ONE:
+        inner = replace(inner, limit=1, skip=0)
     nested = _parse(target, inner, path, keys)
     return Include(path, name, relation, target, inner, nested, resource)
 

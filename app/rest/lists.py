@@ -1,20 +1,22 @@
-"""Lists that clients ask for again: the filter is parsed, and the statement compiled, once."""
+"""Lists that clients ask for again: the filter is parsed, and statements compiled, once."""
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from flask import request
-from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import ColumnElement, Select, bindparam
 from werkzeug.datastructures import MultiDict
 
 from app.access.policy import Grant
 from app.ids import Id
-from app.statements import PreparedStatement
 
 from .filters import Filter
+from .includes import Include, parse_includes
+from .kept import KeptStatement
 from .pages import Page
 from .parameters import parse_parameter
+from .repository import Conditions
 from .resource import Resource
 
 # Returns the condition that rows belong to the parent with an id: those of a relation.
@@ -25,47 +27,34 @@ MAX_LENGTH = 500
 
 
 class ListQuery:
-    """The rows of a resource that a filter selects, for any caller.
-
-    When it is executed again its statement is compiled, once for callers who may read all rows and
-    once for those who may read their own: to build it is most of the work of a short list.
-    """
+    """The rows of a resource that a filter selects, for any caller."""
 
     def __init__(
         self, resource: Resource, filter_: Filter, belonging: Belonging | None = None
     ) -> None:
         self.filter_ = filter_
+        self._resource = resource
         self._belonging = belonging
-        self._rows = resource.rows
-        # By whether only a caller's own rows are permitted; None where it cannot be compiled.
-        self._statements: dict[bool, PreparedStatement | None] = {}
-        self._executed: set[bool] = set()
+        self._statement = KeptStatement(resource.rows, self._build)
 
-    def find(
-        self, grant: Grant, scope: Sequence[ColumnElement[bool]], parent_id: Id | None = None
-    ) -> Page:
+    def find(self, grant: Grant, parent_id: Id | None = None) -> Page:
         """Return the page of the rows in the scope of a grant; raise InvalidFilter if too large.
 
         Those of a relation belong to the parent with this id.
         """
-        own = grant.only_own and self._rows.owner is not None
-        statement = self._prepared(own) if own or not scope else None
-        if statement is None:
-            return self._rows.find([*self._of_parent(parent_id), *scope], self.filter_)
-        values = {"owner": grant.user_id, "parent": parent_id}
-        return self._rows.find_prepared(statement, self.filter_, values)
+        values = {"limit_": self.filter_.limit + 1, "parent": parent_id}
+        return self._statement.read(
+            grant, values, partial(self._resource.rows.read_page, self.filter_)
+        )
 
-    def _of_parent(self, parent_id: Any) -> list[ColumnElement[bool]]:
-        return [self._belonging(parent_id)] if self._belonging else []
+    @cached_property
+    def includes(self) -> list[Include]:
+        """What is included into the rows; raises InvalidFilter."""
+        return parse_includes(self._resource, self.filter_)
 
-    def _prepared(self, own: bool) -> PreparedStatement | None:
-        if own not in self._executed:
-            self._executed.add(own)
-            return None
-        if own not in self._statements:
-            conditions = [*self._of_parent(bindparam("parent")), *[self._rows.is_owner] * own]
-            self._statements[own] = self._rows.prepare_find(conditions, self.filter_)
-        return self._statements[own]
+    def _build(self, conditions: Conditions) -> Select[Any]:
+        of_parent = [self._belonging(bindparam("parent"))] if self._belonging else []
+        return self._resource.rows.page_statement([*of_parent, *conditions], self.filter_)
 
 
 def read_list(resource: Resource, belonging: Belonging | None = None) -> ListQuery:

@@ -7,8 +7,6 @@ from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
-from sqlalchemy import Result
-
 from app.errors import InvalidFilter
 
 from .filters import Filter
@@ -89,17 +87,16 @@ class Budget:
     bytes: int = MAX_BYTES // 2
 
     def read(
-        self, path: str, result: Result[Any], row_size: RowSize, times: Callable[[Any], int]
+        self, path: str, found: Iterable[Any], row_size: RowSize, times: Callable[[Any], int]
     ) -> list[Any]:
         """Read the rows that are included at a path; raise InvalidFilter beyond the budget.
 
         `times` returns how often the object of a row is in the response.
         """
         rows = []
-        with result:
-            for row in result:
-                self.spend(path, row_size.of(row), times(row))
-                rows.append(row)
+        for row in found:
+            self.spend(path, row_size.of(row), times(row))
+            rows.append(row)
         return rows
 
     def spend(self, path: str, size: int, times: int) -> None:

@@ -109,7 +109,8 @@ class BelongsToViews(Related):
             return jsonify({} if target_id is None else None)
         if found is None:
             raise RelationEmpty(self.name, self.target.singular)
-        return respond_row(self.target, found, self.target.parse(read_parameter("filter")))
+        query = read_list(self.target)
+        return respond_row(self.target, found, query.filter_, query.includes)
 
 
 class HasOneViews(Related):
@@ -119,7 +120,8 @@ class HasOneViews(Related):
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that belongs to the parent."""
         row = self.only_child(self.scope(grant, id, "findById"))
-        return respond_row(self.target, row, self.target.parse(read_parameter("filter")))
+        query = read_list(self.target)
+        return respond_row(self.target, row, query.filter_, query.includes)
 
     @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -158,13 +160,10 @@ class ToManyViews(Related):
         """List the rows that belong to the parent."""
         parent_id = self.parent_id(grant, id)
         permitted = authorize(self.relation.target, "find")
-        query, scope = (
-            read_list(self.target, self.belonging),
-            permitted.scope(self.target.rows.owner),
-        )
-        page = query.find(permitted, scope, parent_id)
-        conditions = [self.belonging(parent_id), *scope]
-        return respond_page(self.target, page, conditions, query.filter_)
+        query = read_list(self.target, self.belonging)
+        page = query.find(permitted, parent_id)
+        conditions = [self.belonging(parent_id), *permitted.scope(self.target.rows.owner)]
+        return respond_page(self.target, page, conditions, query.filter_, query.includes)
 
     @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:

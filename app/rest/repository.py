@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -21,7 +21,6 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.sql.visitors import iterate
 
 from app.extensions import ObjectId, TextId, UuidId, connection, db, new_id, transaction
 from app.ids import Id
@@ -72,34 +71,21 @@ class Repository:
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
-        statement = self._page_statement(conditions, filter_)
+        statement = self.page_statement(conditions, filter_)
         with connection() as database:
             result = database.execute(statement, {"limit_": filter_.limit + 1})
             with result:
-                return self._read_page(filter_, chain.from_iterable(result.partitions(PARTITION)))
+                return self.read_page(filter_, chain.from_iterable(result.partitions(PARTITION)))
 
-    def prepare_find(self, conditions: Conditions, filter_: Filter) -> PreparedStatement | None:
-        """Return the statement of `find` for `find_prepared`; its conditions may have parameters.
-
-        None for filters with lists of values, which SQLAlchemy writes into it at each execution.
-        """
-        statement = self._page_statement(conditions, filter_)
-        if any(getattr(each, "expanding", False) for each in iterate(statement)):
-            return None
-        return PreparedStatement(statement)
-
-    def find_prepared(self, statement: PreparedStatement, filter_: Filter, values: Values) -> Page:
-        """Return a page as `find` does, by a statement of `prepare_find` with these values."""
-        values = {"limit_": filter_.limit + 1, **values}
-        return statement.read(values, partial(self._read_page, filter_))
-
-    def _page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
+    def page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
+        """Return the statement for a page of the rows that a filter selects, and one row more."""
         query = self._all_rows if filter_.fields is None else self._selected(filter_)
         query = query.where(*conditions, *filter_.conditions)
         page = query.order_by(*self.order(filter_)).limit(LIMIT)
         return page.offset(filter_.skip) if filter_.skip else page
 
-    def _read_page(self, filter_: Filter, rows: Iterable[Any]) -> Page:
+    def read_page(self, filter_: Filter, rows: Iterable[Any]) -> Page:
+        """Return the page that the rows of its statement are; raise InvalidFilter if too large."""
         return read_page(rows, self.row_size(filter_), filter_)
 
     def row_size(self, filter_: Filter) -> RowSize:

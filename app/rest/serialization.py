@@ -2,20 +2,19 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import jsonify, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import FromClause, Select, func, select
 
+from app.access.policy import authorize
 from app.errors import InvalidFilter
-from app.extensions import connection
 from app.ids import Id
 
 from .filters import Filter
+from .included_rows import IDS
 from .includes import Include, parse_includes
 from .pages import JSON_COST, Budget, Page
 from .parameters import read_flag
@@ -27,14 +26,13 @@ from .relations import (
     HAS_ONE,
     REFERENCES_MANY,
     THROUGH,
-    Relation,
 )
 from .repository import Conditions
 from .resource import Resource
 from .routing import requested_path
-from .targets import Column
 
 Object = dict[str, Any]
+Includes = Sequence[Include]
 
 # Characters of the URL of a next page: a longer one would not be taken as a request line (MAX_LINE
 # in app/server/incoming.py). The nginx of docs/deployment.md has room for it in an answer's head.
@@ -42,15 +40,20 @@ MAX_URL = 16_000
 
 
 def respond_page(
-    resource: Resource, page: Page, conditions: Conditions, filter_: Filter
+    resource: Resource,
+    page: Page,
+    conditions: Conditions,
+    filter_: Filter,
+    includes: Includes | None = None,
 ) -> ResponseReturnValue:
     """Answer with a page of the rows within these conditions that a filter selects.
 
+    `includes` are those of the filter, if they are parsed already.
     `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
     of all pages in `X-Total-Count`.
     """
     is_counted = read_flag("count")
-    response = jsonify(serialize(resource, page.rows, filter_))
+    response = jsonify(serialize(resource, page.rows, filter_, includes))
     if page.more and (url := _next_url(page, filter_)):
         response.headers["Link"] = f'<{url}>; rel="next"'
     if is_counted:
@@ -88,18 +91,24 @@ def respond_rows(resource: Resource, rows: Sequence[Any]) -> ResponseReturnValue
     return jsonify(serialize(resource, rows))
 
 
-def respond_row(resource: Resource, row: Any, filter_: Filter | None = None) -> ResponseReturnValue:
+def respond_row(
+    resource: Resource, row: Any, filter_: Filter | None = None, includes: Includes | None = None
+) -> ResponseReturnValue:
     """Answer with one row, serialized as a filter says."""
-    return jsonify(serialize(resource, [row], filter_)[0])
+    return jsonify(serialize(resource, [row], filter_, includes)[0])
 
 
 def serialize(
-    resource: Resource, rows: Sequence[Any], filter_: Filter | None = None
+    resource: Resource,
+    rows: Sequence[Any],
+    filter_: Filter | None = None,
+    includes: Includes | None = None,
 ) -> list[Object]:
     """Return the rows as JSON objects; raise InvalidFilter for bad includes."""
     if filter_ is None:
         return [resource.dump(row) for row in rows]
-    includes = parse_includes(resource, filter_)
+    if includes is None:
+        includes = parse_includes(resource, filter_)
     return _serialize(resource, Found(rows, [1] * len(rows)), filter_, includes, Budget())
 
 
@@ -163,9 +172,8 @@ def _add_one(include: Include, found: Found, objects: list[Object], budget: Budg
 
 def _add_first(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
     """Add to each object its one related object, which has its id, if the caller may read it."""
-    one = replace(include, filter_=replace(include.filter_, limit=1, skip=0))
     ids = [row.id for row in found.rows]
-    related = _to_many(one, found.times_by(ids), budget)
+    related = _to_many(include, found.times_by(ids), budget)
     for id, each in zip(ids, objects, strict=True):
         if id in related:
             each[include.name] = related[id][0]
@@ -219,61 +227,13 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
 
     `parents` are the ids, and how often the object of each is in the response.
     """
-    target, filter_, relation = include.target, include.filter_, include.relation
-    table, parent = _with_links(relation, target)
-    scope = target.scope("find")
-    rank = (
-        func.row_number()
-        .over(partition_by=parent, order_by=target.rows.order(filter_))
-        .label("rank_")
-    )
-    numbered = (
-        select(target.rows.key.label("id_"), parent.label("parent_"), rank)
-        .select_from(table)
-        .where(parent.in_(parents), *scope, *filter_.conditions, *target.rows.restriction)
-        .subquery()
-    )
-    page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
-    statement = (
-        select(*target.rows.columns_for(filter_), numbered.c.parent_, numbered.c.rank_)
-        .join(numbered, numbered.c.id_ == target.rows.key)
-        .where(page)
-        .limit(budget.objects + 1)
-    )
     # SQLite would sort the rows with all that is in them, too many rows included.
-    found = _read(include, statement, lambda row: parents[row.parent_], budget).by("rank_")
+    found = _read(include, parents, "find", "parent_", budget).by("rank_")
     grouped = defaultdict(list)
-    objects = _serialize(target, found, filter_, include.inner, budget)
+    objects = _serialize(include.target, found, include.filter_, include.inner, budget)
     for row, each in zip(found.rows, objects, strict=True):
         grouped[row.parent_].append(each)
     return grouped
-
-
-def _read(
-    include: Include, statement: Select[Any], times: Callable[[Any], int], budget: Budget
-) -> Found:
-    """Read the rows of an include, each of which is in the response so many times."""
-    size = include.target.rows.row_size(include.filter_)
-    with connection() as database:
-        rows = budget.read(include.path, database.execute(statement), size, times)
-    return Found(rows, list(map(times, rows)))
-
-
-def _with_links(relation: Relation, target: Resource) -> tuple[FromClause, Column]:
-    """Return the table of the target, and the column with the ids of what its rows belong to.
-
-    The model between both sides is joined to it, if there is one.
-    """
-    table: FromClause = target.rows.key.table
-    if relation.kind != THROUGH:
-        return table, target.rows.column(relation.foreign_key)
-    # The model between both may be the target itself.
-    links = relation.links.alias()
-    parent, key = (
-        links.corresponding_column(relation.link(name))
-        for name in (relation.foreign_key, relation.target_key)
-    )
-    return table.join(links, key == target.rows.key), parent
 
 
 def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> dict[Id, Object]:
@@ -281,15 +241,25 @@ def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> 
 
     `ids` has how often each of them is in the response.
     """
-    target, filter_ = include.target, include.filter_
-    scope = target.scope(method)
-    chosen = target.rows.key.in_([each for each in ids if each is not None])
-    statement = (
-        select(*target.rows.columns_for(filter_))
-        .where(chosen, *scope, *filter_.conditions, *target.rows.restriction)
-        .order_by(*filter_.order)
-        .limit(budget.objects + 1)
-    )
-    found = _read(include, statement, lambda row: ids[row.id], budget)
-    objects = _serialize(target, found, filter_, include.inner, budget)
+    found = _read(include, ids, method, "id", budget)
+    objects = _serialize(include.target, found, include.filter_, include.inner, budget)
     return {row.id: each for row, each in zip(found.rows, objects, strict=True)}
+
+
+def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: Budget) -> Found:
+    """Read the rows of an include on which the caller may call a method.
+
+    The value with this name says how often each is in the response: as often as its id.
+    """
+
+    def times(row: Any) -> int:
+        return ids[getattr(row, name)]
+
+    size = include.target.rows.row_size(include.filter_)
+    values = {IDS: [each for each in ids if each is not None], "limit_": budget.objects + 1}
+    rows = include.statement.read(
+        authorize(include.target.name, method),
+        values,
+        lambda found: budget.read(include.path, found, size, times),
+    )
+    return Found(rows, list(map(times, rows)))

@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy
-from sqlalchemy import ColumnElement, Enum, Numeric, String, collate
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    ColumnElement,
+    Enum,
+    Numeric,
+    String,
+    any_,
+    bindparam,
+    collate,
+    func,
+    select,
+)
 
 from app.config import ConfigurationError
 from app.errors import InvalidFilter, quote
@@ -60,6 +72,14 @@ def text_order(value: ColumnElement[Any]) -> ColumnElement[Any]:
     if isinstance(value.type, String) and db.engine.dialect.name != "sqlite":
         return collate(value, "C")
     return value
+
+
+def among(column: Column, name: str) -> ColumnElement[bool]:
+    """Return the condition that a column has one of the values in the list that is a parameter."""
+    if db.engine.dialect.name == "sqlite":
+        values = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
+        return column.in_(select(values.c.value))
+    return column == any_(bindparam(name, type_=ARRAY(column.type)))
 
 
 def find_property(name: str, properties: Properties) -> Column:

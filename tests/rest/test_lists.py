@@ -45,8 +45,9 @@ def test_a_list_is_the_same_however_often_it_is_asked_for(find, rows, prepared, 
     assert [each.json for each in others] == [first.json] * 2
     assert {each.headers.get("Link") for each in others} == {first.headers.get("Link")}
     # SQLAlchemy writes lists of values into the statement.
-    assert len(prepared) == (0 if "inq" in json.dumps(filter_) else 2)
-    assert len(set(prepared)) <= 1
+    count = 0 if "inq" in json.dumps(filter_) else 1 + ("include" in (filter_ or {}))
+    assert len(prepared) == 2 * count
+    assert len(set(prepared)) == count
 
 
 def test_each_caller_gets_the_rows_that_are_theirs_by_then(api, token, runner, prepared):
@@ -111,6 +112,27 @@ def test_the_rows_of_a_relation_through_a_model_are_those_of_each_parent(clinic,
     clinic("PUT", "/physicians/1/patients/rel/2")
     assert len(clinic("GET", "/physicians/1/patients").json) == 2
     assert len(set(prepared)) == 1
+
+
+def test_what_is_included_is_what_each_caller_may_read_by_then(api, token, runner, prepared):
+    bob = api.newcomer("bob@example.com")
+    for title, owner in [("a", token), ("b", token), ("c", bob)]:
+        api("POST", "/todos", {"title": title}, token=owner)
+    runner.invoke(args=["roles", "grant", "bob@example.com", "admin"])
+    query = {"filter": json.dumps({"include": "todos", "fields": ["id"]})}
+
+    def titles(path, token):
+        found = api("GET", path, token=token, query_string=query).json
+        users = found if isinstance(found, list) else [found]
+        return [[todo["title"] for todo in each["todos"]] for each in users]
+
+    for _ in range(3):
+        assert titles("/users/1", token) == titles("/users/1", bob) == [["a", "b"]]
+        assert titles("/users", bob) == [["a", "b"], ["c"]]
+    api("DELETE", "/todos/1", token=token)
+    assert titles("/users/1", token) == titles("/users/1", bob) == [["b"]]
+    # The list of users, and the to-dos of an owner and of an admin.
+    assert len(set(prepared)) == 3
 
 
 def test_it_sends_the_same_statements(app, find, rows):
