@@ -127,8 +127,7 @@ def _chain(
 def _base_of(source: Source) -> str:
     options = source.declared.get("options")
     inner = options.get("base") if isinstance(options, Mapping) else None
-    base = source.declared.get("base") or inner or PERSISTED[0]
-    return base if isinstance(base, str) else str(base)
+    return str(inner or source.declared.get("base") or PERSISTED[0])
 
 
 def _add(merged: Merged, source: Source, problems: Problems) -> None:
@@ -176,13 +175,23 @@ INHERITED = (
     *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner"),
     *("defaultPermission", "replaceOnPUT"),
 )
-COLLECTED = ("hidden", "protected", "mixins", "methods")
+COLLECTED = ("mixins", "methods")
+# The same for lists of properties.
+NAMES = ("hidden", "protected")
 
 
 def _together(known: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with further ones, which take the place of those known or add to them."""
     collected = {name: _collect(known.get(name), more.get(name)) for name in COLLECTED}
-    return {**known, **more, **collected}
+    names = {key: _collect(_names(known.get(key)), _names(more.get(key))) for key in NAMES}
+    return {**known, **more, **collected, **names}
+
+
+def _names(value: Any) -> Any:
+    """Return the names in a list, an object or a text as a list."""
+    if isinstance(value, Mapping):
+        return [name for name, is_meant in value.items() if is_meant]
+    return [value] if isinstance(value, str) else value
 
 
 def _collect(known: Any, more: Any) -> Any:

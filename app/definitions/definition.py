@@ -277,10 +277,6 @@ def _names(
     """Return the names of properties in a list; a name that is none hides nothing."""
     path = f"{merged.source.file}: {key}"
     names = settings.get(key) or []
-    if isinstance(names, str):
-        names = [names]
-    if isinstance(names, Mapping):
-        names = [each for each, is_meant in names.items() if is_meant]
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         problems.add(path, "must be a list of properties")
         return frozenset()

@@ -64,6 +64,7 @@ def read_folder(folder: Path, data_sources: Container[str], id_form: IdForm) -> 
     candidates: list[Merged] = []
     # What is wrong with it is said where it has no effect.
     others = _configured(TOKEN, folder, config, Problems())
+    configured = [] if USER in sources else _configured(USER, folder, config, problems)
     _warn_of_entries(folder, config or {}, sources, problems)
     for source in sources.values():
         merged = merge(source, sources, problems)
@@ -84,9 +85,10 @@ def read_folder(folder: Path, data_sources: Container[str], id_form: IdForm) -> 
             path = f"{source.file}: base"
             problems.warn(path, f"is not served: models of {merged.root} have no rows here")
         others.append(merged)
-    candidates = candidates or _configured(USER, folder, config, problems)
-    if chosen := choose_users(candidates, others, problems):
-        models.users = define_users(chosen, problems)
+    if candidates and any(each.acls or each.configured or each.relations for each in configured):
+        problems.warn(f"{CONFIG}: {USER}", f"is without effect: a model extends {USER}")
+    chosen = choose_users(candidates or configured, others, problems)
+    models.users = define_users(chosen, problems) if chosen else None
     for definition in [*models.remote.values(), *models.stored]:
         definition.rules = read_rules(definition.acls, id_form, problems)
     return models

@@ -122,6 +122,8 @@ def _serve(
             register_resource(app, resources[name])
         except ConfigurationError as error:
             problems.add(definition.file, str(error))
+    if problems.found:
+        return
     for name, resource in resources.items():
         _check_default_includes(resource, models.definitions[name], problems)
     if models.users is not None:

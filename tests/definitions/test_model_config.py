@@ -47,6 +47,22 @@ def test_options_of_an_entry_take_the_place_of_the_models_or_add_to_them(serve):
     assert created.json == {"id": 1, "color": "red"}
 
 
+@pytest.mark.parametrize("hidden", ["pin", {"pin": True}, ["pin"]])
+def test_hidden_properties_are_added_however_they_are_written(serve, hidden):
+    base = {**NOTE, "name": "Base", "hidden": ["text"]}
+    models = {"base": base, "note": {"name": "Note", "base": "Base", "hidden": hidden}}
+    api = serve(models, {"Note": {"options": {"hidden": "more"}}})
+    assert api("POST", "/notes", {"text": "a", "pin": "b"}).json == {"id": 1}
+
+
+def test_the_base_among_the_options_precedes_the_other(serve):
+    account = {"name": "Account", "base": "PersistedModel", "options": {"base": "User"}}
+    api = serve({"account": {**account, "acls": [rule("$everyone")]}})
+
+    assert api("GET", "/accounts").status_code == 401
+    assert api("POST", "/accounts", PERSON).json["email"] == PERSON["email"]
+
+
 def test_options_of_a_model_precede_what_is_beside_them(serve):
     note = {**NOTE, "hidden": ["text"], "strict": True}
     api = serve({"note": {**note, "options": {"strict": False, "hidden": ["pin"]}}})
@@ -158,6 +174,10 @@ WARNINGS = [
     ({"Note": {"options": {"colour": 1}}}, "model-config.json: Note.options.colour: is ignored"),
     ({"Note": {}, "Notes": {}}, "model-config.json: Notes: there is no such model; did you mean"),
     (
+        {"Note": {}, "User": {"acls": [rule("$everyone")]}, "Member": {}},
+        "model-config.json: User: is without effect: a model extends User",
+    ),
+    (
         {"Note": {}, "Role": {"acls": [rule("a")]}},
         "model-config.json: Role.acls: is without effect",
     ),
@@ -174,7 +194,7 @@ def test_what_an_entry_cannot_say_stops_the_start(make_app, write_models, config
 
 @pytest.mark.parametrize(("config", "warning"), WARNINGS)
 def test_what_an_entry_says_without_effect_is_a_warning(make_models, caplog, config, warning):
-    make_models({"note": NOTE}, config)
+    make_models({"note": NOTE, "member": {"name": "Member", "base": "User"}}, config)
 
     assert [each for each in caplog.messages if warning in each], caplog.messages
 
