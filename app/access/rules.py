@@ -16,6 +16,9 @@ EVERYONE, AUTHENTICATED, UNAUTHENTICATED, OWNER = (
 )
 READ, WRITE, EXECUTE = "READ", "WRITE", "EXECUTE"
 
+# In LoopBack 3, AUDIT and ALARM allow a call too, and have no other effect.
+PERMISSIONS = ("ALLOW", "ALARM", "AUDIT", "DENY")
+
 # The rank of a rule by its principal; any other role has ROLE_RANK.
 PRINCIPAL_RANKS = {OWNER: 4, AUTHENTICATED: 2, UNAUTHENTICATED: 2, EVERYONE: 1}
 ROLE_RANK = 5
@@ -149,7 +152,7 @@ class RuleSchema(Schema):
 
     principalType = fields.String(validate=validate.OneOf(["ROLE", "USER"]), load_default="ROLE")  # noqa: N815
     principalId = fields.Raw(required=True)  # noqa: N815
-    permission = fields.String(required=True, validate=validate.OneOf(["ALLOW", "DENY"]))
+    permission = fields.String(required=True, validate=validate.OneOf(PERMISSIONS))
     accessType = fields.String(  # noqa: N815
         validate=validate.OneOf([READ, WRITE, EXECUTE, "*"]), load_default="*"
     )
@@ -201,7 +204,7 @@ def _parse(settings: dict[str, Any], id_form: IdForm) -> Rule:
     named = settings["property"]
     properties = frozenset([named] if isinstance(named, str) else named)
     principal = _parse_principal(settings, id_form)
-    return Rule(principal, settings["permission"] == "ALLOW", settings["accessType"], properties)
+    return Rule(principal, settings["permission"] != "DENY", settings["accessType"], properties)
 
 
 def _parse_principal(settings: dict[str, Any], id_form: IdForm) -> Principal:

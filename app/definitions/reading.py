@@ -90,7 +90,7 @@ def read_folder(folder: Path, data_sources: Container[str], id_form: IdForm) -> 
     chosen = choose_users(candidates or configured, others, problems)
     models.users = define_users(chosen, problems) if chosen else None
     for definition in [*models.remote.values(), *models.stored]:
-        definition.rules = read_rules(definition.acls, id_form, problems)
+        definition.rules = read_rules(definition, id_form, problems)
     return models
 
 

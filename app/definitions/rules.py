@@ -1,6 +1,6 @@
 """The rules of models in JSON."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from marshmallow import ValidationError
@@ -18,10 +18,13 @@ KEYS = ("principalType", "principalId", "permission", "accessType", "property")
 
 
 def read_rules(
-    acls: Sequence[tuple[str, Any]], id_form: IdForm, problems: Problems
+    definition: Definition, id_form: IdForm, problems: Problems
 ) -> list[tuple[str, Rule]]:
-    """Return rules with their places, whatever methods they name."""
-    rules = [(path, _read(path, declared, id_form, problems)) for path, declared in acls]
+    """Return the rules of a model with their places, whatever methods they name."""
+    default = "ALLOW" if definition.allows_by_default else "DENY"
+    rules = [
+        (path, _read(path, each, default, id_form, problems)) for path, each in definition.acls
+    ]
     return [(path, rule) for path, rule in rules if rule is not None]
 
 
@@ -38,24 +41,26 @@ def applicable_rules(
     return rules
 
 
-def _read(path: str, declared: Any, id_form: IdForm, problems: Problems) -> Rule | None:
+def _read(
+    path: str, declared: Any, default: str, id_form: IdForm, problems: Problems
+) -> Rule | None:
     if not isinstance(declared, Mapping):
         problems.add(path, "must be an object")
         return None
     problems.check_keys(path, declared, (*KEYS, "model"))
     given = {key: declared[key] for key in KEYS if declared.get(key)}
-    if "permission" not in given:
-        problems.warn(path, "is without effect: it has no permission")
+    if "principalType" not in given:
+        problems.add(path, "has no principalType, which is ROLE or USER")
         return None
     if reason := _ineffective(given):
         problems.warn(path, f"is without effect: {reason}")
         return None
-    named = given.get("property", "*")
-    names = [named] if isinstance(named, str) else named
-    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-        problems.add(f"{path}.property", "must be the name of a method, or a list of names")
+    if "permission" not in given:
+        problems.warn(path, "has no permission: it does what defaultPermission says")
+        given["permission"] = default
+    names = _names(f"{path}.property", declared.get("property"), given["permission"], problems)
+    if not names:
         return None
-    names = [_canonical(each) for each in names]
     try:
         return parse_rules([{**given, "property": names}], names, id_form)[0]
     except (ValidationError, ValueError, TypeError) as error:
@@ -72,6 +77,24 @@ def _ineffective(declared: Mapping[str, Any]) -> str:
     return ""
 
 
+def _names(path: str, given: Any, permission: str, problems: Problems) -> list[str]:
+    """Return the methods that a rule names, or * for all."""
+    if not given and not isinstance(given, list):
+        return ["*"]
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        problems.add(path, "must be the name of a method, or a list of names")
+        return []
+    if not names:
+        problems.warn(path, "names no method")
+    if permission == "DENY":
+        return [_canonical(name) for name in names]
+    if names is given and "*" in names:
+        problems.warn(path, "* in a list is no method; without property, a rule is for all of them")
+        return [name for name in names if name != "*"]
+    return names
+
+
 def _text(error: Exception) -> str:
     """Return the sentence of an error; marshmallow's are by the number of the rule and its key."""
     messages = getattr(error, "messages", None)
@@ -83,6 +106,10 @@ def _text(error: Exception) -> str:
 
 
 def _canonical(name: str) -> str:
+    """Return the name by which LoopBack 3 knows a method in rules.
+
+    It ignores rules that have another. Here, those that deny have an effect all the same.
+    """
     name = name.removeprefix(PROTOTYPE)
     return ALIASES.get(name, name)
 
@@ -91,12 +118,18 @@ def _applicable(
     path: str, rule: Rule, methods: Mapping[str, bool], problems: Problems
 ) -> list[Rule]:
     """Return the rule with those of its methods that it can be about."""
-    if unknown := sorted(rule.properties - methods.keys() - {"*"}):
-        problems.warn(f"{path}.property", f"there is no method {', '.join(unknown)}")
+    for name in sorted(rule.properties - methods.keys() - {"*"}):
+        problems.warn(f"{path}.property", f"there is no method {name}{_meant(name, methods)}")
     names: Collection[str] = rule.properties & (methods.keys() | {"*"})
     if rule.principal == OWNER:
         names = _owned(path, names, methods, problems)
     return [Rule(rule.principal, rule.allow, rule.access, frozenset(names))] if names else []
+
+
+def _meant(name: str, methods: Collection[str]) -> str:
+    """Return what to write for another name of a method."""
+    meant = _canonical(name)
+    return f" for rules that allow, as in LoopBack 3: write {meant}" if meant in methods else ""
 
 
 def _owned(

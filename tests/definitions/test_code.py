@@ -3,6 +3,7 @@
 import pytest
 
 from tests.answers import field_codes, refusal
+from tests.definitions.library import rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -12,10 +13,10 @@ NOTE = {
     "hidden": ["secret"],
     "relations": {"owner": {"type": "belongsTo", "model": "user", "foreignKey": "ownerId"}},
     "acls": [
-        {"principalId": "$everyone", "permission": "DENY"},
-        {"principalId": "$authenticated", "permission": "ALLOW", "property": "create"},
-        {"principalId": "$owner", "permission": "ALLOW"},
-        {"principalId": "reader", "permission": "ALLOW"},
+        rule("$everyone", "DENY"),
+        rule("$authenticated", property="create"),
+        rule("$owner"),
+        rule("reader"),
     ],
 }
 CODE = """

@@ -11,6 +11,7 @@ from app.users.models import AccessToken
 from docs.compatibility import ALIKE, DIFFERENT, HANDLE
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD, Api
+from tests.definitions.library import rule
 from tests.ports import free_port
 
 NOTE = {
@@ -24,7 +25,7 @@ NOTE = {
         "origin": {"type": "belongsTo", "model": "Note"},
         "badge": {"type": "hasOne", "model": "Badge"},
     },
-    "acls": [{"principalId": "$authenticated", "permission": "ALLOW"}],
+    "acls": [rule("$authenticated")],
 }
 # Private to its owner.
 BADGE = {
@@ -34,8 +35,8 @@ BADGE = {
         "next": {"type": "belongsTo", "model": "Badge"},
     },
     "acls": [
-        {"principalId": "$authenticated", "permission": "ALLOW", "property": "create"},
-        {"principalId": "$owner", "permission": "ALLOW"},
+        rule("$authenticated", property="create"),
+        rule("$owner"),
     ],
 }
 ON = {"COMPATIBILITY": "loopback3"}

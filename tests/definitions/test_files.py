@@ -55,7 +55,8 @@ PROBLEMS = [
         },
         "files.json: mysql.table: Base has a table files already; set another",
     ),
-    (note(acls=[{"principalId": 1, "permission": "ALLOW"}]), "note.json: acls[0]: the role 1 must"),
+    (note(acls=[rule(1)]), "note.json: acls[0]: the role 1 must"),
+    (note(acls=[{"permission": "ALLOW"}]), "note.json: acls[0]: has no principalType, which is"),
     (note(acls=[rule("a", "GRANT")]), "note.json: acls[0]: permission: Must be one of: ALLOW"),
     (note(acls={"a": 1}), "note.json: acls: must be a list of rules"),
     (note(owner="author"), "note.json: owner: 'author' is no belongsTo relation to users; there"),
@@ -94,7 +95,17 @@ WARNINGS = [
     (note(hidden=["secret"]), "note.json: hidden: there is no property 'secret'"),
     (note(acls=[rule("a", property="star")]), "acls[0].property: there is no method star"),
     (note(acls=[rule("$owner")]), "acls[0]: is without effect: the rows have no $owner"),
-    (note(acls=[{"principalId": "a"}]), "acls[0]: is without effect: it has no permission"),
+    (
+        note(acls=[rule("a", None)]),
+        "acls[0]: has no permission: it does what defaultPermission",
+    ),
+    (note(acls=[rule("a", property=[])]), "acls[0].property: names no method"),
+    (note(acls=[rule("a", property=["*"])]), "acls[0].property: * in a list is no method"),
+    (
+        note(acls=[rule("a", property="prototype.updateAttributes")]),
+        "there is no method prototype.updateAttributes for rules that allow, as in LoopBack 3: "
+        "write patchAttributes",
+    ),
     (note(base="Model"), "note.json: base: is not served: models of Model have no rows here"),
     (note(relations={"a": {"type": "hasMany", "model": "X"}}), "is not served: there is no model"),
     (

@@ -223,16 +223,46 @@ def test_an_admin_names_the_owner(serve):
 def test_rules_name_methods_as_loopback_does(serve):
     acls = [
         rule("$everyone", "DENY"),
-        rule("$everyone", property=["create", "find", "updateAttributes"]),
-        rule("$everyone", property="destroyById", accessType="WRITE"),
+        rule("$everyone", property=["create", "find", "patchAttributes", "updateAll"]),
+        # Names that allow nothing, and that deny all the same.
+        rule("$everyone", property=["*", "destroyById", "prototype.__get__note"]),
+        rule("$everyone", property="prototype.findById", accessType="READ"),
+        rule("$everyone", property=[]),
+        rule("$everyone", "DENY", property="update"),
+        rule("$everyone", "AUDIT", property="count"),
+        rule("$everyone", "ALARM", property="exists"),
+        rule("$everyone", property="", accessType="EXECUTE", principalType="APP"),
     ]
-    api = serve({"note": {"name": "Note", "properties": {"text": "string"}, "acls": acls}})
+    properties = {"text": "string"}
+    relations = {"note": {"type": "belongsTo", "model": "Note"}}
+    note = {"name": "Note", "properties": properties, "relations": relations, "acls": acls}
+    api = serve({"note": note})
 
-    api("POST", "/notes", {"text": "a"})
+    created = api("POST", "/notes", {"text": "a"}).json
+    assert api("PATCH", "/notes/1", {"text": "b"}).json == {**created, "text": "b"}
+    assert api("GET", "/notes").json == [{**created, "text": "b"}]
+    assert api("GET", "/notes/count").json == {"count": 1}
+    assert api("HEAD", "/notes/1").status_code == 200
+    for verb, path in [
+        ("GET", "/notes/1"),
+        ("GET", "/notes/1/note"),
+        ("GET", "/notes/findOne"),
+        ("DELETE", "/notes/1"),
+        ("POST", "/notes/update?where={}"),
+    ]:
+        assert api(verb, path, {} if verb == "POST" else None).status_code == 401, path
 
-    assert api("PATCH", "/notes/1", {"text": "b"}).json == {"id": 1, "text": "b"}
-    assert api("GET", "/notes/1").status_code == 401
-    assert api("DELETE", "/notes/1").json == {"count": 1}
+
+@pytest.mark.parametrize(("default", "status"), [("ALLOW", 200), ("DENY", 401)])
+def test_a_rule_without_permission_does_what_holds_by_default(serve, default, status):
+    acls = [
+        rule("$everyone", "DENY" if default == "ALLOW" else "ALLOW"),
+        rule("$everyone", None, property="find"),
+    ]
+    api = serve({"note": {"name": "Note", "defaultPermission": default, "acls": acls}})
+
+    assert api("GET", "/notes").status_code == status
+    assert api("GET", "/notes/count").status_code == (401 if status == 200 else 200)
 
 
 def test_replacing_a_row_keeps_its_owner(serve):

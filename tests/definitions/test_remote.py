@@ -119,7 +119,7 @@ def test_methods_of_models_at_a_data_source_are_switched_off_alike(serve, remote
     ticket = {
         **TICKET,
         "replaceOnPUT": False,
-        "acls": [{"principalId": "$everyone", "permission": "ALLOW"}],
+        "acls": [{**ALLOW, "principalId": "$everyone"}],
     }
     ticket["disableRemoteMethodByName"] = ["destroyById"]
     api = serve({"ticket": ticket}, CONFIG, DATA_SOURCES=sources, SHARED_METHODS={"count": False})

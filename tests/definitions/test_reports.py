@@ -59,19 +59,19 @@ def refused(make_app, folder, **settings):
 
 
 PROBLEMS = [
-    "account.json: acls[0]: permission: Must be one of: ALLOW, DENY.",
+    "account.json: acls[0]: permission: Must be one of: ALLOW, ALARM, AUDIT, DENY.",
     "account.json: properties.age.type: there is no type 'numbr'; did you mean 'number'?",
     "account.json: properties.passwordHash: users have a property or a relation of this name",
     "account.json: realmRequired: cannot be used: Not a valid boolean.",
-    "book.json: acls[0]: permission: Must be one of: ALLOW, DENY.",
+    "book.json: acls[0]: permission: Must be one of: ALLOW, ALARM, AUDIT, DENY.",
     "book.json: properties.title.type: there is no type 'strng'; did you mean 'string'?",
     "book.json: properties.year.default: must be a whole number",
     "book.json: scope: There is no property 'colour'; there are id",
-    "model-config.json: Book.acls[0]: permission: Must be one of: ALLOW, DENY.",
+    "model-config.json: Book.acls[0]: permission: Must be one of: ALLOW, ALARM, AUDIT, DENY.",
     "model-config.json: Book.public: must be true or false",
-    "page.json: acls[0]: permission: Must be one of: ALLOW, DENY.",
+    "page.json: acls[0]: permission: Must be one of: ALLOW, ALARM, AUDIT, DENY.",
     "page.json: scope: text has no operator 'lke'",
-    "ticket.json: acls[0]: permission: Must be one of: ALLOW, DENY.",
+    "ticket.json: acls[0]: permission: Must be one of: ALLOW, ALARM, AUDIT, DENY.",
 ]
 WARNINGS = [
     "account.json: acls[1].property: there is no method logn",
@@ -107,7 +107,7 @@ def test_what_a_base_has_wrong_is_said_once(make_app, write_models, caplog):
     said = refused(make_app, write_models(models))
 
     assert [each for each in said if "base.json: acls[0]" in each] == [
-        "  base.json: acls[0]: permission: Must be one of: ALLOW, DENY."
+        "  base.json: acls[0]: permission: Must be one of: ALLOW, ALARM, AUDIT, DENY."
     ]
     assert len(set(caplog.messages)) == len(caplog.messages)
 

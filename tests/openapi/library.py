@@ -19,7 +19,7 @@ def required(type_: Any, **declared: Any) -> dict[str, Any]:
     return {"type": type_, "required": True, **declared}
 
 
-ACLS = [{"principalId": "$authenticated", "permission": "ALLOW"}]
+ACLS = [{"principalType": "ROLE", "principalId": "$authenticated", "permission": "ALLOW"}]
 AUTHOR = {
     "name": "Author",
     "properties": {"name": required("string"), "born": "dateonly"},
