@@ -13,7 +13,7 @@ from flask import Flask
 from sqlalchemy import delete, event, func, insert, select, update
 
 from app import outbox
-from app.access.roles import Role
+from app.access.roles import Role, RoleMapping
 from app.extensions import Model, db, now
 from app.users.models import AccessToken, User, new_token, token_digest
 
@@ -68,6 +68,14 @@ def store_login(app: Flask, email: str, password_hash: str) -> str:
         row |= {"expires_at": created + timedelta(seconds=ttl), "user_agent": "Werkzeug/tests"}
         connection.execute(insert(tokens).values(row))
     return value
+
+
+def make_admin(app: Flask, user_id: int = 1) -> None:
+    """Give a user the role of admins, which nobody has yet."""
+    with app.app_context(), db.engine.begin() as connection:
+        role = connection.execute(insert(Role.__table__).values(name="admin"))
+        ids = {"user_id": user_id, "role_id": role.inserted_primary_key[0]}
+        connection.execute(insert(RoleMapping.__table__).values(ids))
 
 
 def count(app: Flask, model: type[Model]) -> int:

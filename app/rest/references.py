@@ -7,9 +7,6 @@ anyone could attach rows to those of others.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import false
-
-from app.access.policy import find_grant
 from app.errors import ValidationError
 
 from .relations import Relation
@@ -59,9 +56,7 @@ def _unreadable(relation: Relation, items: Sequence[Values]) -> list[int]:
     if not given:
         return []
     target = relation.resource
-    grant = find_grant(relation.target, "findById")
-    scope = grant.scope(target.rows.owner) if grant.decision else [false()]
-    readable: set[Any] = target.rows.existing(given, scope)
+    readable: set[Any] = target.rows.existing(given, target.readable)
     return [place for place, each in enumerate(ids) if each in given - readable]
 
 

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, exists, insert, select
 from werkzeug.exceptions import Conflict
 
-from app.access.policy import Grant, authorize
+from app.access.policy import Grant, authorize, denial
 from app.access.rules import READ, WRITE
 from app.errors import RelationEmpty
 from app.extensions import connection, transaction
@@ -65,23 +65,16 @@ class Related:
         parent_id = self.parent_id(grant, text)
         return [self.belonging(parent_id), *self.target.scope(target_method)]
 
-    def child_id(self, parent_id: str, text: str) -> Id:
-        """Return the id of a row that belongs to the parent; raise ModelNotFound.
+    def child_id(self, parent_id: str, text: str, scope: Conditions) -> Id:
+        """Return the id of a row of the parent within a scope.
 
-        Without this check a row of another parent would be a 403 to callers who may read it.
+        Raises the access error for one that the caller may read, else ModelNotFound, also for a row
+        of another parent; whatever the body of the request is.
         """
         number = self.target.parse_id(text)
-        self.target.or_404(
-            number, self.target.rows.get(number, [self.belonging(self.parent.parse_id(parent_id))])
-        )
+        belonging = self.belonging(self.parent.parse_id(parent_id))
+        self.target.or_denied(number, self.target.rows.get(number, scope), [belonging])
         return number
-
-    def only_child(self, scope: Conditions) -> Any:
-        """Return the one row of a hasOne relation; raise RelationEmpty."""
-        rows = self.target.rows.find(scope, self.target.parse({"limit": 1})).rows
-        if not rows:
-            raise RelationEmpty(self.name, self.target.singular)
-        return rows[0]
 
     def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
         """Prepare a row of the target from the body, with these values."""
@@ -119,7 +112,7 @@ class HasOneViews(Related):
     @declare("get", READ, "GET /", query="filter", answer="{}WithRelations", requires="findById")
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that belongs to the parent."""
-        row = self.only_child(self.scope(grant, id, "findById"))
+        row = self._only_child(self.scope(grant, id, "findById"))
         query = read_list(self.target)
         return respond_row(self.target, row, query.filter_, query.includes)
 
@@ -140,16 +133,33 @@ class HasOneViews(Related):
     def put(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of the row that belongs to the parent."""
         scope = self.scope(grant, id, "patchAttributes")
-        child = self.only_child([self.belonging(self.parent.parse_id(id))])
-        return self.update(child.id, scope)
+        return self.update(self._changed_child(id, scope).id, scope)
 
     @declare("destroy", WRITE, "DELETE /", requires="deleteById")
     def delete(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete the row that belongs to the parent."""
         scope = self.scope(grant, id, "deleteById")
-        child = self.only_child([self.belonging(self.parent.parse_id(id))])
-        self.target.delete_one(child.id, scope)
+        self.target.delete_one(self._changed_child(id, scope).id, scope)
         return NO_CONTENT
+
+    def _only_child(self, scope: Conditions) -> Any:
+        """Return the row within a scope; raise RelationEmpty."""
+        rows = self.target.rows.find(scope, self.target.parse({"limit": 1})).rows
+        if not rows:
+            raise RelationEmpty(self.name, self.target.singular)
+        return rows[0]
+
+    def _changed_child(self, parent_id: str, scope: Conditions) -> Any:
+        """Return the row within a scope.
+
+        Raises the access error for one that the caller may read, else RelationEmpty.
+        """
+        try:
+            return self._only_child(scope)
+        except RelationEmpty:
+            belonging = self.belonging(self.parent.parse_id(parent_id))
+            readable = self._only_child([belonging, *self.target.readable])
+            raise denial(self.relation.target, readable.id) from None
 
 
 class ToManyViews(Related):
@@ -186,13 +196,13 @@ class ToManyViews(Related):
     def update_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
         conditions = self.scope(grant, id, "patchAttributes")
-        return self.update(self.child_id(id, fk), conditions)
+        return self.update(self.child_id(id, fk, conditions), conditions)
 
     @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById")
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
         conditions = self.scope(grant, id, "deleteById")
-        self.target.delete_one(self.child_id(id, fk), conditions)
+        self.target.delete_one(self.child_id(id, fk, conditions), conditions)
         return NO_CONTENT
 
 
@@ -214,7 +224,11 @@ class HasManyViews(Related):
 
 
 class ThroughViews(Related):
-    """The endpoints that only relations through another model have."""
+    """The endpoints that only relations through another model have.
+
+    Linking takes the permission of the relation and to read both rows: its answer, and what it
+    changes, is about both. A row that the caller cannot read is as if it did not exist.
+    """
 
     @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -229,30 +243,36 @@ class ThroughViews(Related):
     @declare("link", WRITE, "PUT /rel/<fk>", requires="findById")
     def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Link a row to the parent, unless it is linked already."""
-        parent_id = self.parent_id(grant, id)
-        scope = self.target.scope("findById")
-        number = self.target.parse_id(fk)
-        self.target.or_404(number, self.target.rows.get(number, scope))
+        parent_id, number = self._readable_ids(grant, id, fk)
         with transaction():
             self.parent.rows.lock(parent_id)
             if not self._is_linked(parent_id, number):
                 self._insert(grant, parent_id, number)
         return NO_CONTENT
 
-    @declare("unlink", WRITE, "DELETE /rel/<fk>")
+    @declare("unlink", WRITE, "DELETE /rel/<fk>", requires="findById")
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """End the link of a row to the parent; the row stays."""
-        parent_id, number = self.parent_id(grant, id), self.target.parse_id(fk)
+        parent_id, number = self._readable_ids(grant, id, fk)
         count = self._delete(self._links(parent_id, number))
         self.target.or_404(number, count or None)
         return NO_CONTENT
 
-    @declare("exists", READ, "HEAD /rel/<fk>")
+    @declare("exists", READ, "HEAD /rel/<fk>", requires="findById")
     def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Tell by the status whether a row is linked to the parent."""
-        parent_id, number = self.parent_id(grant, id), self.target.parse_id(fk)
+        parent_id, number = self._readable_ids(grant, id, fk)
         self.target.or_404(number, self._is_linked(parent_id, number) or None)
         return Response()
+
+    def _readable_ids(self, grant: Grant, id: str, fk: str) -> tuple[Id, Id]:
+        """Return the ids of the parent and of a row of the target, if the caller may read both."""
+        parent_id = self.parent.authorize_id(grant, id)
+        conditions = [*grant.scope(self.parent.rows.owner), *self.parent.scope("findById")]
+        self.parent.or_404(parent_id, self.parent.rows.get(parent_id, conditions))
+        number, readable = self.target.parse_id(fk), self.target.scope("findById")
+        self.target.or_404(number, self.target.rows.get(number, readable))
+        return parent_id, number
 
     def _links(self, parent_id: Id, number: Id) -> Conditions:
         link = self.relation.link

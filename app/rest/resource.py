@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import marshmallow
 from flask import Response, jsonify
-from sqlalchemy import inspect
+from sqlalchemy import false, inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
@@ -346,6 +346,12 @@ class Resource:
         """
         return authorize(self.name, method).scope(self.rows.owner)
 
+    @property
+    def readable(self) -> Conditions:
+        """The conditions for the rows that the caller may read, which may be none."""
+        grant = find_grant(self.name, "findById")
+        return grant.scope(self.rows.owner) if grant.decision else [false()]
+
     def read(self, grant: Grant, row_id: ids.Id) -> Any:
         """Return one row that a grant covers; raise ModelNotFound."""
         if grant.only_own and self.owner is not None:
@@ -539,20 +545,15 @@ class Resource:
             raise ModelNotFound(self.singular, row_id)
         return row
 
-    def or_denied(self, row_id: ids.Id, row: Any) -> Any:
+    def or_denied(self, row_id: ids.Id, row: Any, within: Conditions = ()) -> Any:
         """Return the row; if it is None, raise the error for a call on a row that was not found.
 
-        That is the access error for a row that the caller may read, else ModelNotFound.
+        That is the access error for a row within these conditions that the caller may read, else
+        ModelNotFound.
         """
-        if row is None and self._is_readable(row_id):
+        if row is None and self.rows.get(row_id, [*within, *self.readable]) is not None:
             raise denial(self.name, row_id)
         return self.or_404(row_id, row)
-
-    def _is_readable(self, row_id: ids.Id) -> bool:
-        grant = find_grant(self.name, "findById")
-        return (
-            bool(grant.decision) and self.rows.get(row_id, grant.scope(self.rows.owner)) is not None
-        )
 
 
 def _without_grant(view: View) -> View:
