@@ -26,6 +26,10 @@ from .rules import (
     parse_rules,
 )
 
+# The name of the rules for rows that are created through a relation, for which $owner may be the
+# caller: their model is not asked alone, but after the row that they belong to.
+CREATE_RELATED = "create through a relation"
+
 # A dynamic role: returns the condition under which the user with an id has it for a row.
 DynamicRole = Callable[[Id], ColumnElement[bool]]
 
@@ -127,6 +131,15 @@ def install_rules(
         barred = {*(() if method in owned else {OWNER}), *(() if method in by_row else dynamic)}
         chosen = [rule for rule in rules if rule.principal not in barred]
         compiled[model, method] = MethodRules(chosen, method, access, dynamic)
+    if "create" in methods:
+        barred = {*dynamic, *(() if owned else {OWNER})}
+        chosen = [rule for rule in rules if rule.principal not in barred]
+        compiled[model, CREATE_RELATED] = MethodRules(chosen, "create", methods["create"])
+
+
+def related_method(method: str) -> str:
+    """Return the name of the rules for a method of a model that a relation calls."""
+    return CREATE_RELATED if method == "create" else method
 
 
 def check_acls(app: Flask) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from flask import Flask, jsonify
+from flask import Flask, jsonify, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import Column
 
@@ -114,7 +114,7 @@ def _describe(model: RemoteModel, endpoint: Endpoint) -> Endpoint:
         endpoint,
         body=schemas.get(str(endpoint.body), endpoint.body),
         answer=schemas.get(str(endpoint.answer), endpoint.answer),
-        owned=model.owner is not None,
+        owned=model.owner is not None and endpoint.method != "create",
         errors=(RemoteError(404), RemoteTimeout(), TooManyCalls()),
     )
 
@@ -161,19 +161,22 @@ class RemoteViews:
         where = filter_.raw.get("where") or {}
         return jsonify({"count": self._call("count", lambda: self._remote.count(where))})
 
+    # Before findById, whose GET would answer HEAD too.
+    @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer=EXISTS, finds_row=True)
+    def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Tell whether there is such a row; to a HEAD, by the status."""
+        try:
+            self._get(grant, id)
+        except ModelNotFound:
+            if request.method == "HEAD":
+                raise
+            return jsonify({"exists": False})
+        return jsonify({"exists": True})
+
     @declare("findById", READ, "GET /<id>", answer="{}", finds_row=True)
     def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show one row."""
         return self._respond(self._get(grant, id))
-
-    @declare("exists", READ, "GET /<id>/exists", answer=EXISTS, finds_row=True)
-    def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Tell whether there is such a row."""
-        try:
-            self._get(grant, id)
-        except ModelNotFound:
-            return jsonify({"exists": False})
-        return jsonify({"exists": True})
 
     @declare("patchAttributes", WRITE, "PATCH /<id>", body=CHANGES, answer="{}", finds_row=True)
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:

@@ -24,7 +24,8 @@ Users, access tokens, to-dos, and every other model that is served here.
 
 Register (`users.create`), log in (`users.login`), and send the answer's `id` as the
 `Authorization` header. Bodies are JSON; a form is accepted wherever a flat object is.
-Every `GET` answers `HEAD` as well, without a body.
+Every `GET` answers `HEAD` as well, without a body; for one row, that needs the permission to call
+`exists`.
 Every error has one shape, and its `error.code` is stable.
 """
 

@@ -108,7 +108,7 @@ class Schemas:
             f"New{name}": request_schema(new),
             f"{name}Replacement": request_schema(schema),
             f"{name}Partial": request_schema(schema, partial=True),
-            f"{name}Upsert": _upsert(new, resource.id_name),
+            f"{name}Upsert": _upsert(new, resource),
             f"{name}Filter": filter_schema(resource),
             f"{name}Where": where_schema(resource),
         }
@@ -238,9 +238,12 @@ def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
     return own_json_schema
 
 
-def _upsert(new: Json, key: str) -> Json:
-    body = request_schema(new, partial=True)
+def _upsert(new: Json, resource: Resource) -> Json:
+    body, key = request_schema(new, partial=True), resource.id_name
     number = _omit(new["properties"][key], "readOnly")
+    # Those who may change their own rows only may not create one in this way.
+    if resource.owner is not None and not resource.is_owner_model:
+        body["examples"] = [{key: _example(number), **each} for each in body["examples"]]
     return {
         **body,
         "description": f"Updates the row with this `{key}`; without `{key}`, creates one.",

@@ -7,8 +7,10 @@ from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.access.identity import QUERY, token_transports
+from app.access.policy import related_method
 from app.access.rules import MethodRules
 from app.extensions import app_id_form
+from app.ids import Id
 from app.rest.endpoint import Endpoint
 
 from .schemas import Json
@@ -36,9 +38,12 @@ class Security:
 
     def __init__(self, app: Flask, name: str, endpoint: Endpoint, is_owner_id: bool) -> None:
         model = name.partition(".")[0]
-        keys = [(model, endpoint.method), (endpoint.subject or model, endpoint.requires)]
+        required = related_method(endpoint.requires)
+        keys = [(model, endpoint.method), (endpoint.subject or model, required)]
         compiled = app.extensions["rules"]
         self._rules: list[MethodRules] = [compiled[key] for key in keys if key in compiled]
+        # Those for creating the row that an upsert does not find.
+        self._creation = [*self._rules, compiled[model, "create"]] if endpoint.may_create else []
         self._app = app
         self._endpoint = endpoint
         # Whether the id in the path is that of a user, so that another user's is denied.
@@ -79,7 +84,7 @@ class Security:
 
     def errors(self, verb: str) -> Iterator[HTTPException]:
         """Yield the errors of callers who are not authorized."""
-        if not self.anonymous or self._endpoint.scope:
+        if not self.anonymous or self._endpoint.scope or not self._may_create(None):
             yield errors.AuthorizationRequired()
             yield errors.InvalidToken()
             if not self._endpoint.scope and self._may_deny():
@@ -89,7 +94,7 @@ class Security:
 
     def _may_deny(self) -> bool:
         """Tell whether a logged-in user may be denied access."""
-        if self._is_owner_id and not self.any_row:
+        if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
             return True
         return (
             not self.user
@@ -100,6 +105,10 @@ class Security:
                 for role in each.roles
             )
         )
+
+    def _may_create(self, user_id: Id | None) -> bool:
+        """Tell whether a caller may create the row that an upsert does not find."""
+        return all(each.decision(user_id).others for each in self._creation)
 
     def _denial(self) -> HTTPException:
         status = self._app.config["ACL_ERROR_STATUS"]

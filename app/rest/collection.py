@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import inspect
 from werkzeug.exceptions import Conflict
 
-from app.access.policy import Grant, authorize
+from app.access.policy import Grant, authorize, denial
 from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
@@ -61,7 +61,7 @@ class CollectionViews:
         body="{}Upsert",
         answer="{}",
         finds_row=True,
-        requires="create",
+        may_create=True,
     )
     def patch_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Change the row whose id the body has; create one when it has none."""
@@ -75,7 +75,7 @@ class CollectionViews:
         body="{}Upsert",
         answer="{}",
         finds_row=True,
-        requires="create",
+        may_create=True,
     )
     def replace_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Replace the row whose id the body has; create one when it has none."""
@@ -89,7 +89,7 @@ class CollectionViews:
         body="{}Partial | New{}",
         answer="{}",
         finds_row=True,
-        requires="create",
+        may_create=True,
     )
     def upsert_with_where(self, grant: Grant) -> ResponseReturnValue:
         """Change the one row that a `where` selects; create one when there is none."""
@@ -97,7 +97,7 @@ class CollectionViews:
         body = read_body()
         rows, more = self.rows.find(scope, self.resource.parse({"limit": 1}))
         if not rows:
-            return self._create(body)
+            return self._create(grant, body)
         if more:
             raise Conflict("Several rows fulfil the where; upsertWithWhere changes only one.")
         return self._update_one(rows[0].id, scope, body, partial=True)
@@ -127,6 +127,16 @@ class CollectionViews:
             return jsonify({"count": self.rows.count(conditions)})
         return jsonify({"count": self.resource.update_all(conditions, values)})
 
+    # Before findById, whose GET would answer HEAD too.
+    @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
+    def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Tell whether there is such a row; to a HEAD, by the status."""
+        number = self.resource.authorize_id(grant, id)
+        count = self.rows.count([self.rows.key == number, *self._scope(grant)])
+        if request.method == "HEAD":
+            self.resource.or_404(number, count or None)
+        return jsonify({"exists": count == 1})
+
     @declare(
         "findById", READ, "GET /<id>", query="filter", answer="{}WithRelations", finds_row=True
     )
@@ -138,13 +148,6 @@ class CollectionViews:
             return respond_row(self.resource, row)
         query = read_list(self.resource)
         return respond_row(self.resource, row, query.filter_, query.includes)
-
-    @declare("exists", READ, "GET /<id>/exists", answer="Exists", finds_row=True)
-    def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Tell whether there is such a row."""
-        number = self.resource.authorize_id(grant, id)
-        count = self.rows.count([self.rows.key == number, *self._scope(grant)])
-        return jsonify({"exists": count == 1})
 
     @declare("patchAttributes", WRITE, "PATCH /<id>", body="{}Partial", answer="{}", finds_row=True)
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -185,19 +188,23 @@ class CollectionViews:
             self.resource, self.resource.update_one(number, scope, body, partial=partial)
         )
 
-    def _create(self, body: dict[str, Any]) -> ResponseReturnValue:
+    def _create(self, grant: Grant, body: dict[str, Any]) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""
-        grant = authorize(self.resource.name, "create")
+        authorize(self.resource.name, "create")
+        if not grant.decision.others:
+            # A row that does not exist has no owner.
+            raise denial(self.resource.name)
         rows = self.resource.create(body, grant.user_id)
         return respond_row(self.resource, rows[0])
 
     def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:
         body, key = read_body(), self.resource.id_name
         if body.get(key) is None:
-            return self._create({name: value for name, value in body.items() if name != key})
+            new = {name: value for name, value in body.items() if name != key}
+            return self._create(grant, new)
         number = self.resource.id_form.parse(str(body[key]))
         if self.resource.id_on_create and not self._exists(number):
-            return self._create(body)
+            return self._create(grant, body)
         number = self.resource.or_404(body[key], number)
         return self._update_one(number, self._scope(grant), {**body, key: number}, partial)
 

@@ -73,6 +73,8 @@ class Endpoint:
     requires: str = ""
     # Whether it looks up a row, so that it may answer 404.
     finds_row: bool = False
+    # Whether it creates a row if it finds none, which takes the permission for `create` too.
+    may_create: bool = False
     # Whether the rows that it reads or changes have owners and its view applies the scope of the
     # grant. Rules for $owner are allowed for these methods only.
     owned: bool = False

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, exists, insert, select
 from werkzeug.exceptions import Conflict
 
-from app.access.policy import Grant, authorize, denial
+from app.access.policy import CREATE_RELATED, Grant, authorize, denial
 from app.access.rules import READ, WRITE
 from app.errors import RelationEmpty
 from app.extensions import connection, transaction
@@ -78,7 +78,9 @@ class Related:
 
     def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
         """Prepare a row of the target from the body, with these values."""
-        grant = authorize(self.relation.target, "create")
+        # A user who is created is nobody's.
+        method = "create" if self.target.is_owner_model else CREATE_RELATED
+        grant = authorize(self.relation.target, method)
         return self.target.prepare(read_body(), grant.user_id, dict(fixed))
 
     def update(self, number: Id, scope: Conditions) -> ResponseReturnValue:

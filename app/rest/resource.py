@@ -193,8 +193,8 @@ class Resource:
         return self.rows.owner is self.rows.key
 
     def has_owner(self, method: str) -> bool:
-        """Return whether the rows of a method have owners; a user who is being created has none."""
-        return self.owner is not None and not (self.is_owner_model and method == "create")
+        """Return whether the rows of a method have owners; one that is being created has none."""
+        return self.owner is not None and method != "create"
 
     @cached_property
     def schema_instance(self) -> Schema:

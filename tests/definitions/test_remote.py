@@ -173,6 +173,22 @@ def test_what_is_denied_to_owners_holds_for_their_rows_only(serve, remote):
     assert api("DELETE", "/tickets/2", token=token).json == {"count": 1}
 
 
+def test_owners_create_nothing_and_exists_is_the_rule_of_head(serve, remote):
+    acls = [
+        {**ALLOW, "principalId": "$owner"},
+        {**ALLOW, "principalId": "$everyone", "property": "exists"},
+    ]
+    sources = {"desk": {"baseURL": remote.url}}
+    api = serve({"ticket": {**TICKET, "acls": acls}}, CONFIG, DATA_SOURCES=sources)
+    token = api.newcomer()
+
+    assert refusal(api("POST", "/tickets", {"title": "a"}, token=token)) == (403, "ACCESS_DENIED")
+    assert len(remote.rows) == len(ROWS)
+    assert [api("HEAD", f"/tickets/{id}").status_code for id in (1, 9)] == [200, 404]
+    assert api("GET", "/tickets/1").status_code == 401
+    assert api("GET", "/tickets/1", token=token).status_code == 200
+
+
 def test_filters_are_checked_here_and_passed_on(tickets, remote):
     where = {"dueOn": {"gt": "2026-01-01"}, "title": {"inq": ["a", "b"]}}
 

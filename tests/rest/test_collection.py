@@ -4,8 +4,13 @@ import json
 
 import pytest
 
+from tests.answers import refusal
+from tests.conftest import Api
 from tests.rest.conftest import store
-from tests.rows import statements
+from tests.rows import make_admin, statements, store_login
+
+# The errors of a logged-in caller who is refused, by ACL_ERROR_STATUS.
+REFUSALS = [(401, "AUTHORIZATION_REQUIRED"), (403, "ACCESS_DENIED"), (404, "MODEL_NOT_FOUND")]
 
 
 def titles(api, token):
@@ -101,7 +106,8 @@ def test_an_empty_change_changes_nothing(api, token):
     ("verb", "path"),
     [("PATCH", "/todos"), ("PUT", "/todos"), ("POST", "/todos/replaceOrCreate")],
 )
-def test_an_upsert_creates_without_an_id_and_updates_with_an_id(api, token, verb, path):
+def test_an_upsert_creates_without_an_id_and_updates_with_an_id(app, api, token, verb, path):
+    make_admin(app)
     created = api(verb, path, {"title": "a", "desc": "b"}, token=token).json
     changed = api(verb, path, {"id": created["id"], "title": "c"}, token=token).json
 
@@ -112,8 +118,34 @@ def test_an_upsert_creates_without_an_id_and_updates_with_an_id(api, token, verb
     assert titles(api, token) == ["c"]
 
 
-def test_upsert_with_where_updates_one_row_creates_a_missing_one_and_rejects_several(api, token):
+UPSERTS = [
+    *(("PATCH", "/todos"), ("PUT", "/todos"), ("POST", "/todos/replaceOrCreate")),
+    ("POST", '/todos/upsertWithWhere?where={"title":"b"}'),
+]
+
+
+@pytest.mark.parametrize(("verb", "path"), UPSERTS)
+@pytest.mark.parametrize(("setting", "code"), REFUSALS)
+def test_a_row_that_does_not_exist_has_no_owner_who_may_create_it(
+    shared_app, secrets, password_hash, verb, path, setting, code
+):
+    """Whom a rule for $owner alone allows the call: creating has a rule of its own."""
+    app = shared_app(ACL_ERROR_STATUS=setting)
+    api, token = Api(app.test_client(), secrets), store_login(app, "ada@example.com", password_hash)
+    secrets.append(token)
+    todo = api("POST", "/todos", {"title": "a"}, token=token).json
+
+    for body in ({"title": "b"}, {"id": None, "title": "b"}):
+        assert refusal(api(verb, path, body, token=token)) == (setting, code)
+        assert refusal(api(verb, path, body)) == (401, "AUTHORIZATION_REQUIRED")
+    assert api("GET", "/todos", token=token).json == [todo]
+
+
+def test_upsert_with_where_updates_one_row_creates_a_missing_one_and_rejects_several(
+    app, api, token
+):
     path = "/todos/upsertWithWhere"
+    make_admin(app)
 
     created = api("POST", path, {"title": "a"}, token=token, query_string=where(title="a"))
     changed = api("POST", path, {"desc": "b"}, token=token, query_string=where(title="a"))

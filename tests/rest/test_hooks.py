@@ -27,6 +27,7 @@ from tests.conftest import PASSWORD
 from tests.documents import blocks
 from tests.races import at_once
 from tests.rest.clinic import Base, Patient, PatientSchema, Physician, Room, resources
+from tests.rows import make_admin
 
 HOOKS = ("before_save", "after_save", "before_delete", "after_delete", "loaded")
 
@@ -61,8 +62,10 @@ def hospital():
 
 @pytest.fixture
 def served(serve, api, token):
-    """Serve the hospital; return the app."""
-    return serve(Base.metadata, *hospital().values(), PROPAGATE_EXCEPTIONS=False)
+    """Serve the hospital, to Ada as an admin; return the app."""
+    app = serve(Base.metadata, *hospital().values(), PROPAGATE_EXCEPTIONS=False)
+    make_admin(app)
+    return app
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_a_denied_change_has_the_configured_status(call, status):
 
 
 def test_an_owner_rule_does_not_allow_endpoints_without_a_row(call):
-    send = call([allow(OWNER), allow("admin")])
+    send = call(EVERYTHING_OWN)
 
     for verb, path in [("POST", "/archive"), ("GET", "/1/show")]:
         assert refusal(send("ada", verb, path)) == DENIED

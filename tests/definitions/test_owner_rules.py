@@ -1,0 +1,83 @@
+"""What rules for $owner permit: own rows that exist, and no row that does not."""
+
+import pytest
+
+from tests.answers import refusal
+from tests.definitions.library import rule
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+NOTE = {
+    "name": "Note",
+    "properties": {"text": "string"},
+    "relations": {"owner": {"type": "belongsTo", "model": "Account", "foreignKey": "ownerId"}},
+    "acls": [rule("$everyone", "DENY"), rule("$owner")],
+}
+ACCOUNT = {
+    "name": "Account",
+    "plural": "users",
+    "base": "User",
+    "relations": {"notes": {"type": "hasMany", "model": "Note", "foreignKey": "ownerId"}},
+    "acls": [rule("$owner", property=["__create__notes", "__get__notes"])],
+}
+CREATING = [
+    ("POST", "/notes", {"text": "a"}),
+    ("POST", "/notes", [{"text": "a"}]),
+    ("PATCH", "/notes", {"text": "a"}),
+    ("PUT", "/notes", {"text": "a"}),
+    ("POST", "/notes/replaceOrCreate", {"text": "a"}),
+    ("POST", "/notes/upsertWithWhere?where={}", {"text": "a"}),
+]
+
+
+def test_a_rule_for_the_owner_creates_no_row_but_through_a_relation(serve):
+    api = serve({"note": NOTE, "account": ACCOUNT})
+    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+
+    for verb, path, body in CREATING:
+        assert refusal(api(verb, path, body)) == (401, "AUTHORIZATION_REQUIRED"), path
+        assert refusal(api(verb, path, body, token=ada)) == (403, "ACCESS_DENIED"), path
+    assert api("GET", "/notes", token=ada).json == []
+    created = api("POST", "/users/1/notes", {"text": "a"}, token=ada).json
+    assert created == {"id": 1, "text": "a", "ownerId": 1}
+    assert api("POST", "/users/1/notes", {"text": "b"}, token=bob).status_code == 403
+    assert api("GET", "/users/1/notes", token=ada).json == [created]
+
+
+def test_a_rule_for_the_owner_changes_own_rows_by_every_call(serve):
+    api = serve({"note": NOTE, "account": ACCOUNT})
+    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    for user, token in ((1, ada), (2, bob)):
+        api("POST", f"/users/{user}/notes", {"text": "a"}, token=token)
+
+    for verb, path, body in CREATING[2:5]:
+        changed = api(verb, path, {**body, "id": 1}, token=ada)
+        assert changed.json == {"id": 1, "text": "a", "ownerId": 1}, path
+        for unseen in (2, 99):
+            answer = api(verb, path, {**body, "id": unseen}, token=ada)
+            assert refusal(answer) == (404, "MODEL_NOT_FOUND"), path
+    where = '/notes/upsertWithWhere?where={"text":"a"}'
+    assert api("POST", where, {"text": "b"}, token=ada).json["id"] == 1
+    assert refusal(api("POST", where, {"text": "b"}, token=ada)) == (403, "ACCESS_DENIED")
+    assert api("GET", "/notes", token=bob).json == [{"id": 2, "text": "a", "ownerId": 2}]
+
+
+def test_head_of_a_row_needs_the_permission_for_exists(serve):
+    acls = [rule("$authenticated"), rule("$authenticated", "DENY", property="exists")]
+    api = serve({"note": {**NOTE, "acls": acls}, "account": ACCOUNT})
+    token = api.newcomer()
+    api("POST", "/notes", {}, token=token)
+
+    assert api("GET", "/notes/1", token=token).status_code == 200
+    assert api("HEAD", "/notes/1", token=token).status_code == 403
+    assert api("HEAD", "/notes/99", token=token).status_code == 403
+
+
+def test_exists_alone_lets_a_caller_ask_by_head(serve):
+    acls = [rule("$everyone", property=["exists", "create"])]
+    api = serve({"note": {**NOTE, "acls": acls}, "account": ACCOUNT})
+    api("POST", "/notes", {})
+
+    assert [api("HEAD", f"/notes/{id}").status_code for id in (1, 99)] == [200, 404]
+    assert api("HEAD", "/notes/1").data == b""
+    assert api("GET", "/notes/1").status_code == 401
