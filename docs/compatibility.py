@@ -117,6 +117,44 @@ ALIKE = [
 ]
 
 
+class Looser(NamedTuple):
+    """Calls that LoopBack 3 refuses and the service allows, and why."""
+
+    calls: str
+    ostiary: str
+    reason: str
+
+
+LOOSER = {
+    "own rows": Looser(
+        "`find`, `findOne`, `count`, `updateAll` and `upsertWithWhere` of those whom only a rule"
+        " for `$owner` allows them: without an id there is no row whose owner they are",
+        "They are about the caller's own rows. `upsertWithWhere` creates none.",
+        "The rule is a condition of the query: nobody sees or changes a row of somebody else.",
+    ),
+    "no row": Looser(
+        "`GET /{id}/exists` of those whom only such a rule allows it, for a row of somebody else",
+        '200 `{"exists": false}`, as for a row that does not exist',
+        "The answer tells nothing.",
+    ),
+    "own record": Looser(
+        "`exists` of users, by `GET` and `HEAD`, for their own record",
+        "Users may call it, unless a rule of the model denies it.",
+        "They may read the record anyway.",
+    ),
+    "sessions": Looser(
+        "`accessTokens` of users, for their own",
+        "Users see and end their sessions, unless a rule of the model denies it.",
+        "The answer has no token, and a stolen one can be ended.",
+    ),
+    "admin": Looser(
+        "every method of users and to-dos, for callers with the role `admin`",
+        "The built-in rules allow them.",
+        "Somebody has to manage users; the role is granted by a command only.",
+    ),
+}
+
+
 def row(call: Call) -> tuple[str, ...]:
     """Return the cells of a call."""
     body = f" `{json.dumps(call.body)}`" if call.body is not None else ""

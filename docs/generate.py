@@ -222,6 +222,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "loopback_differences": loopback_differences,
     "compatibility": lambda: compared(compatibility.DIFFERENT),
     "incompatibility": lambda: compared(compatibility.ALIKE),
+    "looser": lambda: _table(
+        ("LoopBack 3 refuses", "Ostiary", "Reason"), list(compatibility.LOOSER.values())
+    ),
     "audit_actions": audit_actions,
     "mails": mails,
     "metrics": metrics,

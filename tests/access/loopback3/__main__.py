@@ -1,0 +1,55 @@
+"""Record LoopBack's decisions anew, or compare those for other sets of rules with ours."""
+
+import argparse
+import logging
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from tests.databases import make_template
+
+from .cases import CALLS, SEED, SETS, make_sets
+from .reasons import reason
+from .recording import PERMITTED, REFUSED, Recording, ask, store
+from .replay import Replay, is_refused
+
+
+def main() -> int:
+    """Record or compare; return 1 if a call that LoopBack refuses is allowed without a reason."""
+    parser = argparse.ArgumentParser(prog="python -m tests.access.loopback3", description=__doc__)
+    parser.add_argument("action", choices=["record", "compare"])
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--sets", type=int, default=SETS)
+    arguments = parser.parse_args()
+    if arguments.action == "record":
+        store(ask(make_sets(SEED, SETS)))
+        return 0
+    return compare(ask(make_sets(arguments.seed, arguments.sets)))
+
+
+def compare(recordings: list[Recording]) -> int:
+    """Print what is allowed here alone, with the reasons, and how much is refused here alone."""
+    logging.disable()
+    allowed: Counter[str | None] = Counter()
+    refused: Counter[str] = Counter()
+    folder = Path(tempfile.mkdtemp())
+    replay = Replay(f"sqlite:///{make_template(folder)}", folder)
+    with replay.tables():
+        for each in recordings:
+            calls = each.rules.calls
+            responses = replay.responses(each.rules, calls)
+            for call, made, response in zip(calls, each.decisions, responses, strict=True):
+                if made == REFUSED and not is_refused(response):
+                    allowed[why := reason(call, response)] += 1
+                    if why is None:
+                        print(call, response.status, response.data, each.rules.models, sep="\n")
+                if made == PERMITTED and is_refused(response):
+                    refused[f"{call.model}.{call.method}"] += 1
+    print(f"{CALLS * len(recordings)} calls; allowed here alone, by reason: {dict(allowed)}")
+    print(f"refused here alone: {dict(refused.most_common())}")
+    return int(allowed[None] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

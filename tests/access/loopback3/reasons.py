@@ -1,0 +1,50 @@
+"""Why calls that LoopBack 3 refuses are allowed here: what the documents say, for each call."""
+
+from collections.abc import Callable, Mapping
+
+from werkzeug.test import TestResponse
+
+from .cases import ADMIN, ROWS, Call
+
+# Methods without the id of a row, by whether they answer with rows or with a number of rows.
+OF_ROWS, OF_NUMBERS = ("find", "findOne", "upsertWithWhere"), ("count", "updateAll")
+
+
+def is_about_own_rows(call: Call, response: TestResponse) -> bool:
+    """Tell whether the answer shows existing rows of the caller alone, or is about so many."""
+    key = "id" if call.model == "Customer" else "customerId"
+    own = [row["id"] for row in ROWS[call.model] if row.get(key) == call.caller]
+    if call.caller is None or call.method not in OF_ROWS + OF_NUMBERS:
+        return False
+    if call.verb == "HEAD":
+        return True
+    if call.method in OF_NUMBERS:
+        return response.json["count"] <= len(own)
+    rows = response.json if isinstance(response.json, list) else [response.json]
+    return all(row["id"] in own for row in rows)
+
+
+def is_of_own_record(call: Call) -> bool:
+    """Tell whether a call is about the caller's own record."""
+    return (call.path + "/").startswith(f"/Customers/{call.caller}/")
+
+
+# By the keys that the reasons have in the documents.
+REASONS: Mapping[str, Callable[[Call, TestResponse], bool]] = {
+    "own rows": is_about_own_rows,
+    "no row": lambda call, response: (
+        call.method == "exists" and call.verb == "GET" and response.json == {"exists": False}
+    ),
+    "own record": lambda call, response: call.method == "exists" and is_of_own_record(call),
+    "sessions": lambda call, response: (
+        call.method == "__get__accessTokens"
+        and is_of_own_record(call)
+        and all("id" not in session for session in response.json)
+    ),
+    "admin": lambda call, response: call.caller == ADMIN and call.model == "Customer",
+}
+
+
+def reason(call: Call, response: TestResponse) -> str | None:
+    """Return the first reason for which a call is allowed, if there is one."""
+    return next((key for key, holds in REASONS.items() if holds(call, response)), None)

@@ -1,0 +1,78 @@
+"""What LoopBack 3 does with the calls of the cases: asked, and as it was recorded."""
+
+import json
+import subprocess
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.node_packages import install
+from tests.programs import require
+
+from .cases import MODELS, ROLES, ROWS, SEED, SETS, RuleSet, make_sets
+
+FOLDER = Path(__file__).parent
+RECORDED = FOLDER / "recorded.json"
+# The service of the benchmark has the packages.
+PACKAGES = FOLDER.parents[2] / "benchmarks" / "loopback3"
+# The decisions: refused by the rules, no such row or path, and anything else.
+REFUSED, MISSING, PERMITTED = "rmp"
+
+
+class Recording(NamedTuple):
+    """A set of rules, and for each of its calls LoopBack's decision."""
+
+    rules: RuleSet
+    decisions: str
+
+
+def ask(sets: Sequence[RuleSet]) -> list[Recording]:
+    """Let LoopBack 3 decide."""
+    require("node")
+    install(PACKAGES)
+    command = ["node", str(FOLDER / "record.js")]
+    run = subprocess.run(
+        command, cwd=PACKAGES, input=_as_json(sets), capture_output=True, text=True, check=True
+    )
+    decisions = json.loads(run.stdout)
+    return [Recording(*pair) for pair in zip(sets, decisions, strict=True)]
+
+
+def store(recordings: Sequence[Recording]) -> None:
+    """Write down LoopBack's decisions for the sets that the tests use."""
+    digest = _digest([recording.rules for recording in recordings])
+    decisions = [recording.decisions for recording in recordings]
+    RECORDED.write_text(json.dumps({"cases": digest, "decisions": decisions}, indent=0) + "\n")
+
+
+def load() -> list[Recording]:
+    """Return the decisions as they were recorded; raise ValueError if the cases are others."""
+    recorded, sets = json.loads(RECORDED.read_text()), make_sets(SEED, SETS)
+    if recorded["cases"] != _digest(sets):
+        raise ValueError("the cases have changed: python -m tests.access.loopback3 record")
+    return [Recording(*pair) for pair in zip(sets, recorded["decisions"], strict=True)]
+
+
+def _digest(sets: Sequence[RuleSet]) -> str:
+    return sha256(_as_json(sets).encode()).hexdigest()
+
+
+def _as_json(sets: Sequence[RuleSet]) -> str:
+    """Return what `record.js` reads."""
+    return json.dumps(
+        {
+            "models": MODELS,
+            "rows": ROWS,
+            "roles": ROLES,
+            "sets": [
+                {
+                    "models": each.models,
+                    "calls": [
+                        [call.caller, call.verb, call.path, call.body] for call in each.calls
+                    ],
+                }
+                for each in sets
+            ],
+        }
+    )

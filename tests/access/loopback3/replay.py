@@ -1,0 +1,104 @@
+"""Make the calls of the cases of apps that serve the models."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import delete, insert
+from werkzeug.test import TestResponse
+
+from app.access.roles import Role, RoleMapping
+from app.extensions import app_metadata, db, now
+from app.rest.properties import column_name
+from app.users.models import AccessToken, User, token_digest
+from tests.apps import build, close
+from tests.definitions.conftest import running_a_command, tables_of
+
+from .cases import MODELS, ROLES, ROWS, Call, RuleSet
+
+READING = ("GET", "HEAD")
+DAY = timedelta(days=1)
+# What callers get whom the rules refuse; rows that are hidden are as if they did not exist, and an
+# endpoint that there is not can be allowed to nobody.
+REFUSALS = (401, 403, 404, 405)
+
+
+def is_refused(response: TestResponse) -> bool:
+    return response.status_code in REFUSALS
+
+
+class Replay:
+    """Serves one set of rules after the other, always with the same rows."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._url, self._folder = url, folder
+        self._models = folder / "models"
+        self._models.mkdir()
+
+    @contextmanager
+    def tables(self) -> Iterator[None]:
+        """Make the tables of the models with their rows; drop them afterwards."""
+        with running_a_command():
+            app = self._serve(RuleSet({name: {} for name in MODELS}, []))
+        with tables_of(app):
+            fill(app)
+            yield
+        close(app)
+
+    def responses(self, rules: RuleSet, calls: Sequence[Call]) -> Iterator[TestResponse]:
+        """Serve the models by a set of rules; yield the response to each call."""
+        app = self._serve(rules)
+        client = app.test_client()
+        for call in calls:
+            response = make(client, call)
+            yield response
+            if call.verb not in READING and not is_refused(response):
+                fill(app)
+        close(app)
+
+    def _serve(self, rules: RuleSet) -> Flask:
+        for name, model in MODELS.items():
+            declared = {"name": name, **model, **rules.models[name]}
+            (self._models / f"{name}.json").write_text(json.dumps(declared))
+        return build(self._url, self._folder / "mail", MODELS_FOLDER=str(self._models))
+
+
+def make(client: FlaskClient, call: Call) -> TestResponse:
+    headers = {} if call.caller is None else {"Authorization": token_of(call.caller)}
+    return client.open(f"/api{call.path}", method=call.verb, headers=headers, json=call.body)
+
+
+def token_of(user_id: int) -> str:
+    return str(user_id) * 64
+
+
+def fill(app: Flask) -> None:
+    """Replace all rows by those of the cases, with a token for each user and the roles."""
+    own = app_metadata(app).tables
+    life = {"ttl": DAY.total_seconds(), "expires_at": now() + DAY}
+    people, roles = ROWS["Customer"], list(enumerate(ROLES, start=1))
+    rows = {
+        User.__table__: people,
+        AccessToken.__table__: [
+            {"digest": token_digest(token_of(each["id"])), "user_id": each["id"], **life}
+            for each in people
+        ],
+        Role.__table__: [{"id": id, "name": name} for id, name in roles],
+        RoleMapping.__table__: [{"user_id": ROLES[name], "role_id": id} for id, name in roles],
+        **{
+            own[column_name(model)]: [
+                {column_name(name): value for name, value in row.items()} for row in ROWS[model]
+            ]
+            for model in ("Tag", "Order", "OrderTag")
+        },
+    }
+    with app.app_context(), db.engine.begin() as connection:
+        for table in (User.__table__, Role.__table__, *own.values()):
+            connection.execute(delete(table))
+        for table, items in rows.items():
+            for item in items:
+                connection.execute(insert(table).values(item))

@@ -1,0 +1,61 @@
+"""No call that LoopBack 3 refuses by the same rules is allowed here, but for documented reasons."""
+
+import pytest
+
+from docs.compatibility import LOOSER
+
+from .cases import CALLS, SETS
+from .reasons import REASONS, reason
+from .recording import PERMITTED, REFUSED, load
+from .replay import Replay, is_refused
+
+# The recordings are replayed in parts, by as many tests.
+PARTS = 4
+# Methods that are about the rows of one model, for which only its own rules count.
+READING = ("find", "findOne", "count", "findById", "exists")
+
+
+@pytest.fixture
+def replay(sqlite_url, tmp_path):
+    replay = Replay(sqlite_url, tmp_path)
+    with replay.tables():
+        yield replay
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_what_loopback_refuses_is_refused_and_what_it_lets_read_is_not(part, replay):
+    allowed, refused = [], []
+
+    for rules, decisions in load()[part::PARTS]:
+        made = list(zip(rules.calls, decisions, strict=True))
+        made = [each for each in made if each[1] == REFUSED or may_read(rules, *each)]
+        responses = replay.responses(rules, [call for call, _ in made])
+        for (call, decision), response in zip(made, responses, strict=True):
+            if decision == PERMITTED and is_refused(response):
+                refused.append((call, response.status, rules.models))
+            if decision == REFUSED and not is_refused(response) and not reason(call, response):
+                allowed.append((call, response.status, rules.models))
+
+    assert allowed == []
+    assert refused == []
+
+
+def may_read(rules, call, decision):
+    """Tell whether LoopBack permits a call that reads rows, by rules and not by its default."""
+    by_rules = "defaultPermission" in rules.models[call.model]
+    return decision == PERMITTED and call.method in READING and by_rules
+
+
+def test_there_are_enough_calls_of_every_kind():
+    recordings = load()
+    calls = [call for each in recordings for call in each.rules.calls]
+    made = "".join(each.decisions for each in recordings)
+
+    assert (len(recordings), len(calls)) == (SETS, SETS * CALLS)
+    assert {call.verb for call in calls} == {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+    assert made.count(REFUSED) > 5000
+    assert made.count(PERMITTED) > 1000
+
+
+def test_every_reason_is_documented():
+    assert REASONS.keys() == LOOSER.keys()
