@@ -67,6 +67,9 @@ LIMITS = {
         "MAX_BYTES": "Bytes of an answer's rows; half of it for included rows where there are any",
         "JSON_COST": "Times that the JSON of objects and arrays counts towards these bytes",
     },
+    "rest.results": {
+        "MAX_CHARACTERS": "Characters that rows may have for PostgreSQL to send all of them at once"
+    },
     "errors": {
         "MAX_QUOTED": "Characters of a request that an error repeats",
         "MAX_FIELD_ERRORS": "Fields that an error names",

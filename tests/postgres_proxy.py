@@ -1,4 +1,4 @@
-"""A proxy for PostgreSQL that counts the messages of clients."""
+"""A proxy for PostgreSQL that counts the messages of clients, and the bytes of its answers."""
 
 import shutil
 import socket
@@ -19,6 +19,8 @@ class Traffic:
 
     url: str
     messages: Counter[str] = field(default_factory=Counter)
+    # Bytes that the server has answered.
+    answered: int = 0
 
     @property
     def statements(self) -> int:
@@ -60,8 +62,8 @@ def _accept(listener: socket.socket, url: URL, traffic: Traffic) -> None:
         except OSError:
             return
         server = _connect(url)
-        for work, *ends in (_forward, client, server, traffic), (_answer, server, client):
-            threading.Thread(target=work, args=ends, daemon=True).start()
+        for work, *ends in (_forward, client, server), (_answer, server, client):
+            threading.Thread(target=work, args=(*ends, traffic), daemon=True).start()
 
 
 def _connect(url: URL) -> socket.socket:
@@ -87,10 +89,11 @@ def _forward(client: socket.socket, server: socket.socket, traffic: Traffic) -> 
     server.close()
 
 
-def _answer(server: socket.socket, client: socket.socket) -> None:
-    """Pass on what the server answers, until either side has ended."""
+def _answer(server: socket.socket, client: socket.socket, traffic: Traffic) -> None:
+    """Count and pass on what the server answers, until either side has ended."""
     try:
         while part := server.recv(65536):
+            traffic.answered += len(part)
             client.sendall(part)
     except OSError:
         pass

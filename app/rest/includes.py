@@ -49,6 +49,11 @@ class Include:
             build = partial(select_of_parents, self.target, self.relation, self.filter_)
         return KeptStatement(self.target.rows, build)
 
+    @property
+    def most(self) -> int:
+        """How many rows one id leads to at most: its own, or those that belong to it."""
+        return 1 if self.relation.kind in OWN_ATTRIBUTE else self.filter_.limit
+
     def values(self, rows: Sequence[Any]) -> list[Any]:
         """Return what the rows that it is included into have in the relation's attribute."""
         return [self.parent.rows.value(row, self.relation.foreign_key) for row in rows]

@@ -1,17 +1,16 @@
 """Statements about rows that callers may read, for clients that ask for the same again."""
 
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import Any, TypeVar
 
 from sqlalchemy import Select
 from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
-from app.extensions import connection
-from app.statements import PARTITION, PreparedStatement
+from app.statements import PreparedStatement
 
 from .repository import Conditions, Repository, Values
+from .results import is_read_in_parts, open_rows
 
 Result = TypeVar("Result")
 # Returns the statement for the rows that fulfil conditions; it may have parameters.
@@ -32,20 +31,24 @@ class KeptStatement:
         self._prepared: dict[bool, PreparedStatement | None] = {}
         self._executed: set[bool] = set()
 
-    def read(self, grant: Grant, values: Values, read: Callable[[Iterable[Any]], Result]) -> Result:
+    def read(
+        self,
+        grant: Grant,
+        values: Values,
+        characters: int,
+        read: Callable[[Iterable[Any]], Result],
+    ) -> Result:
         """Execute it in the scope of a grant, with values of its parameters.
 
-        Returns what a function makes of the rows.
+        Returns what a function makes of the rows, which may have so many characters in all.
         """
         owner = self._rows.owner
         own = grant.only_own and owner is not None
         prepared = self._prepare(own) if own or not grant.scope(owner) else None
-        if prepared:
+        if prepared and not is_read_in_parts(characters):
             return prepared.read({**values, "owner": grant.user_id}, read)
-        with connection() as database:
-            result = database.execute(self._build(grant.scope(owner)), values)
-            with result:
-                return read(chain.from_iterable(result.partitions(PARTITION)))
+        with open_rows(self._build(grant.scope(owner)), values, characters) as rows:
+            return read(rows)
 
     def _prepare(self, own: bool) -> PreparedStatement | None:
         if own not in self._executed:

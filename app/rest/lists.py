@@ -42,9 +42,11 @@ class ListQuery:
 
         Those of a relation belong to the parent with this id.
         """
-        values = {"limit_": self.filter_.limit + 1, "parent": parent_id}
+        rows, most = self._resource.rows, self.filter_.limit + 1
+        values = {"limit_": most, "parent": parent_id}
+        characters = rows.characters(self.filter_, most)
         return self._statement.read(
-            grant, values, partial(self._resource.rows.read_page, self.filter_)
+            grant, values, characters, partial(rows.read_page, self.filter_)
         )
 
     @cached_property

@@ -3,7 +3,6 @@
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
@@ -24,11 +23,12 @@ from sqlalchemy import (
 
 from app.extensions import ObjectId, TextId, UuidId, connection, db, new_id, transaction
 from app.ids import Id
-from app.statements import PARTITION, PreparedStatement
+from app.statements import PreparedStatement
 
 from .filters import Filter
 from .json_paths import is_json
 from .pages import Page, RowSize, read_page, size_of_names
+from .results import max_characters, open_rows
 from .targets import is_text
 
 Conditions = Iterable[ColumnElement[bool]]
@@ -64,6 +64,7 @@ class Repository:
             if is_text(each) or isinstance(each.type, TextId | UuidId | ObjectId)
         ]
         self._json_columns = [place for place, each in enumerate(self.columns) if is_json(each)]
+        self._max_characters = {name: max_characters(each) for name, each in properties.items()}
         self._by_id = self.key.asc()
         self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
         # One statement for each combination of columns that have values.
@@ -71,11 +72,9 @@ class Repository:
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
-        statement = self.page_statement(conditions, filter_)
-        with connection() as database:
-            result = database.execute(statement, {"limit_": filter_.limit + 1})
-            with result:
-                return self.read_page(filter_, chain.from_iterable(result.partitions(PARTITION)))
+        statement, most = self.page_statement(conditions, filter_), filter_.limit + 1
+        with open_rows(statement, {"limit_": most}, self.characters(filter_, most)) as rows:
+            return self.read_page(filter_, rows)
 
     def page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
         """Return the statement for a page of the rows that a filter selects, and one row more."""
@@ -92,6 +91,17 @@ class Repository:
         """Return what measures the rows that a filter selects."""
         names = size_of_names(self._properties, filter_)
         return RowSize(names, self._text_columns, self._json_columns)
+
+    def characters(self, filter_: Filter, rows: int) -> int:
+        """Return how many characters of text and JSON so many rows may have, as a filter selects.
+
+        Those of the database, where a character of text has up to four bytes.
+        """
+        return rows * sum(
+            characters
+            for name, characters in self._max_characters.items()
+            if not filter_.leaves_out(name, self._properties[name])
+        )
 
     def _selected(self, filter_: Filter) -> Select[Any]:
         return select(*self.columns_for(filter_)).where(*self.restriction)

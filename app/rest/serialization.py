@@ -255,11 +255,13 @@ def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: B
     def times(row: Any) -> int:
         return ids[getattr(row, name)]
 
-    size = include.target.rows.row_size(include.filter_)
-    values = {IDS: [each for each in ids if each is not None], "limit_": budget.objects + 1}
+    table, filter_, most = include.target.rows, include.filter_, budget.objects + 1
+    size = table.row_size(filter_)
+    values = {IDS: [each for each in ids if each is not None], "limit_": most}
     rows = include.statement.read(
         authorize(include.target.name, method),
         values,
+        table.characters(filter_, min(most, len(ids) * include.most)),
         lambda found: budget.read(include.path, found, size, times),
     )
     return Found(rows, list(map(times, rows)))
