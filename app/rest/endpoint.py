@@ -142,7 +142,8 @@ def register_endpoints(
     # RoutedPaths lowers the case of this segment.
     segment = (path or name).lower()
     endpoints = list(endpoints)
-    if any(each.is_served(app.config) for each in endpoints):
+    # A model that is not public leaves its path to others.
+    if not endpoints or any(each.is_served(app.config) for each in endpoints):
         _claim_path(app, segment, name)
     # Also for those that are not served.
     methods = {each.method: each.access for each in endpoints}
