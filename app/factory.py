@@ -8,7 +8,6 @@ from typing import Any
 import click
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import config, errors, extensions, mail, openapi, outbox
 from app.access.policy import check_acls
@@ -17,7 +16,7 @@ from app.config import ConfigurationError
 from app.engine import BOUNCED, warn_of_no_time_out
 from app.extensions import app_metadata, db, missing_from_database
 from app.oauth import identity_views
-from app.ops import audit, hash_slots, headers, health, json, logs, purging, throttles
+from app.ops import audit, hash_slots, headers, health, json, logs, origin, purging, throttles
 from app.rest import constraints, routing
 from app.rest.collection import check_relations, register_resource
 from app.rest.shared_methods import check_setting
@@ -99,7 +98,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
     app.wsgi_app = routing.RoutedPaths(app.wsgi_app, root)  # type: ignore[method-assign]
     if proxies := app.config["TRUSTED_PROXIES"]:
-        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
+        app.wsgi_app = origin.Proxies(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
         )
     return app

@@ -247,6 +247,16 @@ def test_forwarded_headers_count_only_from_configured_proxies(make_app, proxies,
     assert response.text == address
 
 
+@pytest.mark.parametrize("before", ['"', '192.0.2.1, "', '"192.0.2.1\\', '"192.0.2.1" "', ","])
+def test_what_a_proxy_adds_counts_whatever_the_client_has_sent(make_app, before):
+    app = make_app(TRUSTED_PROXIES=1)
+    app.add_url_rule("/caller", view_func=lambda: request.remote_addr)
+
+    sent = {"X-Forwarded-For": f"{before}, 203.0.113.9"}
+
+    assert app.test_client().get("/caller", headers=sent).text == "203.0.113.9"
+
+
 def test_doubled_slashes_are_404_without_a_redirect(client):
     response = client.get("/api//todos?access_token=secret")
 

@@ -179,6 +179,7 @@ def test_settings_of_paths_are_followed(app, secrets, hashing):
         (("192.0.2.1", 4711), 1, "x-forwarded-for:198.51.100.1, 198.51.100.2\r\n", "198.51.100.2"),
         (("::1", 1, 0, 0), 2, "X-Forwarded-For: a, 198.51.100.1\r\nX-Forwarded-For: b\r\n",
          "198.51.100.1"),
+        (("192.0.2.1", 4711), 1, 'X-Forwarded-For: "a, 198.51.100.1\r\n', "198.51.100.1"),
         (b"\0name", 0, "", ""),
         ("", 1, "X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::/64"),
         ("", 0, "", ""),

@@ -4,6 +4,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
 from flask import g, has_app_context, has_request_context, request
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app.ids import Id
 
@@ -53,6 +54,26 @@ def continue_request(request_id: str | None) -> None:
 def current_network() -> str | None:
     """Return the network by which the current client is counted; None for a command."""
     return network_of(request.remote_addr or "") if has_request_context() else None
+
+
+class Proxies(ProxyFix):
+    """WSGI middleware: the client and the address of the service as trusted proxies state them."""
+
+    def _get_real_value(self, trusted: int, value: str | None) -> str | None:
+        """Return what so many trusted proxies say; Werkzeug reads quoted entries, see below."""
+        return forwarded(value or "", trusted)
+
+
+def forwarded(entries: str, proxies: int) -> str | None:
+    """Return the entry of an `X-Forwarded-` header that so many proxies have followed, or None.
+
+    Counted from the end, where only proxies write: to a parser of quoted strings, a `"` from the
+    client would begin one that hides what the proxies have added to it.
+    """
+    last = entries.rsplit(",", proxies)[-proxies:]
+    if len(last) < proxies or not proxies:
+        return None
+    return last[0].strip(' \t"') or None
 
 
 def network_of(address: str) -> str:

@@ -5,9 +5,8 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.util import unquote_to_wsgi_str
-from werkzeug.http import parse_list_header
 
-from app.ops.origin import network_of
+from app.ops.origin import forwarded, network_of
 from app.rest.hashing import hashing_views
 from app.rest.routing import routed_path
 
@@ -40,9 +39,7 @@ class HashCalls:
         address = request.peer_addr[0] if isinstance(request.peer_addr, tuple) else ""
         if self._proxies:
             values = [value for name, value in request.headers if name == "X-FORWARDED-FOR"]
-            addresses = parse_list_header(",".join(values))
-            if len(addresses) >= self._proxies:
-                address = addresses[-self._proxies] or address
+            address = forwarded(",".join(values), self._proxies) or address
         return network_of(address)
 
     def _hashed_property(self, verb: str, path: str) -> str | None:
