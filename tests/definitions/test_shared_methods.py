@@ -163,6 +163,23 @@ def test_methods_that_are_switched_off_are_404_at_each_of_their_paths(serve):
     assert set(paths["/notes"]) & {"get", "post", "put", "patch"} == {"get", "post", "put"}
 
 
+@pytest.mark.parametrize(
+    ("off", "statuses"),
+    [
+        ([], [200, 200, 200]),
+        (["exists"], [200, 404, 404]),
+        (["findById"], [404, 200, 200]),
+        (["findById", "exists"], [404, 404, 404]),
+    ],
+)
+def test_a_head_of_a_row_is_that_of_exists(serve, off, statuses):
+    api = serve({**MODELS, "note": {**NOTE, "disableRemoteMethodByName": off}})
+    api("POST", "/notes", {"text": "a"})
+
+    calls = [("GET", "/notes/1"), ("HEAD", "/notes/1"), ("GET", "/notes/1/exists")]
+    assert [api(verb, path).status_code for verb, path in calls] == statuses
+
+
 def test_methods_of_users_are_switched_off_alike(serve):
     user = {"name": "Member", "base": "User"}
     config = {"Member": shared(**{"*": False, "create": True, "login": True})}
