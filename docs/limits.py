@@ -28,8 +28,11 @@ LIMITS = {
         "MAX_ORDER": "Properties to order by",
         "MAX_SKIP": "Rows to skip",
     },
+    "rest.kept": {
+        "MAX_STATEMENTS": "Compiled statements of lists and includes that a process keeps"
+    },
     "rest.lists": {
-        "MAX_FILTERS": "Filters of lists that a process keeps, with their statements",
+        "MAX_FILTERS": "Filters of lists that a process keeps",
         "MAX_LENGTH": "Characters of such a filter",
     },
     "rest.serialization": {"MAX_URL": "Characters of the URL of a next page"},

@@ -1,6 +1,7 @@
 """Statements about rows that callers may read, for clients that ask for the same again."""
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from sqlalchemy import Select
@@ -15,6 +16,9 @@ from .results import is_read_in_parts, open_rows
 Result = TypeVar("Result")
 # Returns the statement for the rows that fulfil conditions; it may have parameters.
 Build = Callable[[Conditions], Select[Any]]
+# Compiled statements that a process keeps, those that were used last: of about 50 kB each, and a
+# list has one for each of its includes.
+MAX_STATEMENTS = 128
 
 
 class KeptStatement:
@@ -27,8 +31,7 @@ class KeptStatement:
     def __init__(self, rows: Repository, build: Build) -> None:
         self._rows = rows
         self._build = build
-        # By whether only a caller's own rows are permitted; None where it cannot be compiled.
-        self._prepared: dict[bool, PreparedStatement | None] = {}
+        # By whether only a caller's own rows are permitted.
         self._executed: set[bool] = set()
 
     def read(
@@ -44,19 +47,24 @@ class KeptStatement:
         """
         owner = self._rows.owner
         own = grant.only_own and owner is not None
-        prepared = self._prepare(own) if own or not grant.scope(owner) else None
-        if prepared and not is_read_in_parts(characters):
+        is_kept = (own or not grant.scope(owner)) and not is_read_in_parts(characters)
+        if is_kept and (prepared := self._prepared(own)):
             return prepared.read({**values, "owner": grant.user_id}, read)
         with open_rows(self._build(grant.scope(owner)), values, characters) as rows:
             return read(rows)
 
-    def _prepare(self, own: bool) -> PreparedStatement | None:
+    def _prepared(self, own: bool) -> PreparedStatement | None:
         if own not in self._executed:
             self._executed.add(own)
             return None
-        if own not in self._prepared:
-            statement = self._build([self._rows.is_owner] if own else [])
-            # SQLAlchemy writes lists of values into a statement at each execution.
-            has_lists = any(getattr(each, "expanding", False) for each in iterate(statement))
-            self._prepared[own] = None if has_lists else PreparedStatement(statement)
-        return self._prepared[own]
+        return _prepare(self, own)
+
+    def prepare(self, own: bool) -> PreparedStatement | None:
+        """Compile it for callers who may read their own rows, or all; None if it cannot be."""
+        statement = self._build([self._rows.is_owner] if own else [])
+        # SQLAlchemy writes lists of values into a statement at each execution.
+        has_lists = any(getattr(each, "expanding", False) for each in iterate(statement))
+        return None if has_lists else PreparedStatement(statement)
+
+
+_prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)

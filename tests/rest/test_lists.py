@@ -1,5 +1,6 @@
 """Lists that are asked for again, whose statements are compiled in advance."""
 
+import gc
 import json
 
 import pytest
@@ -191,3 +192,24 @@ def test_few_filters_are_kept(find, rows):
     find({"where": {"title": {"inq": ["x" * 100] * 5}}})
 
     assert lists._known_list.cache_info().currsize == lists.MAX_FILTERS
+
+
+def compiled():
+    """Return how many compiled statements there are."""
+    gc.collect()
+    return sum(isinstance(each, PreparedStatement) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_of_statements_with_includes_few_are_kept(find, runner, rows):
+    """Each filter has two statements for callers who read their own rows, and two for others."""
+    lists._known_list.cache_clear()
+    before = compiled()
+    filters = [{"include": "owner", "limit": limit} for limit in range(1, lists.MAX_FILTERS + 1)]
+
+    for role in ("none", "admin"):
+        runner.invoke(args=["roles", "grant", "ada@example.com", role])
+        for filter_ in filters:
+            assert [find(filter_).status_code for _ in range(2)] == [200, 200]
+
+    assert 64 < compiled() - before <= 128
