@@ -46,9 +46,13 @@ def current_request_id() -> str | None:
     return g.get("request_id") if has_app_context() else None
 
 
-def continue_request(request_id: str | None) -> None:
-    """Let the work of this app context, which is no request, be a consequence of a request."""
+def continue_request(request_id: str | None, languages: str | None) -> None:
+    """Let the work of this app context, which is no request, be a consequence of a request.
+
+    `languages` are those that its client prefers, joined by commas, or None.
+    """
     g.request_id = request_id
+    g.languages = tuple(filter(None, (languages or "").split(",")))
 
 
 def current_network() -> str | None:

@@ -32,6 +32,7 @@ class Claim(NamedTuple):
     deadline: datetime
     # Of the request that recorded the event.
     request_id: str | None
+    languages: str | None
 
     def attempt(self, secret: str | None) -> Attempt:
         """Return what the payload depends on."""
@@ -129,7 +130,7 @@ def _claim(*conditions: ColumnElement[bool]) -> Claim | None:
     row = db.session.execute(statement).first()
     if row is None:
         return None
-    event = OutboxEvent.event, OutboxEvent.deadline, OutboxEvent.request_id
+    event = OutboxEvent.event, OutboxEvent.deadline, OutboxEvent.request_id, OutboxEvent.languages
     found = db.session.execute(select(*event).where(OutboxEvent.id == row.event_id)).one()
     return Claim(*row, *found)
 

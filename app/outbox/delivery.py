@@ -90,7 +90,7 @@ def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
     if info is None:
         return None
     with _leased(app, claim), app.app_context():
-        continue_request(claim.request_id)
+        continue_request(claim.request_id, claim.languages)
         return handler(app, info)
 
 

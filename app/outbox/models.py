@@ -8,6 +8,7 @@ from sqlalchemy import JSON, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import IntegerId, Model, UtcDateTime, now
+from app.ops.languages import MAX_JOINED
 
 # The states of a delivery. The last four are final.
 PENDING = "pending"
@@ -60,6 +61,8 @@ class OutboxEvent(Model):
     deadline: Mapped[datetime] = mapped_column(UtcDateTime)
     # None for what a command recorded.
     request_id: Mapped[str | None] = mapped_column(String(64))
+    # What its client prefers, joined by commas; also None if it says nothing.
+    languages: Mapped[str | None] = mapped_column(String(MAX_JOINED))
 
 
 class Delivery(Model):

@@ -7,6 +7,7 @@ from typing import Any
 from flask import current_app
 
 from app.extensions import after_commit, db, now, transaction
+from app.ops.languages import current_languages
 from app.ops.origin import current_request_id
 
 from .claims import lease_end
@@ -47,6 +48,7 @@ def _insert(
         lifetime=lifetime,
         deadline=deadline,
         request_id=current_request_id(),
+        languages=",".join(current_languages()) or None,
     )
     with transaction():
         db.session.add(row)
