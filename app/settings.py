@@ -13,6 +13,11 @@ ORIGIN = re.compile(
     r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE | re.ASCII
 )
 
+# The sender of mails by default, which nobody can answer.
+NO_REPLY = "no-reply@localhost"
+# Characters of SERVICE_NAME, which stands in headers of mails.
+MAX_SERVICE_NAME = 64
+
 positive = validate.Range(min=1)
 more_than_zero = validate.Range(min=0, min_inclusive=False)
 # Seconds; a hundred years is as long as anything lives.
@@ -69,6 +74,11 @@ def check_redirect_url(value: str) -> None:
 def _check_sender(value: str) -> None:
     if not value.isprintable() or "@" not in parseaddr(value)[1]:
         raise ValidationError("must look like Ostiary <no-reply@example.com>")
+
+
+def _check_name(value: str) -> None:
+    if not (value.strip() and value.isprintable() and len(value) <= MAX_SERVICE_NAME):
+        raise ValidationError(f"must have 1 to {MAX_SERVICE_NAME} characters, all printable")
 
 
 def _as_browsers_write(url: str) -> str:
@@ -247,6 +257,11 @@ class SettingsSchema(Schema):
             "The address of the service as its users see it, without a trailing slash. Links in"
             " mails start with it; it is never taken from a request."
         ),
+    )
+    SERVICE_NAME = fields.String(
+        load_default="Ostiary",
+        validate=_check_name,
+        metadata=described("What mails and pages call the service."),
     )
     TOKEN_TTL = fields.Integer(
         strict=True,
@@ -509,9 +524,12 @@ class SettingsSchema(Schema):
         metadata=described("Where mails are written; a relative path is in `instance/`."),
     )
     MAIL_FROM = fields.String(
-        load_default="Ostiary <no-reply@localhost>",
+        load_default=f"Ostiary <{NO_REPLY}>",
         validate=_check_sender,
-        metadata=described("Sender of all mails."),
+        metadata=described(
+            "Sender of all mails. An address alone, and the default, is called as `SERVICE_NAME`"
+            " says."
+        ),
     )
     RESET_MAIL = _mail("resetPasswordRequest", "the link by which a user sets a new password")
     VERIFICATION_MAIL = _mail("verificationRequest", "the link that confirms an address")
@@ -520,6 +538,9 @@ class SettingsSchema(Schema):
         "emailChangeNotice", "to the present address that a new one was asked for"
     )
     EMAIL_CHANGED_MAIL = _mail("emailChanged", "to the old address that it was replaced")
+    ACCOUNT_CLAIMED_MAIL = _mail(
+        "accountClaimed", "to a user that a login by an identity provider has removed the password"
+    )
     OUTBOX_IN_PROCESS = fields.Boolean(
         load_default=True,
         metadata=described(
@@ -659,6 +680,10 @@ class SettingsSchema(Schema):
             " `THREADS`."
         ),
     )
+
+    @pre_load
+    def _name_sender(self, given: dict[str, Any], **_options: Any) -> dict[str, Any]:
+        return {"MAIL_FROM": NO_REPLY, **given} if "SERVICE_NAME" in given else given
 
     @pre_load
     def _set_compatible_defaults(self, given: dict[str, Any], **_options: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ email_verified = signal("emailVerified")
 email_change_request = signal("emailChangeRequest")
 
 # An event of the outbox alone, with every emailChangeRequest: the present address of the user is
-# told. The payload is info = {"email": str}.
+# told. The payload is info = {"email": str, "user": the user, or None}.
 EMAIL_CHANGE_NOTICE = "emailChangeNotice"
 
 # Sent when the email of a user was changed, after commit. The sender is the app; the payload is
@@ -47,6 +47,11 @@ identity_linked = signal("identityLinked")
 # Sent when an identity was removed from a user, after commit. The sender is the app; the payload is
 # info = {"identity": the identity, which is deleted, "user": the user}.
 identity_unlinked = signal("identityUnlinked")
+
+# Sent when a login by an identity provider has taken an account, whose address was never verified,
+# from whoever registered it, and removed its password; after commit. The sender is the app; the
+# payload is info = {"provider": the provider's label, "email": str, "user": the user as it now is}.
+account_claimed = signal("accountClaimed")
 
 # Sent with each record of the audit log, stored or not, after commit. The sender is the app; the
 # payload is action = the Action and details = its details, which have no secret.

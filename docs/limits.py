@@ -165,6 +165,11 @@ LIMITS = {
         " many of anonymous calls of data sources",
     },
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
+    "settings": {"MAX_SERVICE_NAME": "Characters of `SERVICE_NAME`"},
+    "ops.languages": {
+        "MAX_HEADER": "Characters of an `Accept-Language` header that are read",
+        "MAX_LANGUAGES": "Languages of a client that are kept for its mails",
+    },
     "outbox.claims": {
         "LEASE": "Seconds after which another process takes over the mail of one that died",
         "MAX_BACKOFF": "Seconds between two attempts to deliver a mail",

@@ -1,6 +1,7 @@
 """Mail: it is rendered and delivered by the outbox, outside requests.
 
-A kind of mail is a folder `templates/mail/<kind>/` with `subject.txt`, `body.txt` and `body.html`.
+A kind of mail is a folder `templates/mail/<language>/<kind>/` with `subject.txt`, `body.txt` and,
+if the HTML is not to be made from the text, `body.html`. `en` has what another language lacks.
 The mails that follow events stand in `subscribers`, each with a list of its templates' variables;
 `send` is for any other.
 """

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from contextlib import closing, suppress
 from email.message import EmailMessage
+from email.policy import SMTP
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -123,7 +124,7 @@ def _file_delivery(app: Flask) -> Deliver:
         path = folder / f"{time.time_ns()}.eml"
         path.touch(mode=0o600, exist_ok=False)
         try:
-            path.write_bytes(bytes(message))
+            path.write_bytes(message.as_bytes(policy=SMTP))
         except OSError:
             # Most likely the disk is full; the mail will be another file.
             path.unlink()

@@ -1,21 +1,33 @@
-"""Makes messages from the templates of their kind."""
+"""Makes messages from the templates of their kind, in a language that their reader prefers."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import formatdate, make_msgid
+from email.utils import formataddr, formatdate, make_msgid, parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 from flask import Flask
-from jinja2 import Environment, StrictUndefined, UndefinedError, select_autoescape
+from jinja2 import Environment, StrictUndefined, TemplateNotFound, UndefinedError, select_autoescape
 from jinja2.utils import missing
 
 from app.outbox import UndeliverableError
 
-# Makes a message of a kind, to an address, with the variables of its templates.
-Compose = Callable[[str, str, Mapping[str, Any]], EmailMessage]
+# The language of mails for which there are no templates in another one that is preferred.
+FALLBACK = "en"
+# What each kind of mail has in each language; `body.html` is made from these if there is none.
+SUBJECT, TEXT, HTML = "subject.txt", "body.txt", "body.html"
+# A paragraph that is an address, which becomes a button.
+LINK = re.compile(r"https?://\S+")
+
+# How servers get messages: not all of them take more than ASCII (8BITMIME, RFC 6152).
+SEVEN_BIT = SMTP.clone(cte_type="7bit")
+
+# Makes a message of a kind, to an address, with the variables of its templates, in the first of
+# these languages that there is.
+Compose = Callable[[str, str, Mapping[str, Any], Sequence[str]], EmailMessage]
 
 
 class MessageError(UndeliverableError):
@@ -35,7 +47,8 @@ class NameOnlyUndefined(StrictUndefined):
 
 def make_composer(app: Flask) -> Compose:
     """Return how to make this app's messages."""
-    sender = app.config["MAIL_FROM"]
+    service_name = app.config["SERVICE_NAME"]
+    sender = _with_name(app.config["MAIL_FROM"], service_name)
     domain = urlsplit(app.config["PUBLIC_URL"]).hostname
     # An environment of their own: mail templates have their variables and nothing of Flask's,
     # such as the settings with their passwords.
@@ -44,36 +57,82 @@ def make_composer(app: Flask) -> Compose:
         autoescape=select_autoescape(),
         undefined=NameOnlyUndefined,
     )
+    templates.tests["link"] = LINK.fullmatch
 
-    def compose(kind: str, to: str, context: Mapping[str, Any]) -> EmailMessage:
+    def compose(
+        kind: str, to: str, context: Mapping[str, Any], languages: Sequence[str]
+    ) -> EmailMessage:
         """Render the templates of a kind of mail; raise MessageError."""
-        message = EmailMessage(policy=SMTP)
+        language = _choose(templates, kind, languages)
+        folder, values = f"{language}/{kind}", {**context, "service_name": service_name}
+        # A header is one line.
+        subject = " ".join(_render(templates, f"{folder}/{SUBJECT}", values).split())
+        text = _render(templates, f"{folder}/{TEXT}", values)
+        values |= {"language": language, "subject": subject, "paragraphs": _paragraphs(text)}
+        html = _render(templates, _html(templates, folder), values)
+        message = EmailMessage(policy=SEVEN_BIT)
         message["From"] = sender
         message["To"] = _with_ascii_domain(to)
-        # A header is one line.
-        subject = _render(templates, kind, "subject.txt", context)
-        message["Subject"] = " ".join(subject.split())
+        message["Subject"] = subject
         message["Date"] = formatdate()
         message["Message-ID"] = make_msgid(domain=domain)
+        # Programs that answer mails do not answer this one (RFC 3834).
+        message["Auto-Submitted"] = "auto-generated"
         # Unwrapped, so that a link stays in one piece for every reader.
-        message.set_content(_render(templates, kind, "body.txt", context), cte="8bit")
-        html = _render(templates, kind, "body.html", context)
+        message.set_content(text, cte="8bit")
         message.add_alternative(html, subtype="html", cte="8bit")
+        # After the parts, the first of which would get it.
+        message["Content-Language"] = language
         return message
 
     return compose
 
 
-def _render(templates: Environment, kind: str, part: str, context: Mapping[str, Any]) -> str:
-    """Render one template of a kind of mail; raise MessageError."""
+def _with_name(sender: str, service_name: str) -> str:
+    """Return the sender, who is called by the service's name if the settings give none."""
+    name, address = parseaddr(sender)
+    return sender if name else formataddr((service_name, address))
+
+
+def _choose(templates: Environment, kind: str, languages: Sequence[str]) -> str:
+    """Return the first of the languages in which there is this kind of mail, else FALLBACK."""
+    for language in languages:
+        if all(_exists(templates, f"{language}/{kind}/{part}") for part in (SUBJECT, TEXT)):
+            return language
+    return FALLBACK
+
+
+def _html(templates: Environment, folder: str) -> str:
+    """Return the template of the HTML: the kind's own, or the one that makes it from the text."""
+    own = f"{folder}/{HTML}"
+    return own if _exists(templates, own) else "base.html"
+
+
+def _exists(templates: Environment, path: str) -> bool:
     try:
-        return templates.get_template(f"mail/{kind}/{part}").render(context)
+        templates.get_template(f"mail/{path}")
+    except TemplateNotFound:
+        return False
+    except Exception:
+        # Rendering it says what is wrong.
+        return True
+    return True
+
+
+def _paragraphs(text: str) -> list[str]:
+    return re.split(r"\n\s*\n", text.strip())
+
+
+def _render(templates: Environment, path: str, context: Mapping[str, Any]) -> str:
+    """Render one template of a mail; raise MessageError."""
+    try:
+        return templates.get_template(f"mail/{path}").render(context)
     except UndefinedError as error:
         problem = str(error)
     except Exception as error:
         # A template can raise anything, with values in the text.
         problem = type(error).__name__
-    raise MessageError(f"{problem} in {kind}/{part}")
+    raise MessageError(f"{problem} in {path}")
 
 
 def _with_ascii_domain(address: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 from app import outbox
+from app.ops.languages import preferred_languages
 from app.ops.origin import current_request_id
 from app.outbox import DeliveryError, UndeliverableError
 
@@ -40,10 +41,15 @@ def send(kind: str, to: str, context: Mapping[str, Any], lifetime: float) -> Non
     outbox.record(SEND_EVENT, {"kind": kind, "to": to, "context": dict(context)}, lifetime)
 
 
-def transmit(app: Flask, kind: str, to: str, context: Mapping[str, Any]) -> str:
-    """Make and deliver a mail now; return how. Raises DeliveryError, without any content."""
+def transmit(
+    app: Flask, kind: str, to: str, context: Mapping[str, Any], user: object = None
+) -> str:
+    """Make and deliver a mail now; return how. Raises DeliveryError, without any content.
+
+    It is in the language of the user, or that of the request that caused it.
+    """
     mailer: Mailer = app.extensions["mail"]
-    message = mailer.compose(kind, to, context)
+    message = mailer.compose(kind, to, context, preferred_languages(user))
     if request_id := current_request_id():
         message["X-Request-Id"] = request_id
     try:

@@ -12,6 +12,7 @@ from app.ops.throttles import MAIL_RECIPIENT, success
 from app.settings import MAIL_SETTINGS
 from app.signals import (
     EMAIL_CHANGE_NOTICE,
+    account_claimed,
     email_change_request,
     email_changed,
     reset_password_request,
@@ -33,23 +34,18 @@ def init_app(app: Flask) -> None:
 def send_reset_link(app: Flask, info: dict[str, Any]) -> str:
     """Send a user the link to the page that sets a new password.
 
-    Variables of `reset_password`: `link`, the page's absolute URL (str), and `minutes`, how long
-    it works (int, at least 1).
+    Variables of `reset_password`: `link`, the page's absolute URL (str), and how long it works:
+    `hours` (int), or None if it is less than two, and `minutes` (int, at least 1).
     """
     token = info["accessToken"]
-    query = urlencode({"access_token": token.id})
-    context = {
-        "link": f"{app.config['PUBLIC_URL']}/reset-password?{query}",
-        "minutes": max(1, round(token.ttl / 60)),
-    }
-    return transmit(app, "reset_password", info["email"], context)
+    context = _link(app, "reset-password", access_token=token.id) | _duration(token.ttl)
+    return transmit(app, "reset_password", info["email"], context, info["user"])
 
 
 def send_verification_link(app: Flask, info: dict[str, Any]) -> str | None:
     """Send a user the link to the page that confirms the address.
 
-    Variables of `verify_email`: `link`, the page's absolute URL (str), and `lifetime`, how long it
-    works, such as "48 hours" (str).
+    Variables of `verify_email`: those of `reset_password`.
     """
     return _send_confirmation(app, "verify_email", info)
 
@@ -57,7 +53,7 @@ def send_verification_link(app: Flask, info: dict[str, Any]) -> str | None:
 def send_change_link(app: Flask, info: dict[str, Any]) -> str | None:
     """Send the link that confirms a new address to that address.
 
-    Variables of `change_email`: those of `verify_email`.
+    Variables of `change_email`: those of `reset_password`.
     """
     return _send_confirmation(app, "change_email", info)
 
@@ -67,7 +63,7 @@ def send_change_notice(app: Flask, info: dict[str, Any]) -> str | None:
 
     Variables of `email_change_requested`: none.
     """
-    return _send_asked_for(app, "email_change_requested", info["email"], {})
+    return _send_asked_for(app, "email_change_requested", info["email"], {}, info["user"])
 
 
 def send_email_changed(app: Flask, info: dict[str, Any]) -> str | None:
@@ -75,7 +71,16 @@ def send_email_changed(app: Flask, info: dict[str, Any]) -> str | None:
 
     Variables of `email_changed`: none. The new address is not for the reader of the old one.
     """
-    return _send_asked_for(app, "email_changed", info["oldEmail"], {})
+    return _send_asked_for(app, "email_changed", info["oldEmail"], {}, info["user"])
+
+
+def send_account_claimed(app: Flask, info: dict[str, Any]) -> str | None:
+    """Tell a user that the password, which whoever registered had set, was removed at a login.
+
+    Variables of `account_claimed`: `provider`, by whom the user has logged in (str).
+    """
+    context = {"provider": info["provider"]}
+    return _send_asked_for(app, "account_claimed", info["email"], context, info["user"])
 
 
 HANDLERS = {
@@ -84,31 +89,35 @@ HANDLERS = {
     email_change_request.name: send_change_link,
     EMAIL_CHANGE_NOTICE: send_change_notice,
     email_changed.name: send_email_changed,
+    account_claimed.name: send_account_claimed,
 }
 
 
 def _send_confirmation(app: Flask, kind: str, info: dict[str, Any]) -> str | None:
     token = info["accessToken"]
-    link = f"{app.config['PUBLIC_URL']}/confirm-email?{urlencode({'token': token.id})}"
-    context = {"link": link, "lifetime": _duration(token.ttl)}
-    return _send_asked_for(app, kind, info["email"], context)
+    context = _link(app, "confirm-email", token=token.id) | _duration(token.ttl)
+    return _send_asked_for(app, kind, info["email"], context, info["user"])
 
 
-def _send_asked_for(app: Flask, kind: str, to: str, context: dict[str, Any]) -> str | None:
+def _send_asked_for(
+    app: Flask, kind: str, to: str, context: dict[str, Any], user: object
+) -> str | None:
     """Send a mail that a request has caused, unless its mailbox got too many of this kind.
 
     Requests may name any address. Those for a password reset are counted before anything is sent.
     """
     try:
         with success(MAIL_RECIPIENT, kind, mailbox(to)):
-            return transmit(app, kind, to, context)
+            return transmit(app, kind, to, context, user)
     except TooManyRequests:
         return None
 
 
-def _duration(seconds: float) -> str:
+def _link(app: Flask, page: str, **query: str) -> dict[str, Any]:
+    return {"link": f"{app.config['PUBLIC_URL']}/{page}?{urlencode(query)}"}
+
+
+def _duration(seconds: float) -> dict[str, Any]:
     """Return a time span as people say it: in hours, or minutes if it is shorter than two hours."""
-    if seconds >= 7200:
-        return f"{round(seconds / 3600)} hours"
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} minutes" if minutes > 1 else "1 minute"
+    hours = round(seconds / 3600) if seconds >= 7200 else None
+    return {"hours": hours, "minutes": max(1, round(seconds / 60))}

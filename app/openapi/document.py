@@ -34,7 +34,7 @@ def build(app: Flask) -> Json:
     """Return the document of an app without `servers`; needs a request context."""
     plugin = MarshmallowPlugin()
     spec = APISpec(
-        title="Ostiary",
+        title=app.config["SERVICE_NAME"],
         version=version("ostiary"),
         openapi_version="3.1.0",
         plugins=[plugin],

@@ -43,7 +43,8 @@ def request_email_change(user_id: Id, new_email: str, password: str) -> None:
         _check_unchanged(user)
         delete_scoped(user_id, CHANGE_SCOPE)
         token = issue_for_mail(event.name, user, email, ttl, CHANGE_SCOPE)
-        outbox.record(EMAIL_CHANGE_NOTICE, {"email": user.email}, NOTICE_LIFETIME)
+        notice = {"user_id": user_id, "email": user.email}
+        outbox.record(EMAIL_CHANGE_NOTICE, notice, NOTICE_LIFETIME)
     emit(event, info={"accessToken": token, "email": email, "user": user})
 
 

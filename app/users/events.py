@@ -10,6 +10,7 @@ from app.extensions import db
 from app.outbox import Attempt
 from app.signals import (
     EMAIL_CHANGE_NOTICE,
+    account_claimed,
     email_change_request,
     email_changed,
     reset_password_request,
@@ -18,6 +19,7 @@ from app.signals import (
 
 from . import mailed_tokens
 from .current import user_model
+from .models import User
 
 
 def init_app(app: Flask) -> None:
@@ -25,8 +27,9 @@ def init_app(app: Flask) -> None:
     outbox.define(app, reset_password_request.name, mailed_tokens.load)
     outbox.define(app, verification_request.name, load_confirmation)
     outbox.define(app, email_change_request.name, load_confirmation)
-    outbox.define(app, EMAIL_CHANGE_NOTICE, lambda data, _attempt: data)
+    outbox.define(app, EMAIL_CHANGE_NOTICE, load_change_notice)
     outbox.define(app, email_changed.name, load_email_changed)
+    outbox.define(app, account_claimed.name, load_account_claimed)
 
 
 def load_confirmation(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
@@ -38,6 +41,22 @@ def load_confirmation(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] 
     return mailed_tokens.load(data, replace(attempt, is_retried=False))
 
 
+def load_change_notice(data: dict[str, Any], _attempt: Attempt) -> dict[str, Any]:
+    """Return the payload of emailChangeNotice; `user` is None if the user was deleted meanwhile."""
+    return {"email": data["email"], "user": _find_user(data)}
+
+
 def load_email_changed(data: dict[str, Any], _attempt: Attempt) -> dict[str, Any]:
     """Return the payload of emailChanged; `user` is None if the user was deleted meanwhile."""
-    return {"oldEmail": data["old_email"], "user": db.session.get(user_model(), data["user_id"])}
+    return {"oldEmail": data["old_email"], "user": _find_user(data)}
+
+
+def load_account_claimed(data: dict[str, Any], _attempt: Attempt) -> dict[str, Any]:
+    """Return the payload of accountClaimed; `user` is None if the user was deleted meanwhile."""
+    return {"provider": data["provider"], "email": data["email"], "user": _find_user(data)}
+
+
+def _find_user(data: dict[str, Any]) -> User | None:
+    """Return the user of an event; events that older versions have recorded may have none."""
+    user_id = data.get("user_id")
+    return None if user_id is None else db.session.get(user_model(), user_id)

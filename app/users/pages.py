@@ -1,9 +1,12 @@
 """The pages to which mails link, without JavaScript: set a new password, confirm an address."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from secrets import token_urlsafe
 
 from flask import Blueprint, Flask, Response, make_response, render_template, request
 from flask.typing import ResponseReturnValue
+from jinja2 import Template
 
 from app.errors import (
     InvalidConfirmation,
@@ -12,6 +15,7 @@ from app.errors import (
     TooManyRequests,
     ValidationError,
 )
+from app.ops.languages import current_languages, preferred_languages, to_language
 from app.rest.bodies import read_body
 from app.rest.hashing import computes_hash
 
@@ -37,10 +41,10 @@ def show() -> ResponseReturnValue:
     """Show the form; does not use up the token, because mail scanners follow links too."""
     token = request.args.get("access_token", "")
     try:
-        check_reset_token(token_digest(token))
+        user = check_reset_token(token_digest(token))
     except InvalidToken:
-        return _page("reset_password.html", 401, expired=True)
-    return _page("reset_password.html", 200, token=token)
+        return _page("reset_password.html", 401, current_languages(), expired=True)
+    return _page("reset_password.html", 200, preferred_languages(user), token=token)
 
 
 @bp.post("/reset-password")
@@ -48,21 +52,20 @@ def show() -> ResponseReturnValue:
 def submit() -> ResponseReturnValue:
     """Set the password, or show the form again with an error."""
     form = _read_form()
-    token = form.get("access_token", "")
+    token, page = form.get("access_token", ""), partial(_page, "reset_password.html")
+    languages = _languages_of(form)
     try:
         reset_password(token, form.get("newPassword", ""))
     except InvalidToken:
-        return _page("reset_password.html", 401, expired=True)
+        return page(401, languages, expired=True)
     except ValidationError as error:
         problem = error.details["messages"]["newPassword"][0]
-        problem = f"The password {problem}."
-        return _page("reset_password.html", 422, token=token, problem=problem)
+        return page(422, languages, token=token, problem=f"The password {problem}.")
     except (TooManyHashes, TooManyRequests) as error:
-        problem = error.description
-        response = _page("reset_password.html", error.code, token=token, problem=problem)
+        response = page(error.code, languages, token=token, problem=error.description)
         response.headers["Retry-After"] = str(error.retry_after)
         return response
-    return _page("reset_password.html", 200, done=True)
+    return page(200, languages, done=True)
 
 
 @confirmation_bp.get("/confirm-email")
@@ -72,11 +75,12 @@ def ask() -> ResponseReturnValue:
     try:
         confirmation = find_confirmation(token_digest(token))
     except InvalidConfirmation:
-        return _page("confirm_email.html", 400, expired=True)
+        return _page("confirm_email.html", 400, current_languages(), expired=True)
     user = confirmation.user
     return _page(
         "confirm_email.html",
         200,
+        preferred_languages(user),
         token=token,
         confirmation=confirmation,
         logins=other_logins.find_unproven(user, confirmation.email),
@@ -87,25 +91,37 @@ def ask() -> ResponseReturnValue:
 @confirmation_bp.post("/confirm-email")
 def submit_confirmation() -> ResponseReturnValue:
     """Confirm the address; what the account has and is not ticked is removed."""
-    form = _read_form()
-    token = form.get("token", "")
+    form, page = _read_form(), partial(_page, "confirm_email.html")
+    token, languages = form.get("token", ""), _languages_of(form)
     try:
         confirmation = confirm_email(token, kept=form, end_sessions="endSessions" in form)
     except InvalidConfirmation:
-        return _page("confirm_email.html", 400, expired=True)
+        return page(400, languages, expired=True)
     except ValidationError:
-        return _page("confirm_email.html", 422, taken=True)
-    return _page("confirm_email.html", 200, done=True, confirmation=confirmation)
+        return page(422, languages, taken=True)
+    return page(200, languages, done=True, confirmation=confirmation)
 
 
 def _read_form() -> dict[str, str]:
     return {name: str(value) for name, value in read_body().items()}
 
 
-def _page(template: str, status: int, **context: object) -> Response:
-    """Render a page with a policy that forbids scripts, external resources and framing."""
+def _languages_of(form: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the language of the page that has sent a form, which may be the user's own, first."""
+    shown = to_language(form.get("language"))
+    return (*filter(None, [shown]), *current_languages())
+
+
+def _page(name: str, status: int, languages: Sequence[str], **context: object) -> Response:
+    """Render a page in the first of the languages that it has, in English if it has none of them.
+
+    Its policy forbids scripts, external resources and framing.
+    """
     nonce = token_urlsafe(16)
-    response = make_response(render_template(template, nonce=nonce, **context), status)
+    templates: list[str | Template] = [
+        f"pages/{language}/{name}" for language in (*languages, "en")
+    ]
+    response = make_response(render_template(templates, nonce=nonce, **context), status)
     response.headers["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"

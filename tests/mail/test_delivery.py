@@ -88,6 +88,34 @@ def test_a_server_gets_the_mail(mailing):
     assert envelope.tls is False
 
 
+@pytest.mark.parametrize("address", ["ada@example.com", "jörg@example.com"])
+def test_a_server_gets_text_beyond_ascii_as_every_server_takes_it(mailing, address):
+    """8BITMIME (RFC 6152) is an extension; in a file the text can be read as it is."""
+    port, german = free_port(), {"Accept-Language": "de"}
+    api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
+    if address != "ada@example.com":
+        api.register(address)
+
+    with smtp_server(port, Postbox(), enable_SMTPUTF8=True) as postbox:
+        request_reset(api, address, headers=german)
+        content = postbox.wait().content
+
+    head, _, body = content.partition(b"\r\n\r\n")
+    text = parse(content).get_body(["plain"]).get_content()
+    assert body.isascii()
+    assert head.isascii() is address.isascii()
+    assert "hat ein neues Passwort für Ihr Konto bei Ostiary" in " ".join(text.split())
+    assert LINK.search(text)
+
+
+def test_a_file_has_its_text_as_it_is(mailing):
+    api = mailing()
+
+    request_reset(api, headers={"Accept-Language": "de"})
+
+    assert "hat ein neues Passwort für Ihr Konto" in written(api)[0].read_text()
+
+
 def test_an_address_beyond_ascii_gets_its_mail(mailing):
     port = free_port()
     api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")

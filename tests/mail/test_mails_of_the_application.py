@@ -24,6 +24,7 @@ SUBJECTS = {
     "EMAIL_CHANGE_MAIL": "Confirm your new email address",
     "EMAIL_CHANGE_NOTICE_MAIL": "A new email address was requested for your account",
     "EMAIL_CHANGED_MAIL": "The email address of your account was changed",
+    "ACCOUNT_CLAIMED_MAIL": "The password of your account was removed",
 }
 
 
@@ -36,6 +37,8 @@ def live(api):
     api("POST", "/users/change-email", body, token=token)
     with api.client.application.app_context():
         outbox.record("emailChanged", {"user_id": 1, "old_email": "ada@example.com"}, 60)
+        claimed = {"user_id": 1, "email": "ada@example.com", "provider": "Google"}
+        outbox.record("accountClaimed", claimed, 60)
 
 
 def subjects(api):

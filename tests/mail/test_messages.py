@@ -1,5 +1,8 @@
 """What mails say, and to whom."""
 
+import re
+from html import escape
+
 import pytest
 
 from app.mail import messages, send
@@ -25,6 +28,43 @@ def test_the_mail_goes_to_the_user_with_the_link_in_both_parts(mailing):
     links = {LINK.search(part.replace('href="', "")).groups() for part in parts}
     assert len(links) == 1
     assert all("30 minutes" in part for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sender"),
+    [
+        ({}, "Ostiary <no-reply@localhost>"),
+        ({"SERVICE_NAME": "Harbour"}, "Harbour <no-reply@localhost>"),
+        ({"SERVICE_NAME": "Müller, Söhne & Co."}, '"Müller, Söhne & Co." <no-reply@localhost>'),
+        ({"SERVICE_NAME": "Harbour", "MAIL_FROM": "x@example.com"}, "Harbour <x@example.com>"),
+        ({"SERVICE_NAME": "Harbour", "MAIL_FROM": "X <x@example.com>"}, "X <x@example.com>"),
+    ],
+)
+def test_a_mail_names_the_service(mailing, settings, sender):
+    api = mailing(**settings)
+
+    request_reset(api)
+
+    message = parse(written(api)[0].read_bytes())
+    assert message["From"] == sender
+    name = settings.get("SERVICE_NAME", "Ostiary")
+    parts = [message.get_body([kind]).get_content() for kind in ("plain", "html")]
+    assert f"your account at {name}." in parts[0]
+    assert f"your account at {escape(name)}." in parts[1]
+    assert ("Ostiary" in parts[0] + parts[1]) is (name == "Ostiary")
+
+
+def test_the_html_is_made_from_the_text_and_loads_nothing(mailing):
+    api = mailing()
+
+    request_reset(api)
+
+    html = parse(written(api)[0].read_bytes()).get_body(["html"]).get_content()
+    link = LINK.search(html.replace('href="', ""))[0]
+    assert html.count(f'<a class="button" href="{link}"') == 1
+    assert re.findall(r"\b(?:src|href|url)\b\W*(https?:[^\s\"')]*)", html) == [link]
+    assert "prefers-color-scheme: dark" in html
+    assert 'name="color-scheme" content="light dark"' in html
 
 
 def test_the_link_works(mailing):
@@ -95,9 +135,9 @@ def test_nothing_is_rendered_before_the_answer(mailing, monkeypatch):
     rendered = []
     render = messages._render
 
-    def record(templates, kind, part, context):
-        rendered.append(part)
-        return render(templates, kind, part, context)
+    def record(templates, path, context):
+        rendered.append(path)
+        return render(templates, path, context)
 
     monkeypatch.setattr(worker, "DELIVERY_DELAY", 3600.0)
     monkeypatch.setattr(messages, "_render", record)
@@ -107,15 +147,16 @@ def test_nothing_is_rendered_before_the_answer(mailing, monkeypatch):
     before = list(rendered)
 
     assert len(written(api)) == 1
-    assert (before, rendered) == ([], ["subject.txt", "body.txt", "body.html"])
+    texts = [f"en/reset_password/{part}" for part in ("subject.txt", "body.txt")]
+    assert (before, rendered) == ([], [*texts, "base.html"])
 
 
 def test_a_folder_of_templates_and_one_call_are_a_kind_of_mail(with_templates):
     api = with_templates(
         {
-            "welcome/subject.txt": "Welcome,\n{{ name }}\n",
-            "welcome/body.txt": "Hello {{ name }}.",
-            "welcome/body.html": "<p>Hello {{ name }}.</p>",
+            "en/welcome/subject.txt": "Welcome,\n{{ name }}\n",
+            "en/welcome/body.txt": "Hello {{ name }}.",
+            "en/welcome/body.html": "<p>Hello {{ name }}.</p>",
         }
     )
 
@@ -141,7 +182,7 @@ def test_a_folder_of_templates_and_one_call_are_a_kind_of_mail(with_templates):
 def test_a_template_that_fails_is_logged_without_values(
     with_templates, caplog, part, template, problem
 ):
-    api = with_templates({f"reset_password/{part}": template})
+    api = with_templates({f"en/reset_password/{part}": template})
 
     response = request_reset(api)
 
@@ -149,13 +190,13 @@ def test_a_template_that_fails_is_logged_without_values(
     assert written(api) == []
     # That it holds no token is checked after every test.
     assert log_lines(caplog) == [
-        f"mail given up: {problem} in reset_password/{part}"
+        f"mail given up: {problem} in en/reset_password/{part}"
         " (resetPasswordRequest, attempts: 1, request: reset-1)"
     ]
 
 
 def test_a_template_that_fails_stops_no_other_mail(with_templates):
-    api = with_templates({"reset_password/body.txt": "{{ nickname }}"})
+    api = with_templates({"en/reset_password/body.txt": "{{ nickname }}"})
     token = api.login("ada@example.com")["id"]
 
     request_reset(api)
@@ -173,6 +214,6 @@ def test_a_kind_without_templates_is_logged(mailing, caplog):
 
     assert written(api) == []
     assert (
-        "mail given up: TemplateNotFound in welcome/subject.txt (sendMail, attempts: 1)"
+        "mail given up: TemplateNotFound in en/welcome/subject.txt (sendMail, attempts: 1)"
         in caplog.text
     )
