@@ -29,6 +29,7 @@ from app.users.models import AccessToken, User
 from app.users.other_logins import OtherLogin
 from app.users.tokens import lock
 
+from .configuration import Provider
 from .models import Identity
 from .problems import LoginError
 from .profiles import Profile
@@ -39,25 +40,23 @@ MAX_IDENTITIES = 50
 ATTEMPTS = 3
 
 
-def find_or_join(
-    provider: str, profile: Profile, realm: str = "", trust_email: bool = False
-) -> Identity:
+def find_or_join(provider: Provider, profile: Profile) -> Identity:
     """Return the identity of a profile; a new one is added to its user, who may be new, too.
 
     Raises LoginError for the email of a user to whom it must not be added, and if no user may be
     registered, and TooManyRequests as `prepare_user_without_password` does.
     """
     for _ in range(ATTEMPTS):
-        if (identity := _find_and_touch(provider, profile)) is not None:
+        if (identity := _find_and_touch(provider.provider, profile)) is not None:
             return identity
         try:
-            return _join(provider, profile, realm, trust_email)
+            return _join(provider, profile)
         except IntegrityError:
             # A concurrent request was first: now there is the identity, or the user.
             continue
         except LoginError:
             # A concurrent login of the same identity may have registered the user.
-            if (identity := _find_and_touch(provider, profile)) is None:
+            if (identity := _find_and_touch(provider.provider, profile)) is None:
                 raise
             return identity
     raise LoginError("too many logins of the user at once")
@@ -162,21 +161,21 @@ def _find_and_touch(provider: str, profile: Profile) -> Identity | None:
     return db.session.scalar(changed, execution_options={"populate_existing": True})
 
 
-def _join(provider: str, profile: Profile, realm: str, trust_email: bool) -> Identity:
+def _join(provider: Provider, profile: Profile) -> Identity:
     """Add a new identity to the user who has its email, or to a new user."""
     if profile.email is None:
         raise LoginError("the profile has no valid email address")
-    user = find_user(profile.email, realm)
+    user = find_user(profile.email, provider.realm)
     if user is None:
-        return _register(provider, profile, realm)
-    _check_proven(user, profile, trust_email)
+        return _register(provider, profile)
+    _check_proven(user, profile, provider.trust_email)
     with transaction():
         lock(User.id == user.id)
         if not user.email_verified:
             _claim(provider, user)
         elif not _is_verified(user):
             raise LoginError("the user was changed meanwhile", user_id=user.id)
-        return _add(provider, profile, user.id)
+        return _add(provider.provider, profile, user.id)
 
 
 def _check_proven(user: User, profile: Profile, trust_email: bool) -> None:
@@ -191,11 +190,13 @@ def _check_proven(user: User, profile: Profile, trust_email: bool) -> None:
         raise LoginError(reason, AccountExists, user.id)
 
 
-def _register(provider: str, profile: Profile, realm: str) -> Identity:
+def _register(provider: Provider, profile: Profile) -> Identity:
     if not current_app.config["REGISTRATION_OPEN"]:
         raise LoginError("no user has the email, and REGISTRATION_OPEN is false")
     try:
-        user = prepare_user_without_password(profile.email or "", realm, profile.email_verified)
+        user = prepare_user_without_password(
+            profile.email or "", provider.realm, profile.email_verified
+        )
     except ValidationError as error:
         raise LoginError(f"the user cannot be registered: {error.sentences}") from None
     with transaction():
@@ -203,12 +204,12 @@ def _register(provider: str, profile: Profile, realm: str) -> Identity:
             insert_users([user])
         except ValidationError:
             raise LoginError("another request registered the email", AccountExists) from None
-        return _add(provider, profile, user.id)
+        return _add(provider.provider, profile, user.id)
 
 
-def _claim(provider: str, user: User) -> None:
+def _claim(provider: Provider, user: User) -> None:
     """Take an account whose address was never verified from whoever registered it."""
-    if not claim_account(user, provider=provider):
+    if not claim_account(user, provider.label, provider=provider.provider):
         raise LoginError("the user was changed meanwhile", user_id=user.id)
     all_identities = select(Identity).where(Identity.user_id == user.id)
     _remove(user, db.session.scalars(all_identities).all(), user.id)

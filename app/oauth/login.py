@@ -111,7 +111,7 @@ def _profile(
 
 def _open_session(client: Client, profile: Profile) -> IssuedToken:
     provider = client.provider
-    identity = find_or_join(provider.provider, profile, provider.realm, provider.trust_email)
+    identity = find_or_join(provider, profile)
     # Both may have been removed meanwhile.
     is_linked = exists().where(Identity.id == identity.id, Identity.user_id == identity.user_id)
     details = {"provider": provider.provider}

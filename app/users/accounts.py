@@ -17,7 +17,7 @@ from app.ids import Id
 from app.ops.audit import Action, record, record_all, recording
 from app.ops.origin import current_network
 from app.ops.throttles import REGISTRATION, count
-from app.signals import email_changed, emit
+from app.signals import account_claimed, email_changed, emit
 
 from .attempts import check_password, forget_failures
 from .credentials import lookup_email, stored_email, username_columns
@@ -27,7 +27,7 @@ from .passwords import hash_password, hashing, validate_password
 from .tokens import delete_tokens, lock
 from .verification import announce, issue_verifications
 
-# Seconds for which the notice of a new email is tried.
+# Seconds for which notices are tried, such as that of a new email.
 NOTICE_LIFETIME = 86400.0
 TAKEN = "already exists"
 
@@ -293,15 +293,16 @@ def record_email_change(
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
 
 
-def claim_account(user: User, **details: object) -> bool:
+def claim_account(user: User, label: str, **details: object) -> bool:
     """Give a user whose address was never verified to who has proven to have this address.
 
-    Whoever registered it may be somebody else: the password and all tokens are deleted. `details`
-    are those of the record in the audit log. Returns False if the user has another address
-    meanwhile, or has been verified, disabled or deleted. Call it in a transaction.
+    Whoever registered it may be somebody else: the password and all tokens are deleted, and who had
+    a password is told by accountClaimed. `label` is the identity provider's, and `details` are
+    those of the record in the audit log. Returns False if the user has another address meanwhile,
+    or has been verified, disabled or deleted. Call it in a transaction.
     """
     lock(User.id == user.id)
-    model = user_model()
+    model, had_password = user_model(), user.password_hash is not None
     same = model.id == user.id, model.email == user.email
     unverified = *same, model.email_verified == false(), model.disabled_at.is_(None)
     new = {"email_verified": True, "password_hash": None}
@@ -309,6 +310,10 @@ def claim_account(user: User, **details: object) -> bool:
     if claimed:
         delete_tokens([user.id])
         record(Action.ACCOUNT_CLAIMED, user.id, user.id, **details)
+    if claimed and had_password:
+        info = {"provider": label, "email": user.email}
+        outbox.record(account_claimed.name, {**info, "user_id": user.id}, NOTICE_LIFETIME)
+        after_commit(partial(emit, account_claimed, info={**info, "user": user}))
     return bool(claimed)
 
 

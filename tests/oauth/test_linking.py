@@ -1,18 +1,28 @@
 """Which user a login by a provider opens a session for, and adding and removing identities."""
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text, update
 
+from app import outbox
 from app.extensions import db
 from app.oauth.models import Identity
 from app.ops.audit import Action, AuditRecord
-from app.signals import email_verified, identity_linked, identity_login, identity_unlinked
+from app.outbox.delivery import drain
+from app.signals import (
+    account_claimed,
+    email_verified,
+    identity_linked,
+    identity_login,
+    identity_unlinked,
+)
 from app.users.accounts import create_user, disable_user
 from app.users.models import User
 from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD, login_status
+from tests.mail.resets import parse
 from tests.oauth.conftest import forget_discovery
 from tests.races import at_once
 
@@ -413,6 +423,53 @@ def test_of_two_identities_removed_at_once_one_stays(app, browser, provider, sec
 
     assert sorted(each.status_code for each in responses) == [204, 400]
     assert len(identities(app)) == 1
+
+
+def mails(app):
+    outbox.stop(app)
+    drain(app)
+    folder = Path(app.config["MAIL_FOLDER"])
+    found = [parse(path.read_bytes()) for path in sorted(folder.iterdir())]
+    for path in folder.iterdir():
+        path.unlink()
+    return found
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_user_whose_unproved_password_is_removed_is_told(configured, make_browser, language):
+    app = configured(label="Company login")
+    mails(app)
+    add_user(app)
+    browser = make_browser()
+    browser.client = app.test_client()
+    claimed = []
+
+    def note(sender, info):
+        claimed.append((info["provider"], info["email"], info["user"].id))
+
+    with account_claimed.connected_to(note, sender=app):
+        browser.log_in(headers={"Accept-Language": language})
+
+    [message] = mails(app)
+    text = message.get_body(["plain"]).get_content()
+    assert (message["To"], message["Content-Language"]) == (EMAIL, language)
+    assert "Company login" in text
+    assert "Ostiary" in text
+    assert claimed == [("Company login", EMAIL, 1)]
+
+
+def test_nobody_is_told_of_a_password_that_was_not_there(configured, provider, make_browser):
+    app = configured()
+    mails(app)
+    provider.user["email_verified"] = False
+    log_in(app, make_browser)
+    provider.user |= {"email_verified": True, "sub": "the owner"}
+
+    _, response = log_in(app, make_browser)
+
+    assert response.status_code == 302
+    assert Action.ACCOUNT_CLAIMED in actions(app)
+    assert mails(app) == []
 
 
 def test_two_first_logins_at_once_are_of_one_user(app, make_browser, provider):
