@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from flask import current_app
 from sqlalchemy import ColumnElement, func, select, true, update
@@ -29,10 +30,13 @@ from app.users.models import AccessToken, User
 from app.users.other_logins import OtherLogin
 from app.users.tokens import lock
 
-from .configuration import Provider
 from .models import Identity
 from .problems import LoginError
 from .profiles import Profile
+
+if TYPE_CHECKING:
+    # It needs the connector, which is imported only if there are providers.
+    from .configuration import Provider
 
 # Identities of one user.
 MAX_IDENTITIES = 50
@@ -40,7 +44,7 @@ MAX_IDENTITIES = 50
 ATTEMPTS = 3
 
 
-def find_or_join(provider: Provider, profile: Profile) -> Identity:
+def find_or_join(provider: "Provider", profile: Profile) -> Identity:
     """Return the identity of a profile; a new one is added to its user, who may be new, too.
 
     Raises LoginError for the email of a user to whom it must not be added, and if no user may be
@@ -161,7 +165,7 @@ def _find_and_touch(provider: str, profile: Profile) -> Identity | None:
     return db.session.scalar(changed, execution_options={"populate_existing": True})
 
 
-def _join(provider: Provider, profile: Profile) -> Identity:
+def _join(provider: "Provider", profile: Profile) -> Identity:
     """Add a new identity to the user who has its email, or to a new user."""
     if profile.email is None:
         raise LoginError("the profile has no valid email address")
@@ -190,7 +194,7 @@ def _check_proven(user: User, profile: Profile, trust_email: bool) -> None:
         raise LoginError(reason, AccountExists, user.id)
 
 
-def _register(provider: Provider, profile: Profile) -> Identity:
+def _register(provider: "Provider", profile: Profile) -> Identity:
     if not current_app.config["REGISTRATION_OPEN"]:
         raise LoginError("no user has the email, and REGISTRATION_OPEN is false")
     try:
@@ -207,7 +211,7 @@ def _register(provider: Provider, profile: Profile) -> Identity:
         return _add(provider.provider, profile, user.id)
 
 
-def _claim(provider: Provider, user: User) -> None:
+def _claim(provider: "Provider", user: User) -> None:
     """Take an account whose address was never verified from whoever registered it."""
     if not claim_account(user, provider.label, provider=provider.provider):
         raise LoginError("the user was changed meanwhile", user_id=user.id)
