@@ -137,6 +137,17 @@ LOOSER = {
         '200 `{"exists": false}`, as for a row that does not exist',
         "The answer tells nothing.",
     ),
+    "head": Looser(
+        "`HEAD` of `/count` and `/findOne`, for which it reads `count` and `findOne` as the id of a"
+        " row and asks the rules for `exists`",
+        "`HEAD` is ruled as `GET` is, except for that of a row.",
+        "It tells less than `GET`.",
+    ),
+    "chosen id": Looser(
+        "`create` with the `id` of a row of the caller, where a rule denies it to `$owner`",
+        "422, as for every `id` that clients may not choose or that is taken",
+        "Nothing is created, and a row that does not exist has no owner.",
+    ),
     "own record": Looser(
         "`exists` of users, by `GET` and `HEAD`, for their own record",
         "Users may call it, unless a rule of the model denies it.",

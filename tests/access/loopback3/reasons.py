@@ -16,6 +16,7 @@ def is_about_own_rows(call: Call, response: TestResponse) -> bool:
     own = [row["id"] for row in ROWS[call.model] if row.get(key) == call.caller]
     if call.caller is None or call.method not in OF_ROWS + OF_NUMBERS:
         return False
+    # Answered by the same view as GET.
     if call.verb == "HEAD":
         return True
     if call.method in OF_NUMBERS:
@@ -34,6 +35,10 @@ REASONS: Mapping[str, Callable[[Call, TestResponse], bool]] = {
     "own rows": is_about_own_rows,
     "no row": lambda call, response: (
         call.method == "exists" and call.verb == "GET" and response.json == {"exists": False}
+    ),
+    "head": lambda call, response: call.verb == "HEAD" and call.method in ("findOne", "count"),
+    "chosen id": lambda call, response: (
+        call.method == "create" and response.status_code == 422 and "id" in call.body
     ),
     "own record": lambda call, response: call.method == "exists" and is_of_own_record(call),
     "sessions": lambda call, response: (
