@@ -172,7 +172,7 @@ def _rules(acls: Any, path: str, problems: Problems) -> list[tuple[str, Any]]:
 
 # Settings that a model has from its base, and those of them that add to the base's.
 INHERITED = (
-    *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner"),
+    *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner", "ownerRelations"),
     *("defaultPermission", "replaceOnPUT"),
 )
 COLLECTED = ("mixins", "methods")

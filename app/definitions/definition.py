@@ -61,7 +61,8 @@ WITHOUT_EFFECT = (
 )
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
-    *("mixins", "methods", "owner", "defaultPermission", "resourceName", *MAPPINGS),
+    *("mixins", "methods", "owner", "ownerRelations", "defaultPermission", "resourceName"),
+    *MAPPINGS,
     *("replaceOnPUT", REMOTING, DISABLED),
 )
 # The names of the mixin of loopback-ds-timestamp-mixin.
@@ -99,8 +100,9 @@ class Definition:
     is_open: bool = False
     # The properties of the mixin TimeStamp: when a row was created and last changed.
     times: tuple[str, ...] = ()
-    # The relation that `owner` names.
+    # The relation that `owner` names, and LoopBack 3's `ownerRelations`.
     owner: str = ""
+    owner_relations: list[str] | bool = False
     allows_by_default: bool = False
     # Methods that are switched off and on.
     switches: Switches = field(default_factory=Switches)
@@ -182,6 +184,7 @@ def read_definition(merged: Merged, problems: Problems) -> Definition:
         is_open=settings.get("strict") is False,
         times=tuple(times),
         owner=str(settings.get("owner") or ""),
+        owner_relations=_owner_relations(settings, problems, file),
         allows_by_default=_default_permission(settings, problems, file),
         switches=merged.switches,
         replaces_on_put=settings.get("replaceOnPUT") is not False,
@@ -335,6 +338,18 @@ def _time(name: str, merged: Merged, problems: Problems, path: str) -> list[Prop
     stamp = {"type": "date", "required": True, "readOnly": True, "defaultFn": "now"}
     property_ = read_property(name, {**given, **stamp}, problems, path)
     return [property_] if property_ else []
+
+
+def _owner_relations(
+    settings: Mapping[str, Any], problems: Problems, file: str
+) -> list[str] | bool:
+    given = settings.get("ownerRelations")
+    if given in (None, False):
+        return False
+    if given is True or (isinstance(given, list) and all(isinstance(each, str) for each in given)):
+        return given
+    problems.add(f"{file}: ownerRelations", "must be true, or a list of relations")
+    return False
 
 
 def _default_permission(settings: Mapping[str, Any], problems: Problems, file: str) -> bool:

@@ -22,6 +22,7 @@ from app.rest.relations import (
 
 from .catalog import USERS, Catalog, Target
 from .definition import Definition
+from .owners import owner_property
 from .plurals import pluralize
 from .roles import RESOURCES
 
@@ -40,8 +41,6 @@ KEYS = (
 UNSUPPORTED = ("scope", "primaryKey", "properties", "invertProperties")
 # Types of properties that may hold the id of another row.
 KEY_TYPES = ("string", "number", "integer", "uuid", "objectid", "object", "id")
-# Properties that hold the owner of a row, without a relation.
-OWNER_PROPERTIES = ("userId", "owner")
 WORD_START = re.compile(r"[_-]+(\w)")
 
 
@@ -338,30 +337,29 @@ class Relations:
 
     def _owner(self, definition: Definition, links: Mapping[str, Link]) -> str | None:
         """Return the column with the owner of a row, if rows have owners."""
+        names = {each.column_name: name for name, each in definition.properties.items()}
         to_users = {
-            name: link.foreign_key
+            name: names.get(link.foreign_key, link.foreign_key)
             for name, link in links.items()
             if link.kind == BELONGS_TO and link.target == USERS
         }
-        if definition.owner:
-            if definition.owner not in to_users:
-                known = ", ".join(to_users) or "none"
-                self._problems.add(
-                    f"{definition.file}: owner",
-                    f"{definition.owner!r} is no belongsTo relation to users; there are {known}",
-                )
-            return to_users.get(definition.owner)
-        if "owner" in to_users or len(to_users) == 1:
-            return to_users.get("owner") or next(iter(to_users.values()))
-        return None if to_users else self._owner_property(definition)
+        if definition.owner and definition.owner not in to_users:
+            known = ", ".join(to_users) or "none"
+            self._problems.add(
+                f"{definition.file}: owner",
+                f"{definition.owner!r} is no belongsTo relation to users; there are {known}",
+            )
+            return None
+        name = owner_property(definition, to_users)
+        if name in to_users.values():
+            return definition.column_of(str(name))
+        return self._owner_key(definition, name) if name and not to_users else None
 
-    def _owner_property(self, definition: Definition) -> str | None:
+    def _owner_key(self, definition: Definition, name: str) -> str | None:
+        if definition.properties[name].type.name not in KEY_TYPES:
+            return None
         own, users = self._catalog.target_of(definition), self._catalog[USERS]
-        for name in OWNER_PROPERTIES:
-            declared = definition.properties.get(name)
-            if declared and declared.type.name in KEY_TYPES:
-                return self._key(own, name, users, definition.file)
-        return None
+        return self._key(own, name, users, definition.file)
 
     def _to_check(self, definition: Definition, links: Mapping[str, Link]) -> Iterator[Link]:
         """Yield belongsTo relations for the foreign keys that no relation of the model has."""

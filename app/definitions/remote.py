@@ -11,8 +11,8 @@ from app.rest.relations import BELONGS_TO
 
 from .catalog import USERS
 from .definition import Definition
+from .owners import owner_property
 from .reading import Models
-from .relations import OWNER_PROPERTIES
 from .rules import applicable_rules
 from .schemas import make_schema
 from .setup import report
@@ -61,6 +61,5 @@ def _owner(definition: Definition, models: Models) -> str | None:
         and declared.get("type") == BELONGS_TO
         and str(declared.get("model")).lower() in names
     }
-    chosen = keys.get(definition.owner) or keys.get("owner")
-    wanted = [chosen] if chosen else [*(keys.values() if len(keys) == 1 else ()), *OWNER_PROPERTIES]
-    return next((each for each in wanted if each in definition.properties), None)
+    name = owner_property(definition, keys)
+    return name if name in definition.properties else None

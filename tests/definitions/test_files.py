@@ -59,6 +59,7 @@ PROBLEMS = [
     (note(acls=[{"permission": "ALLOW"}]), "note.json: acls[0]: has no principalType, which is"),
     (note(acls=[rule("a", "GRANT")]), "note.json: acls[0]: permission: Must be one of: ALLOW"),
     (note(acls={"a": 1}), "note.json: acls: must be a list of rules"),
+    (note(ownerRelations="author"), "note.json: ownerRelations: must be true, or a list of"),
     (note(owner="author"), "note.json: owner: 'author' is no belongsTo relation to users; there"),
     (
         note(relations={"a": {"type": "belongTo"}}),

@@ -316,26 +316,43 @@ def test_a_model_that_extends_user_is_the_users(serve):
     assert "TOO_MANY_REQUESTS" in create["responses"]["429"]["$ref"]
 
 
+TWO = {"writer": "authorId", "reader": "readerId"}
+OWNER_LAST = {"reader": "readerId", "owner": "ownerId"}
+
+
 @pytest.mark.parametrize(
-    ("relations", "properties", "owner", "column"),
+    ("relations", "more", "column"),
     [
-        ({"writer": "authorId", "reader": "readerId"}, {}, "reader", "readerId"),
-        ({"owner": "ownerId", "reader": "readerId"}, {}, None, "ownerId"),
-        ({"reader": "readerId"}, {}, None, "readerId"),
-        ({}, {"userId": "number"}, None, "userId"),
-        ({}, {"owner": "number"}, None, "owner"),
-        ({"writer": "authorId", "reader": "readerId"}, {}, None, None),
+        (TWO, {"owner": "reader"}, "readerId"),
+        (TWO, {}, "authorId"),
+        (TWO, {"acls": OPEN}, None),
+        (OWNER_LAST, {}, "readerId"),
+        (OWNER_LAST, {"owner": "owner"}, "ownerId"),
+        ({"reader": "readerId"}, {}, "readerId"),
+        ({"reader": "readerId"}, {"acls": OPEN}, "readerId"),
+        # Names precede relations.
+        ({}, {"properties": {"userId": "number"}}, "userId"),
+        ({}, {"properties": {"owner": "number"}}, "owner"),
+        ({"writer": "authorId", "reader": "userId"}, {}, "userId"),
+        ({"reader": "readerId"}, {"properties": {"userId": "number"}}, None),
+        ({"reader": "readerId"}, {"properties": {"owner": "string"}}, None),
+        (TWO, {"ownerRelations": True}, "authorId"),
+        (TWO, {"ownerRelations": ["reader"]}, "readerId"),
+        (TWO, {"options": {"ownerRelations": ["nobody"]}}, None),
+        (TWO, {"ownerRelations": []}, None),
+        (
+            {"writer": "authorId"},
+            {"ownerRelations": True, "properties": {"userId": "number"}},
+            "authorId",
+        ),
     ],
 )
-def test_the_owner_is_found_by_relations_and_then_by_name(
-    serve, relations, properties, owner, column
-):
+def test_the_owner_is_found_as_loopback_does(serve, relations, more, column):
     declared = {
         name: {"type": "belongsTo", "model": "User", "foreignKey": key}
         for name, key in relations.items()
     }
-    note = {"name": "Note", "properties": properties, "relations": declared, "acls": OWNED}
-    api = serve({"note": {**note, **({"owner": owner} if owner else {})}})
+    api = serve({"note": {"name": "Note", "acls": OWNED, **more, "relations": declared}})
     token = api.newcomer()
 
     created = api("POST", "/notes", {}, token=token).json

@@ -1,0 +1,28 @@
+"""Whose the rows of a model in JSON are, which rules for $owner ask."""
+
+from collections.abc import Mapping
+
+from app.access.rules import OWNER
+
+from .definition import Definition
+
+# Properties by whose names LoopBack 3 knows the owner of a row, before any relation.
+OWNER_PROPERTIES = ("userId", "owner")
+
+
+def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str | None:
+    """Return the property with the id of a row's owner; `to_users` are the keys of relations.
+
+    It is that of `owner`, a key of ours, or what LoopBack 3 takes for it: by `ownerRelations`, by
+    name, or the first relation, which is not guessed among several if no rule is for owners.
+    """
+    if definition.owner:
+        return to_users.get(definition.owner)
+    if (named := definition.owner_relations) is not False:
+        chosen = [key for name, key in to_users.items() if named is True or name in named]
+        return next(iter(chosen), None)
+    for name in OWNER_PROPERTIES:
+        if name in definition.properties:
+            return name
+    has_rules = any(rule.principal == OWNER for _, rule in definition.rules)
+    return next(iter(to_users.values()), None) if has_rules or len(to_users) == 1 else None
