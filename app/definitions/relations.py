@@ -267,6 +267,10 @@ class Relations:
         if through is None or (through.definition is None and through.resource not in RESOURCES):
             self._unusable(f"{path}.through", f"there is no model {declared['through']!r} in JSON")
             return None
+        if through.resource in RESOURCES and target.resource not in RESOURCES:
+            # Nothing else would keep its links from being written.
+            self._unusable(f"{path}.through", f"{through.resource} leads to roles only")
+            return None
         key, other = self._keys_between(own, declared, through, target)
         column, target_column = (
             self._key(through, key, own, path),

@@ -110,6 +110,10 @@ WARNINGS = [
     (note(base="Model"), "note.json: base: is not served: models of Model have no rows here"),
     (note(relations={"a": {"type": "hasMany", "model": "X"}}), "is not served: there is no model"),
     (
+        note(relations={"a": {"type": "hasMany", "model": "User", "through": "RoleMapping"}}),
+        "relations.a.through: is not served: RoleMapping leads to roles only",
+    ),
+    (
         note(relations={"a": {"type": "hasMany", "model": "Note", "polymorphic": "b"}}),
         "relations.a: is not served: relations to rows of several models (polymorphic)",
     ),
