@@ -12,7 +12,7 @@ from tests.databases import make_template
 from .cases import CALLS, SEED, SETS, make_sets
 from .reasons import reason
 from .recording import PERMITTED, REFUSED, Recording, ask, store
-from .replay import Replay, is_refused
+from .replay import Replay, is_refused, responses
 
 
 def main() -> int:
@@ -35,15 +35,14 @@ def compare(recordings: list[Recording]) -> int:
     refused: Counter[str] = Counter()
     folder = Path(tempfile.mkdtemp())
     replay = Replay(f"sqlite:///{make_template(folder)}", folder)
-    with replay.tables():
-        for each in recordings:
-            calls = each.rules.calls
-            responses = replay.responses(each.rules, calls)
-            for call, made, response in zip(calls, each.decisions, responses, strict=True):
+    with replay.serving() as app:
+        for rules, decisions in recordings:
+            answers = responses(app, rules, rules.calls)
+            for call, made, response in zip(rules.calls, decisions, answers, strict=True):
                 if made == REFUSED and not is_refused(response):
                     allowed[why := reason(call, response)] += 1
                     if why is None:
-                        print(call, response.status, response.data, each.rules.models, sep="\n")
+                        print(call, response.status, response.data, rules.models, sep="\n")
                 if made == PERMITTED and is_refused(response):
                     refused[f"{call.model}.{call.method}"] += 1
     print(f"{CALLS * len(recordings)} calls; allowed here alone, by reason: {dict(allowed)}")

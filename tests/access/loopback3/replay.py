@@ -11,10 +11,16 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete, insert
 from werkzeug.test import TestResponse
 
+from app.access.policy import install_rules
 from app.access.roles import Role, RoleMapping
+from app.definitions.rules import applicable_rules, read_rules
 from app.extensions import app_metadata, db, now
+from app.ids import FORMS
+from app.rest.collection import all_endpoints
+from app.rest.problems import Problems
 from app.rest.properties import column_name
 from app.users.models import AccessToken, User, token_digest
+from app.users.resource import users
 from tests.apps import build, close
 from tests.definitions.conftest import running_a_command, tables_of
 
@@ -40,31 +46,57 @@ class Replay:
         self._models.mkdir()
 
     @contextmanager
-    def tables(self) -> Iterator[None]:
-        """Make the tables of the models with their rows; drop them afterwards."""
+    def serving(self) -> Iterator[Flask]:
+        """Make the tables of the models with their rows, for an app that serves them."""
         with running_a_command():
-            app = self._serve(RuleSet({name: {} for name in MODELS}, []))
+            app = self.start(RuleSet({name: {} for name in MODELS}, []))
         with tables_of(app):
             fill(app)
-            yield
+            yield app
         close(app)
 
-    def responses(self, rules: RuleSet, calls: Sequence[Call]) -> Iterator[TestResponse]:
-        """Serve the models by a set of rules; yield the response to each call."""
-        app = self._serve(rules)
-        client = app.test_client()
-        for call in calls:
-            response = make(client, call)
-            yield response
-            if call.verb not in READING and not is_refused(response):
-                fill(app)
-        close(app)
-
-    def _serve(self, rules: RuleSet) -> Flask:
+    def start(self, rules: RuleSet) -> Flask:
+        """Start an app whose models have a set of rules in their files."""
         for name, model in MODELS.items():
             declared = {"name": name, **model, **rules.models[name]}
             (self._models / f"{name}.json").write_text(json.dumps(declared))
         return build(self._url, self._folder / "mail", MODELS_FOLDER=str(self._models))
+
+
+def responses(app: Flask, rules: RuleSet, calls: Sequence[Call]) -> Iterator[TestResponse]:
+    """Give an app a set of rules; yield the response to each call."""
+    give(app, rules)
+    client = app.test_client()
+    for call in calls:
+        response = make(client, call)
+        yield response
+        if call.verb not in READING and not is_refused(response):
+            fill(app)
+
+
+def give(app: Flask, rules: RuleSet) -> None:
+    """Replace the rules of the models: in a tenth of the time that a start takes."""
+    models = app.extensions["json_models"]
+    for definition in (models.users, *models.definitions.values()):
+        settings, problems = rules.models[definition.name], Problems()
+        definition.acls = [("acls", rule) for rule in settings["acls"]]
+        definition.allows_by_default = settings.get("defaultPermission") == "ALLOW"
+        definition.rules = read_rules(definition, FORMS["integer"], problems)
+        is_users = definition is models.users
+        name = "users" if is_users else definition.plural
+        endpoints = all_endpoints(app.extensions["resources"][name])
+        owned = {each.method: each.owned for each in endpoints}
+        install_rules(
+            app,
+            name,
+            {each.method: each.access for each in endpoints},
+            [method for method, is_owned in owned.items() if is_owned],
+            [
+                *(users.rules(app.config) if is_users else ()),
+                *applicable_rules(definition, owned, problems),
+            ],
+            [each.method for each in endpoints if each.by_row],
+        )
 
 
 def make(client: FlaskClient, call: Call) -> TestResponse:

@@ -3,34 +3,41 @@
 import pytest
 
 from docs.compatibility import LOOSER
+from tests.apps import close
 
 from .cases import CALLS, SETS
 from .reasons import REASONS, reason
 from .recording import PERMITTED, REFUSED, load
-from .replay import Replay, is_refused
+from .replay import Replay, give, is_refused, responses
 
-# The recordings are replayed in parts, by as many tests.
-PARTS = 4
 # Methods that are about the rows of one model, for which only its own rules count.
 READING = ("find", "findOne", "count", "findById", "exists")
 
 
+# The recordings are replayed in parts, by as many tests.
+PARTS = 2
+
+
 @pytest.fixture
 def replay(sqlite_url, tmp_path):
-    replay = Replay(sqlite_url, tmp_path)
-    with replay.tables():
-        yield replay
+    return Replay(sqlite_url, tmp_path)
+
+
+@pytest.fixture
+def app(replay):
+    with replay.serving() as app:
+        yield app
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_what_loopback_refuses_is_refused_and_what_it_lets_read_is_not(part, replay):
+def test_what_loopback_refuses_is_refused_and_what_it_lets_read_is_not(part, app):
     allowed, refused = [], []
 
     for rules, decisions in load()[part::PARTS]:
         made = list(zip(rules.calls, decisions, strict=True))
         made = [each for each in made if each[1] == REFUSED or may_read(rules, *each)]
-        responses = replay.responses(rules, [call for call, _ in made])
-        for (call, decision), response in zip(made, responses, strict=True):
+        answers = responses(app, rules, [call for call, _ in made])
+        for (call, decision), response in zip(made, answers, strict=True):
             if decision == PERMITTED and is_refused(response):
                 refused.append((call, response.status, rules.models))
             if decision == REFUSED and not is_refused(response) and not reason(call, response):
@@ -44,6 +51,18 @@ def may_read(rules, call, decision):
     """Tell whether LoopBack permits a call that reads rows, by rules and not by its default."""
     by_rules = "defaultPermission" in rules.models[call.model]
     return decision == PERMITTED and call.method in READING and by_rules
+
+
+def test_rules_are_given_to_an_app_as_its_files_give_them(replay, app):
+    for rules, _ in load()[:5]:
+        started = replay.start(rules)
+        give(app, rules)
+
+        compiled = [each.extensions["rules"] for each in (app, started)]
+        assert compiled[0].keys() == compiled[1].keys()
+        for key in compiled[0]:
+            assert vars(compiled[0][key]) == vars(compiled[1][key]), key
+        close(started)
 
 
 def test_there_are_enough_calls_of_every_kind():
