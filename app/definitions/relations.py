@@ -191,8 +191,10 @@ class Relations:
             key = given or f"{name}Id"
             column = self._key(own, key, target, path)
             return Link(BELONGS_TO, target.resource, column) if column else None
-        if kind == BOTH_MANY or declared.get("through"):
+        if kind == BOTH_MANY or (kind == HAS_MANY and declared.get("through")):
             return self._through(own, declared, target, path)
+        if declared.get("through"):
+            self._problems.warn(f"{path}.through", "is ignored")
         key = given or f"{_camel_case(definition.name)}Id"
         column = self._key(target, key, own, path)
         return Link(kind, target.resource, column) if column else None
@@ -264,12 +266,9 @@ class Relations:
         through = self._model_between(own, declared, target)
         if through is None and not declared.get("through"):
             return self._link_by_table(own, target, path)
-        if through is None or (through.definition is None and through.resource not in RESOURCES):
-            self._unusable(f"{path}.through", f"there is no model {declared['through']!r} in JSON")
-            return None
-        if through.resource in RESOURCES and target.resource not in RESOURCES:
-            # Nothing else would keep its links from being written.
-            self._unusable(f"{path}.through", f"{through.resource} leads to roles only")
+        reason = _not_between(declared.get("through"), through, target)
+        if through is None or reason:
+            self._unusable(f"{path}.through", reason)
             return None
         key, other = self._keys_between(own, declared, through, target)
         column, target_column = (
@@ -296,7 +295,8 @@ class Relations:
             return self._catalog.find(declared["through"])
         names = [each.definition.name for each in (own, target) if each.definition]
         found = map(self._catalog.find, ("".join(names), "".join(reversed(names))))
-        return next((each for each in found if each and len(names) == 2), None)
+        known = [each for each in found if each and each.resource != USERS]
+        return known[0] if known and len(names) == 2 else None
 
     def _key_to(self, through: Target, target: Target, own_key: str) -> str:
         """Return the foreign key of the model between both to the target, as it is usual."""
@@ -385,6 +385,18 @@ def _holds_ids(column: Column[Any], target: Target) -> bool:
         return any(each.column is target.id_column for each in column.foreign_keys)
     made = target.id_type.column_type
     return isinstance(column.type, IdColumn) and column.type.python_type is made.python_type
+
+
+def _not_between(name: object, through: Target | None, target: Target) -> str:
+    """Return why a model cannot be the one between two others, if that is so."""
+    if through is None or (through.definition is None and through.resource not in RESOURCES):
+        return f"there is no model {name!r} in JSON"
+    if through.resource == USERS:
+        return "users are no model between others"
+    if through.resource in RESOURCES and target.resource not in RESOURCES:
+        # Nothing else would keep its links from being written.
+        return f"{through.resource} leads to roles only"
+    return ""
 
 
 def _name_of(target: Target) -> str:

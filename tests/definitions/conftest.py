@@ -41,7 +41,7 @@ def user_columns(app):
     usual = db.metadata.tables["users"].columns
     columns = app_metadata(app).tables.get("users", db.metadata.tables["users"]).columns
     own = [each for each in columns if each.name not in usual]
-    return [f"{each.name} {each.type.compile(db.engine.dialect)}" for each in own]
+    return [f'"{each.name}" {each.type.compile(db.engine.dialect)}' for each in own]
 
 
 def change_users(verb, columns):
@@ -58,11 +58,13 @@ def tables_of(app):
     with app.app_context():
         metadata.create_all(db.engine, tables=own)
         change_users("ADD", user_columns(app))
-    yield
-    with app.app_context():
-        db.session.remove()
-        metadata.drop_all(db.engine, tables=own)
-        change_users("DROP", [each.partition(" ")[0] for each in user_columns(app)])
+    try:
+        yield
+    finally:
+        with app.app_context():
+            db.session.remove()
+            metadata.drop_all(db.engine, tables=own)
+            change_users("DROP", [each.partition(" ")[0] for each in user_columns(app)])
 
 
 @pytest.fixture

@@ -9,6 +9,9 @@ PROPERTIES += ["$x", "class", "load", "fields", "metadata", "created", "note", "
 TYPES = ["string", "String", "number", "integer", "boolean", "date", "dateonly", "decimal", "uuid"]
 TYPES += ["objectid", "object", "array", "geopoint", "any", "strng", "Book", "", ["string"]]
 TYPES += [["number"], ["object"], [], [["string"]], {"a": "string"}, None, 5, True]
+# Names of what rows, users, tuples and paths have anyway, as properties, keys and relations.
+TAKEN = ["realm", "username", "created", "passwordHash", "metadata", "status", "accessTokens"]
+TAKEN += ["audit", "exists", "replace", "count", "index", "t", "createdAt", "others_", "todos"]
 RELATIONS = ["belongsTo", "hasOne", "hasMany", "hasAndBelongsToMany", "embedsOne", "embedsMany"]
 RELATIONS += ["referencesMany", "hasmany", None]
 SCALARS = [None, True, False, 0, 1, -1, 5, 1.5, 2**31, 2**63, 10**400, "", "x", "now", "true", "5"]
@@ -49,7 +52,8 @@ def some(keys, **required):
 
 flags = sometimes(st.booleans())
 names = st.sampled_from(NAMES)
-lists = sometimes(st.lists(st.sampled_from(PROPERTIES), max_size=2))
+property_names = st.sampled_from(PROPERTIES) | st.sampled_from(TAKEN)
+lists = sometimes(st.lists(property_names, max_size=2))
 bounds = some({"min": scalars, "max": scalars, "is": scalars})
 properties = sometimes(st.sampled_from(TYPES)) | some(
     {
@@ -63,9 +67,10 @@ properties = sometimes(st.sampled_from(TYPES)) | some(
         "unique": flags,
         "id": flags,
         "hidden": flags,
+        "readOnly": flags,
         "generated": flags,
         "enum": sometimes(st.lists(scalars, max_size=3)),
-        "postgresql": sometimes(some({"columnName": sometimes(st.sampled_from(PROPERTIES))})),
+        "postgresql": sometimes(some({"columnName": sometimes(property_names)})),
         "validates": sometimes(
             some(
                 {
@@ -83,10 +88,12 @@ properties = sometimes(st.sampled_from(TYPES)) | some(
 )
 relations = some(
     {
-        "foreignKey": sometimes(st.sampled_from(PROPERTIES)),
+        "foreignKey": sometimes(property_names),
         "through": sometimes(names),
-        "keyThrough": sometimes(st.sampled_from(PROPERTIES)),
-        "property": sometimes(st.sampled_from(PROPERTIES)),
+        "keyThrough": sometimes(property_names),
+        "property": sometimes(property_names),
+        "default": junk,
+        "scope": junk,
         "polymorphic": junk,
         "primaryKey": scalars,
         "options": junk,
@@ -108,17 +115,18 @@ rules = some(
 
 def objects(keys, values):
     """Return objects with any of these keys."""
-    return sometimes(st.dictionaries(st.sampled_from(keys), sometimes(values), max_size=4))
+    return sometimes(st.dictionaries(keys, sometimes(values), max_size=4))
 
 
-times = some({"createdAt": scalars, "updatedAt": scalars})
+relation_names = st.sampled_from(["owner", "books", "title", "a b", "customer", "note", *TAKEN])
+times = some({"createdAt": scalars | property_names, "updatedAt": scalars | property_names})
 models = some(
     {
         "plural": sometimes(st.sampled_from([*NAMES, "notes", "users", "todos"])),
         "base": sometimes(st.sampled_from([*NAMES, "PersistedModel", "Model", "AccessToken"])),
         "http": sometimes(some({"path": sometimes(st.sampled_from(["/x", "a/b", "/", "users"]))})),
-        "properties": objects(PROPERTIES, properties),
-        "relations": objects(["owner", "books", "title", "a b", "customer", "note"], relations),
+        "properties": objects(property_names, properties),
+        "relations": objects(relation_names, relations),
         "acls": sometimes(st.lists(sometimes(rules), max_size=3)),
         "hidden": lists,
         "protected": lists,
@@ -126,11 +134,9 @@ models = some(
             some({"where": junk, "limit": scalars, "order": scalars, "include": scalars})
         ),
         "strict": flags,
-        "options": objects(["validateUpsert", "strict", "base", "relations"], scalars),
-        "mixins": objects(
-            ["TimeStamp", "Slug"], some({"createdAt": scalars, "updatedAt": scalars})
-        ),
-        "methods": objects(["star", "find"], junk),
+        "options": objects(st.sampled_from(["validateUpsert", "strict", "base"]), scalars),
+        "mixins": objects(st.sampled_from(["TimeStamp", "Slug"]), times),
+        "methods": objects(st.sampled_from(["star", "find"]), junk),
         "validations": junk,
         "owner": sometimes(st.sampled_from(["owner", "customer", "title"])),
         "postgresql": sometimes(some({"table": sometimes(names)})),
@@ -149,3 +155,61 @@ configs = sometimes(
         max_size=3,
     )
 )
+
+# Sets of models that mostly can be served: of known names, types and kinds of relations.
+MODELS = ["Author", "Book", "Link"]
+KINDS = [each for each in RELATIONS if each not in ("hasmany", None)]
+USABLE = ["string", "number", "integer", "boolean", "date", "dateonly", "decimal", "uuid"]
+USABLE += ["objectid", "object", "array", "geopoint", ["string"], ["object"]]
+VALID = ["id", "title", "ownerId", "userId", "bookId", "a", "aB", "class", "load", "note", *TAKEN]
+EVERYONE = {"principalType": "ROLE", "principalId": "$everyone", "permission": "ALLOW"}
+rarely = st.integers(0, 4).map(lambda number: number == 0)
+usable_properties = some(
+    {
+        "required": rarely,
+        "hidden": rarely,
+        "readOnly": rarely,
+        "index": rarely,
+        "unique": rarely,
+        "id": rarely,
+        "length": st.sampled_from([1, 20, 255]),
+    },
+    type=st.sampled_from(USABLE),
+)
+usable_relations = some(
+    {
+        "foreignKey": st.sampled_from(VALID),
+        "through": st.sampled_from(MODELS),
+        "keyThrough": st.sampled_from(VALID),
+        "property": st.sampled_from(VALID),
+        "default": st.sampled_from([True, {"a": 1}]),
+    },
+    type=st.sampled_from(KINDS),
+    model=st.sampled_from([*MODELS, "User", "Todo"]),
+)
+
+
+def usable_models(name):
+    """Return models of this name that anyone may do anything with."""
+    return some(
+        {
+            "relations": st.dictionaries(
+                st.sampled_from(["owner", "books", "links", "others", *TAKEN]),
+                usable_relations,
+                max_size=4,
+            ),
+            "mixins": st.just({"TimeStamp": True}),
+            "strict": st.booleans(),
+            "hidden": st.lists(st.sampled_from(VALID), max_size=2),
+        },
+        name=st.just(name),
+        base=st.sampled_from(
+            ["PersistedModel", "User"] if name == "Author" else ["PersistedModel"]
+        ),
+        properties=st.dictionaries(st.sampled_from(VALID), usable_properties, max_size=4),
+        defaultPermission=st.just("ALLOW"),
+        acls=st.just([EVERYONE]),
+    )
+
+
+usable_sets = st.tuples(*map(usable_models, MODELS)).map(list)

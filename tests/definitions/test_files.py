@@ -122,6 +122,17 @@ WARNINGS = [
         "relations.a: has no endpoints: its data is the property b",
     ),
     (
+        note(relations={"a": {"type": "hasOne", "model": "Note", "through": "X"}}),
+        "relations.a.through: is ignored",
+    ),
+    (
+        {
+            "note.user": {"name": "NoteNote", "base": "User"},
+            **note(relations={"a": {"type": "hasMany", "model": "Note", "through": "NoteNote"}}),
+        },
+        "note.json: relations.a.through: is not served: users are no model between others",
+    ),
+    (
         note(relations={"exists": {"type": "hasMany", "model": "Note"}}),
         "relations.exists: is not served: there is a property or a call of this name",
     ),
