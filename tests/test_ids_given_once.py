@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from app.extensions import all_metadata, db
-from app.migrate import FOLDER, _config, upgrade
+from app.migrate import FOLDER, _config, downgrade, upgrade
 from app.todos.models import Todo
 from app.users.models import User
 from tests.apps import build, close
@@ -129,8 +129,7 @@ def test_a_table_that_was_copied_before_is_repaired_by_the_upgrade(own_app, tmp_
     come_and_go(api)
     with own_app.app_context():
         version = head(own_app)
-        db.session.execute(text("UPDATE alembic_version SET version_num = '0012'"))
-        db.session.commit()
+        downgrade("0012")
         with db.engine.connect() as connection:
             sql = connection.scalar(text("SELECT sql FROM sqlite_master WHERE name = 'users'"))
             copy = sql.replace("TABLE users", "TABLE copy", 1).replace("AUTOINCREMENT", "")
