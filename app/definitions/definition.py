@@ -335,8 +335,9 @@ def _time(name: str, merged: Merged, problems: Problems, path: str) -> list[Prop
     """Return a time that the service sets; it replaces the property of this name."""
     _, declared = merged.properties.get(name, ("", None))
     given = declared if isinstance(declared, Mapping) else {}
+    columns = {key: given[key] for key in MAPPINGS if key in given}
     stamp = {"type": "date", "required": True, "readOnly": True, "defaultFn": "now"}
-    property_ = read_property(name, {**given, **stamp}, problems, path)
+    property_ = read_property(name, {**columns, **stamp}, problems, path)
     return [property_] if property_ else []
 
 

@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, current_app
+from sqlalchemy import inspect
 from sqlalchemy.exc import IntegrityError
 from werkzeug.exceptions import Conflict, HTTPException
 
@@ -57,9 +58,15 @@ def _violated(cause: Any) -> Violated:
 
 
 def _taken(violated: Violated) -> list[str]:
-    """Return the properties of these columns; those of a model that is not served have none."""
+    """Return the properties of these columns, also hidden ones, which clients may write.
+
+    Those of a model that is not served have none.
+    """
     for resource in current_app.extensions["resources"].values():
         if resource.rows.key.table.name == violated.table:
-            names = resource.properties.items()
-            return [name for name, column in names if column.name in violated.columns]
+            columns = inspect(resource.model).columns
+            fields = resource.schema_instance.fields.items()
+            names = {field.data_key or name: field.attribute or name for name, field in fields}
+            held = {name: columns[each].name for name, each in names.items() if each in columns}
+            return [name for name, column in held.items() if column in violated.columns]
     return []

@@ -148,6 +148,27 @@ def test_two_rows_do_not_share_what_is_unique(library):
     assert field_codes(response) == {"isbn": ["uniqueness"]}
 
 
+def test_a_hidden_value_that_another_row_has_is_named(serve):
+    properties = {
+        "pin": {"type": "string", "unique": True, "hidden": True},
+        # Of the mixin, which sets it.
+        "createdAt": {"type": "number", "unique": True, "mysql": {"columnName": "made"}},
+    }
+    mixins = {"TimeStamp": True}
+    api = serve(
+        {"note": {"name": "Note", "properties": properties, "mixins": mixins, "acls": OPEN}}
+    )
+    token = api.newcomer()
+
+    created = api("POST", "/notes", [{"pin": "1"}, {"pin": "2"}], token=token)
+    assert [sorted(each) for each in created.json] == [["createdAt", "id", "updatedAt"]] * 2
+    for refused in (
+        api("POST", "/notes", {"pin": "1"}, token=token),
+        api("PATCH", "/notes/2", {"pin": "1"}, token=token),
+    ):
+        assert field_codes(refused) == {"pin": ["uniqueness"]}
+
+
 def test_relations_of_every_kind_lead_to_their_rows(library):
     api, token = library
 
