@@ -15,7 +15,7 @@ IDS = "ids"
 
 
 def select_by_id(target: Resource, filter_: Filter, conditions: Conditions) -> Select[Any]:
-    """Return the statement for rows with some ids."""
+    """Return the statement for rows with some ids, in the order of the filter if it has one."""
     return (
         select(*target.rows.columns_for(filter_))
         .where(
@@ -24,7 +24,7 @@ def select_by_id(target: Resource, filter_: Filter, conditions: Conditions) -> S
             *filter_.conditions,
             *target.rows.restriction,
         )
-        .order_by(*filter_.order)
+        .order_by(*(target.rows.order(filter_) if filter_.order else ()))
         .limit(LIMIT)
     )
 

@@ -12,7 +12,7 @@ from app.errors import InvalidFilter, quote
 from .filters import Filter
 from .included_rows import select_by_id, select_of_parents
 from .kept import KeptStatement
-from .relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, THROUGH, Relation
+from .relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
 from .resource import Resource
 
 # Depth of nested includes.
@@ -43,8 +43,11 @@ class Include:
     @cached_property
     def statement(self) -> KeptStatement:
         """The statement that reads the rows."""
-        if self.relation.kind in OWN_ATTRIBUTE:
+        if self.relation.kind == REFERENCES_MANY:
             build = partial(select_by_id, self.target, self.filter_)
+        elif self.relation.kind in OWN_ATTRIBUTE:
+            # One row for each needs no order.
+            build = partial(select_by_id, self.target, replace(self.filter_, order=[]))
         else:
             build = partial(select_of_parents, self.target, self.relation, self.filter_)
         return KeptStatement(self.target.rows, build)

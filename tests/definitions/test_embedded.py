@@ -172,6 +172,9 @@ def test_the_rows_whose_ids_are_referenced_are_included(customers):
 
     assert included(customers, "accounts", fields=["id"]).json == {"id": 1, "accounts": [a, b]}
     assert names(order="name DESC") == ["b", "a"]
+    # PostgreSQL puts a row that was changed behind the others.
+    api("PATCH", "/accounts/1", {"name": "b"}, token=token)
+    assert names(order="customerId DESC") == ["b", "a"]
     assert names(where={"name": "b"}) == ["b"]
     assert names(limit=1) == ["a"]
     assert names(skip=1, fields=["name"]) == ["b"]
