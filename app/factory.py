@@ -9,20 +9,22 @@ import click
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
-from app import config, errors, extensions, mail, openapi, outbox
 from app.access.policy import check_acls
 from app.commands import Commands
 from app.config import ConfigurationError
-from app.engine import BOUNCED, warn_of_no_time_out
-from app.extensions import app_metadata, db, missing_from_database
+from app.database import purging, session
+from app.database.engine import BOUNCED, warn_of_no_time_out
+from app.database.session import app_metadata, db, missing_from_database
 from app.oauth import identity_views
-from app.ops import audit, hash_slots, headers, health, json, logs, origin, purging, throttles
+from app.ops import audit, hash_slots, headers, health, json, logs, origin, throttles
 from app.rest import constraints, routing
 from app.rest.collection import check_relations, register_resource
 from app.rest.shared_methods import check_setting
 from app.todos.resource import todos
 from app.users import events as users_events
 from app.users import pages, passwords, transports, views
+
+from . import config, errors, mail, openapi, outbox
 
 # The modules of commands, each imported when it is called.
 COMMANDS = {
@@ -131,11 +133,11 @@ def _check_own_tables(app: Flask) -> None:
 def _connect_database(app: Flask) -> None:
     """Check that the database can be opened for writing, and has the ids of the settings."""
     try:
-        extensions.init_app(app)
+        session.init_app(app)
         with app.app_context(), db.engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-            stored = extensions.stored_id_type(connection)
+            stored = session.stored_id_type(connection)
             warn_of_no_time_out(connection, app.logger)
             connection.rollback()
         with app.app_context():

@@ -22,8 +22,7 @@ from typing import Any
 import requests
 
 from app.connector import DataSource
-
-from .tables import Table, publish
+from benchmarks.tables import Table, publish
 
 BODY = json.dumps(
     {"results": [{"geometry": {"location": {"lat": 37.56, "lng": -122.32}}}]}

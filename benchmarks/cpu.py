@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.load import Request, Run
+from benchmarks.stack import Server
+
 from . import load
-from .load import Request, Run
-from .stack import Server
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

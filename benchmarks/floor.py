@@ -12,9 +12,10 @@ from argon2 import PasswordHasher
 from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import Row, text
 
-from app import config, extensions
-from app.extensions import db, now
-from app.ops import hash_slots, purging
+from app import config
+from app.database import purging, session
+from app.database.session import db, now
+from app.ops import hash_slots
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = text(
@@ -55,7 +56,7 @@ config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
 hash_slots.init_app(app)
 purging.init_app(app)
-extensions.init_app(app)
+session.init_app(app)
 sources = app.config["DATA_SOURCES"] or {}
 # One for each thread.
 sessions: defaultdict[int, requests.Session] = defaultdict(requests.Session)

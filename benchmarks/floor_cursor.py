@@ -12,7 +12,8 @@ from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import make_url
 
 from app import config
-from app.ops import hash_slots, purging
+from app.database import purging
+from app.ops import hash_slots
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = (

@@ -3,7 +3,8 @@
 from flask import Flask, Response, jsonify
 
 from app import config
-from app.ops import hash_slots, purging
+from app.database import purging
+from app.ops import hash_slots
 
 app = Flask(__name__)
 # The project's gunicorn worker reads settings, and starts the outbox, the purges and the queue.

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 
 from app import outbox
-from app.extensions import db
+from app.database.session import db
 from app.factory import create_app
 from app.signals import reset_password_request
 

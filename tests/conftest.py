@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
 from werkzeug.test import TestResponse
 
-from app.extensions import now
+from app.database.session import now
 from app.signals import reset_password_request
 from tests.apps import CHEAP_HASH, SharedApp, build, close
 from tests.databases import Database, make_template, migrate

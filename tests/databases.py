@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Table, create_engine
 
-from app.extensions import db
+from app.database.session import db
 from app.factory import create_app
 from app.migrate import upgrade
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import trustme
 from sqlalchemy import URL
 
-from tests import service_manager
 from tests.documents import blocks, run_shell
 from tests.installation import ROOT
 from tests.ports import free_port
+
+from . import service_manager
 
 GUIDE = "docs/deployment.md"
 FILES = [

@@ -14,7 +14,7 @@ from sqlalchemy import delete, event, func, insert, select, update
 
 from app import outbox
 from app.access.roles import Role, RoleMapping
-from app.extensions import Model, db, now
+from app.database.session import Model, db, now
 from app.users.models import AccessToken, User, new_token, token_digest
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import MetaData, Table
 from sqlalchemy.orm import DeclarativeBase
 
 import app
-from app.extensions import all_metadata, app_metadata, db, transaction
+from app.database.session import all_metadata, app_metadata, db, transaction
 from app.rest.collection import check_relations
 from app.users.models import User
 from tests.apps import build, close

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.extensions import db
+from app.database.session import db
 from app.todos.models import Todo
 from app.users.models import RESET_SCOPE, User
 from app.users.tokens import issue

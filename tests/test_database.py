@@ -12,8 +12,8 @@ from sqlalchemy import create_engine, literal_column, make_url, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
 from app.config import ConfigurationError
-from app.engine import POOL_OVERFLOW, QUERY_CACHE
-from app.extensions import db, now
+from app.database.engine import POOL_OVERFLOW, QUERY_CACHE
+from app.database.session import db, now
 from app.factory import create_app
 from app.todos.models import Todo
 from app.users.models import AccessToken, User

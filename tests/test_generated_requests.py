@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from sqlalchemy import func, select, text
 
-from app.extensions import db, transaction
+from app.database.session import db, transaction
 from app.users.models import User
 from tests.conftest import PASSWORD
 from tests.generated import reads, writes

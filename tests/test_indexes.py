@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from app.access.roles import grant
-from app.extensions import db
+from app.database.session import db
 from app.ops import throttles
 from app.outbox import claims, maintenance
 from app.users.tokens import purge_tokens

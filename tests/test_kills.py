@@ -11,7 +11,7 @@ import pytest
 import requests
 from sqlalchemy import event, text
 
-from app.extensions import db
+from app.database.session import db
 from app.outbox import claims, worker
 from app.outbox.delivery import drain
 from app.users.accounts import change_password

@@ -5,7 +5,7 @@ from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from app.config import ConfigurationError
-from app.extensions import db
+from app.database.session import db
 from app.factory import create_app
 from app.ops.throttles import BLOCKED_UNTIL
 from app.todos.models import Todo

@@ -25,7 +25,7 @@ from sqlalchemy import (
     text,
 )
 
-from app.extensions import app_metadata, db
+from app.database.session import app_metadata, db
 from app.factory import create_app
 from app.migrate import FOLDER, downgrade, upgrade
 

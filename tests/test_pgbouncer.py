@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from app.config import ConfigurationError
-from app.extensions import db
+from app.database.session import db
 from app.factory import create_app
 from app.migrate import upgrade
 from app.outbox.delivery import drain

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from sqlalchemy import create_engine, text
 
-from app.extensions import db
+from app.database.session import db
 from app.outbox.delivery import drain
 from tests.conftest import NEW, PASSWORD, Api
 from tests.mail.resets import LINK

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import insert
 
 from app.access.rules import READ
-from app.extensions import db, transaction
+from app.database.session import db, transaction
 from app.users.models import RESET_SCOPE, AccessToken
 from tests.answers import field_codes, refusal
 from tests.rows import statements

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from app.extensions import db, transaction
-from app.timeouts import interrupter
+from app.database.session import db, transaction
+from app.database.timeouts import interrupter
 from app.todos.models import Todo
 from tests.rest.conftest import store
 from tests.rows import count
@@ -183,7 +183,7 @@ def test_a_pause_between_statements_ends_neither_of_them(app, token):
 
 @only_sqlite
 def test_the_thread_ends_after_a_while_and_is_started_again(app, token, monkeypatch):
-    monkeypatch.setattr("app.timeouts.INTERVAL", 0.001)
+    monkeypatch.setattr("app.database.timeouts.INTERVAL", 0.001)
     eventually(lambda: interrupter._thread is None)
 
     with app.test_request_context(), pytest.raises(OperationalError, match="interrupted"):

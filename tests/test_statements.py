@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import bindparam, func, insert, inspect, literal, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from app.extensions import db, transaction
-from app.statements import PreparedStatement
+from app.database.session import db, transaction
+from app.database.statements import PreparedStatement
 from app.todos.models import Todo
 from app.users.models import User
 from tests.databases import connected

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 import app as package
 from app.access.roles import Role
-from app.extensions import after_commit, db, transaction
+from app.database.session import after_commit, db, transaction
 from tests.databases import connected
 from tests.rows import count
 
@@ -166,11 +166,11 @@ def test_only_transaction_commits_and_rolls_back():
     }
 
     assert found == {
-        ("extensions.py", "session.commit"),
-        ("extensions.py", "session.rollback"),
+        ("database/session.py", "session.commit"),
+        ("database/session.py", "session.rollback"),
         # Connections, not sessions: one prolongs a token, which may fail, one tries the database
         # at the start.
-        ("engine.py", "connection.commit"),
+        ("database/engine.py", "connection.commit"),
         ("factory.py", "connection.rollback"),
         # What begins there is a login.
         ("oauth/login.py", "flows.begin"),

@@ -6,7 +6,7 @@ from flask import Flask
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from app.extensions import db
+from app.database.session import db
 from app.ops.throttles import Throttle
 from tests.conftest import PASSWORD, Api
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Column
 
-from app.columns import Json
+from app.database.columns import Json
 from app.errors import InvalidFilter
 from app.rest.collection import usual_endpoints
 from app.rest.filters import Filter

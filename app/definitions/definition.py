@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Column
 
 from app.access.rules import Rule
-from app.extensions import IntegerId, RowId, now
+from app.database.session import IntegerId, RowId, now
 from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO

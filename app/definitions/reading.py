@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.extensions import db
+from app.database.session import db
 from app.ids import IdForm
 from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS

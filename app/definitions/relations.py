@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Column
 
-from app.extensions import IdColumn, db
+from app.database.session import IdColumn, db
 from app.rest.problems import Problems, suggest
 from app.rest.properties import Property, column_name, read_property
 from app.rest.relations import (

@@ -8,8 +8,8 @@ from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
 from sqlalchemy.orm import registry
 from sqlalchemy.sql.elements import conv
 
-from app.columns import Json
-from app.extensions import app_metadata, db
+from app.database.columns import Json
+from app.database.session import app_metadata, db
 from app.rest.others import ATTRIBUTE
 from app.rest.properties import Property
 

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.extensions import db, now
+from app.database.session import db, now
 from app.outbox.models import PENDING, Delivery, OutboxEvent
 
 from .catalog import database_up, outbox_levels

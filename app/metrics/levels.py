@@ -3,7 +3,7 @@
 from flask import Flask
 from sqlalchemy import QueuePool
 
-from app.extensions import db
+from app.database.session import db
 from app.ops.hash_slots import slots_of
 
 from .catalog import Catalog

@@ -10,9 +10,9 @@ from flask import current_app
 from sqlalchemy import BigInteger, Connection
 
 from app import ids
-from app.autoincrement import ids_given_once
-from app.columns import ExactDecimal, GeoPoint, Json
-from app.extensions import IdColumn, TextId, UtcDateTime, all_metadata, db
+from app.database.autoincrement import ids_given_once
+from app.database.columns import ExactDecimal, GeoPoint, Json
+from app.database.session import IdColumn, TextId, UtcDateTime, all_metadata, db
 from app.ids import UUID_LENGTH
 
 # Seconds to wait for another process that migrates.

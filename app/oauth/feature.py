@@ -5,7 +5,7 @@ from importlib import import_module
 from flask import Flask
 
 from app.config import require_extra
-from app.ops.purging import purger_of
+from app.database.purging import purger_of
 
 
 def init_app(app: Flask) -> None:

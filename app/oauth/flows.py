@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from app.extensions import connection, db, now
+from app.database.purging import delete_batch
+from app.database.session import connection, db, now
 from app.ids import Id
-from app.ops.purging import delete_batch
 from app.users.models import token_digest
 
 from .models import LoginFlow

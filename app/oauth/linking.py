@@ -8,6 +8,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, func, select, true, update
 from sqlalchemy.exc import IntegrityError
 
+from app.database.session import after_commit, db, now, transaction
 from app.errors import (
     AccountExists,
     InvalidToken,
@@ -15,7 +16,6 @@ from app.errors import (
     ModelNotFound,
     ValidationError,
 )
-from app.extensions import after_commit, db, now, transaction
 from app.ids import Id
 from app.ops.audit import Action, record, record_all
 from app.signals import email_verified, emit, identity_linked, identity_unlinked

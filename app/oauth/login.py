@@ -9,8 +9,8 @@ from flask import current_app
 from sqlalchemy import exists
 
 from app.access.identity import LiveToken
+from app.database.session import now
 from app.errors import EmailNotVerified, LoginFailed, TooManyRequests
-from app.extensions import now
 from app.ids import Id
 from app.ops.audit import Action, record_attempt
 from app.ops.origin import current_network

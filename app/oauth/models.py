@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.columns import Json
-from app.extensions import IntegerId, Model, UtcDateTime, now
+from app.database.columns import Json
+from app.database.session import IntegerId, Model, UtcDateTime, now
 from app.ids import Id
 
 # Characters of an issuer that are accepted. OpenID Connect bounds a subject only (Core, section 2).

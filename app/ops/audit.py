@@ -11,8 +11,9 @@ from flask import Flask, current_app
 from sqlalchemy import Index, String, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.columns import Json
-from app.extensions import (
+from app.database.columns import Json
+from app.database.purging import delete_batch, purge_all, purger_of
+from app.database.session import (
     IntegerId,
     Model,
     RowId,
@@ -27,7 +28,6 @@ from app.ids import Id
 from app.signals import audited, emit
 
 from .origin import MAX_ADDRESS, current_origin
-from .purging import delete_batch, purge_all, purger_of
 
 # Records of one action an hour, where an action changes nothing that could bound their number.
 MAX_ATTEMPTS = 1000

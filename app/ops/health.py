@@ -12,8 +12,8 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.database.session import connection, iso_time, now
 from app.errors import NotReady
-from app.extensions import connection, iso_time, now
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations" / "versions"
 # The lines of a migration that say which one it is, and which it follows.

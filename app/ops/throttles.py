@@ -28,14 +28,14 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.database.purging import delete_batch, purger_of
+from app.database.session import Model, UtcDateTime, connection, db, in_transaction, now
+from app.database.statements import PreparedStatement
 from app.errors import TooManyRequests
-from app.extensions import Model, UtcDateTime, connection, db, in_transaction, now
-from app.statements import PreparedStatement
 
 from .audit import Action, record_attempt
 from .digests import key_digest
 from .origin import current_origin
-from .purging import delete_batch, purger_of
 
 # The throttles; their figures are the entries of the setting THROTTLES.
 LOGIN_IDENTITY = "login_identity"

@@ -9,7 +9,7 @@ from functools import partial
 
 from flask import Flask
 
-from app.ops.purging import purger_of
+from app.database.purging import purger_of
 
 from . import registry, worker
 from .maintenance import purge_batch

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.extensions import now
+from app.database.session import now
 from app.ops.origin import continue_request
 from app.signals import delivery_attempted, emit
 

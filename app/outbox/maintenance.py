@@ -7,9 +7,9 @@ from functools import partial
 from sqlalchemy import ColumnElement, exists, or_, select, update
 from sqlalchemy.orm import defer
 
+from app.database.purging import delete_batch, purge_all
+from app.database.session import db, now, transaction
 from app.errors import ModelNotFound
-from app.extensions import db, now, transaction
-from app.ops.purging import delete_batch, purge_all
 
 from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
 

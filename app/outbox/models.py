@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import IntegerId, Model, UtcDateTime, now
+from app.database.session import IntegerId, Model, UtcDateTime, now
 from app.ops.languages import MAX_JOINED
 
 # The states of a delivery. The last four are final.

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import current_app
 
-from app.extensions import after_commit, db, now, transaction
+from app.database.session import after_commit, db, now, transaction
 from app.ops.languages import current_languages
 from app.ops.origin import current_request_id
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Float, cast, func, type_coerce
 
-from app.columns import unit_vector
+from app.database.columns import unit_vector
+from app.database.session import db
 from app.errors import InvalidFilter
-from app.extensions import db
 
 from .json_fields import parse_position
 from .operands import coerce

@@ -11,9 +11,9 @@ from uuid import UUID
 import marshmallow
 from marshmallow import ValidationError, fields, validate
 
-from app.columns import ExactDecimal
+from app.database.columns import ExactDecimal
+from app.database.session import iso_time
 from app.errors import BLANK
-from app.extensions import iso_time
 
 from .times import parse_date, parse_time
 

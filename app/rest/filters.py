@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sqlalchemy import ColumnElement
 
-from app.columns import Position
+from app.database.columns import Position
 from app.errors import InvalidFilter, quote
 
 from .bounds import check_size

@@ -12,8 +12,8 @@ from marshmallow import fields
 from sqlalchemy import ClauseElement, Column
 
 from app.access.identity import Identity, current_identity
+from app.database.session import transaction
 from app.errors import TooManyRows
-from app.extensions import transaction
 
 from .repository import Conditions, Repository, Values
 

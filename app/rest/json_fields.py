@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from app.columns import Position
+from app.database.columns import Position
 
 from .fields import MAX_SAFE, Parsed
 

@@ -23,9 +23,9 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from app.columns import GeoPoint, Json, Jsonb
+from app.database.columns import GeoPoint, Json, Jsonb
+from app.database.session import db
 from app.errors import InvalidFilter, quote
-from app.extensions import db
 
 # Names after the first one in a path.
 MAX_STEPS = 5

@@ -8,7 +8,7 @@ from sqlalchemy import Select
 from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
-from app.statements import PreparedStatement
+from app.database.statements import PreparedStatement
 
 from .repository import Conditions, Repository, Values
 from .results import is_read_in_parts, open_rows

@@ -11,9 +11,9 @@ from uuid import UUID
 from sqlalchemy import Enum
 from sqlalchemy.types import TypeEngine
 
-from app.columns import ExactDecimal
+from app.database.columns import ExactDecimal
+from app.database.session import IdColumn
 from app.errors import InvalidFilter
-from app.extensions import IdColumn
 from app.ids import Id, IdForm
 
 from .fields import parse_decimal, parse_uuid

@@ -25,9 +25,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from app.columns import Position
+from app.database.columns import Position
+from app.database.session import IdColumn, TextId, db
 from app.errors import InvalidFilter
-from app.extensions import IdColumn, TextId, db
 
 from .json_paths import has_item
 from .operands import coerce

@@ -11,8 +11,8 @@ from werkzeug.exceptions import Conflict
 
 from app.access.policy import CREATE_RELATED, Grant, authorize, denial
 from app.access.rules import READ, WRITE
+from app.database.session import connection, transaction
 from app.errors import RelationEmpty
-from app.extensions import connection, transaction
 from app.ids import Id
 from app.settings import is_compatible
 

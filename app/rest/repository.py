@@ -21,9 +21,9 @@ from sqlalchemy import (
     update,
 )
 
-from app.extensions import ObjectId, TextId, UuidId, connection, db, new_id, transaction
+from app.database.session import ObjectId, TextId, UuidId, connection, db, new_id, transaction
+from app.database.statements import PreparedStatement
 from app.ids import Id
-from app.statements import PreparedStatement
 
 from .filters import Filter
 from .json_paths import is_json

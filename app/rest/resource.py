@@ -15,8 +15,8 @@ from app import ids
 from app.access.identity import current_identity
 from app.access.policy import DynamicRole, Grant, authorize, denial, find_grant
 from app.access.rules import Rule
+from app.database.session import in_transaction, transaction
 from app.errors import MalformedBody, ModelNotFound, ValidationError
-from app.extensions import in_transaction, transaction
 
 from . import hooks
 from .compatibility import Load

@@ -9,9 +9,9 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import Column, Result, Select
 
+from app.database.session import connection, db, transaction
+from app.database.statements import PARTITION
 from app.errors import DatabaseTimeout
-from app.extensions import connection, db, transaction
-from app.statements import PARTITION
 
 from . import json_fields
 from .json_paths import is_json

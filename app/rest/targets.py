@@ -19,8 +19,8 @@ from sqlalchemy import (
 )
 
 from app.config import ConfigurationError
+from app.database.session import IdColumn, TextId, db
 from app.errors import InvalidFilter, quote
-from app.extensions import IdColumn, TextId, db
 
 from .json_paths import JsonPath, is_json
 

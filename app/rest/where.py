@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, false, or_, true
 
-from app.columns import Position
+from app.database.columns import Position
 from app.errors import InvalidFilter, quote
 
 from .distances import KEYS as NEAR_KEYS

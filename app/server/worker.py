@@ -18,9 +18,9 @@ from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import ThreadWorker
 
 from app import outbox
+from app.database.purging import purger_of
 from app.ops import health
 from app.ops.hash_slots import slots_of
-from app.ops.purging import purger_of
 
 from .errors import raw_response, to_http_error
 from .hash_queue import HashQueue

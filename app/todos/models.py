@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import Model, RowId, UtcDateTime, now
+from app.database.session import Model, RowId, UtcDateTime, now
 from app.ids import Id
 
 

@@ -11,8 +11,8 @@ from sqlalchemy.exc import IntegrityError
 
 from app import outbox
 from app.access.roles import Role, RoleMapping, grant
+from app.database.session import affected_rows, after_commit, db, in_transaction, now, transaction
 from app.errors import BLANK, InvalidPassword, ModelNotFound, ValidationError
-from app.extensions import affected_rows, after_commit, db, in_transaction, now, transaction
 from app.ids import Id
 from app.ops.audit import Action, record, record_all, recording
 from app.ops.origin import current_network

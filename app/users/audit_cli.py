@@ -7,8 +7,8 @@ import click
 from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
+from app.database.session import app_id_form
 from app.errors import ModelNotFound
-from app.extensions import app_id_form
 from app.ids import Id
 from app.ops import audit as audit_log
 from app.ops.audit import Action, AuditRecord

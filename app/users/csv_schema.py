@@ -7,8 +7,8 @@ from typing import Any
 from marshmallow import ValidationError, fields, validates, validates_schema
 
 from app.access.roles import ROLE_SEPARATOR, check_role
+from app.database.session import app_id_form, now
 from app.errors import ValidationError as InvalidRole
-from app.extensions import app_id_form, now
 from app.ids import Id
 
 from .current import user_properties

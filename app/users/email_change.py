@@ -7,8 +7,8 @@ from flask import current_app
 from sqlalchemy import select
 
 from app import outbox
+from app.database.session import db, transaction
 from app.errors import InvalidPassword, ValidationError
-from app.extensions import db, transaction
 from app.ids import Id
 from app.signals import EMAIL_CHANGE_NOTICE, email_change_request, emit
 

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 
 from app import outbox
-from app.extensions import db
+from app.database.session import db
 from app.outbox import Attempt
 from app.signals import (
     EMAIL_CHANGE_NOTICE,

@@ -9,8 +9,8 @@ from flask import current_app
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.exc import IntegrityError
 
+from app.database.session import db, now, transaction
 from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
-from app.extensions import db, now, transaction
 from app.ids import Id
 from app.ops.audit import Action, record, record_attempt
 from app.ops.digests import key_digest

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
-from app.extensions import affected_rows, db, now, transaction
+from app.database.session import affected_rows, db, now, transaction
 from app.ops.digests import key_digest
 from app.outbox import Attempt
 

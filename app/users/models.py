@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, and_, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import Model, RowId, UtcDateTime, now
+from app.database.session import Model, RowId, UtcDateTime, now
 from app.ids import Id
 from app.ops.origin import MAX_ADDRESS, MAX_USER_AGENT
 

@@ -4,8 +4,8 @@ from email_validator import EmailNotValidError
 from flask import current_app
 from sqlalchemy import select
 
+from app.database.session import db, transaction
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
-from app.extensions import db, transaction
 from app.ops.audit import Action, record
 from app.ops.mailboxes import mailbox
 from app.ops.origin import current_network

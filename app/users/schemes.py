@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from flask import current_app
 from sqlalchemy import select
 
-from app.extensions import db
+from app.database.session import db
 
 from .models import User
 from .passwords import BCRYPT, scheme_of

@@ -7,8 +7,8 @@ from flask import current_app
 from sqlalchemy import case, func, inspect, literal, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.engine import brief_transaction
-from app.extensions import UtcDateTime, db, now
+from app.database.engine import brief_transaction
+from app.database.session import UtcDateTime, db, now
 
 from .models import AccessToken
 

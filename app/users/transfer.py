@@ -11,8 +11,8 @@ import marshmallow
 from sqlalchemy import ColumnElement, func, insert, or_, select, text, true
 
 from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping, assign
+from app.database.session import app_id_form, db, iso_time, new_id, transaction
 from app.errors import ValidationError, quote, to_validation_error
-from app.extensions import app_id_form, db, iso_time, new_id, transaction
 from app.ids import Id
 from app.ops.audit import Action, record_all
 

@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import false, select
 
-from app.extensions import db
+from app.database.session import db
 from app.ids import Id
 from app.ops.origin import current_network
 from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count

@@ -9,9 +9,9 @@ from marshmallow import fields
 from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE, READ, WRITE
+from app.database.purging import purger_of
+from app.database.session import app_id_form
 from app.errors import AccessTokenRequired, TooDeep
-from app.extensions import app_id_form
-from app.ops.purging import purger_of
 from app.rest.bodies import parse_json
 from app.rest.collection import register_resource
 from app.settings import is_compatible

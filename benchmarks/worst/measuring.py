@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from app.extensions import db
+from app.database.session import db
 
 from .request import Request
 

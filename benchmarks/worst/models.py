@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import insert
 
-from app.extensions import Model, app_metadata, db, now
+from app.database.session import Model, app_metadata, db, now
 from app.ids import Id
 from app.users.models import AccessToken, User, new_token
 

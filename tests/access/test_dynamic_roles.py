@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, READ, WRITE, Rule, User, allow
 from app.config import ConfigurationError
-from app.extensions import db
+from app.database.session import db
 from app.rest.collection import register_resource
 from tests.answers import field_codes, refusal
 from tests.documents import blocks

@@ -8,7 +8,7 @@ from sqlalchemy import delete
 
 from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
-from app.extensions import db, now
+from app.database.session import db, now
 from app.oauth.models import Identity
 from app.todos.models import Todo
 from app.users.accounts import disable_user

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from app.connector import DataSource, ResponsePathError, ResponseTooLargeError
-from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
+
+from .conftest import http_server, server  # noqa: F401 fixtures
 
 
 @pytest.fixture

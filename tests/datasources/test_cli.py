@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from tests.datasources.conftest import LOCATION
 from tests.installation import Installation
+
+from .conftest import LOCATION
 
 
 @pytest.fixture

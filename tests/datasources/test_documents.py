@@ -10,9 +10,10 @@ import pytest
 from app.connector import ConnectorError
 from app.connector.operation.response_path import ResponsePath
 from app.connector.settings.schema import DataSourceSettings, TemplateSettings
-from tests.datasources.conftest import LOCATION
 from tests.documents import blocks, run_shell
 from tests.installation import ROOT, Installation
+
+from .conftest import LOCATION
 
 DOCUMENT = "docs/connector.md"
 GEOCODER = "http://127.0.0.1:8099"

@@ -4,7 +4,8 @@ import pytest
 
 from app.config import ConfigurationError
 from tests.answers import field_codes
-from tests.datasources.conftest import LOCATION
+
+from .conftest import LOCATION
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from tests.datasources.conftest import LOCATION
+from .conftest import LOCATION
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 import click
 import pytest
 
-from app.extensions import all_metadata, app_metadata, db
+from app.database.session import all_metadata, app_metadata, db
 from tests.conftest import Api
 
 

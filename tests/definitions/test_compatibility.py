@@ -5,14 +5,15 @@ from openapi_spec_validator import validate
 from sqlalchemy import text, update
 
 from app.connector.errors import ConnectError, UnknownVariableError
+from app.database.session import db
 from app.datasources.sources import data_sources
-from app.extensions import db
 from app.users.models import AccessToken
 from docs.compatibility import ALIKE, DIFFERENT, HANDLE
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD, Api
-from tests.definitions.library import rule
 from tests.ports import free_port
+
+from .library import rule
 
 NOTE = {
     "name": "Note",

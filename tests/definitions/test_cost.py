@@ -6,10 +6,11 @@ import sys
 import pytest
 from sqlalchemy import insert
 
-from app.extensions import app_metadata, db
+from app.database.session import app_metadata, db
 from tests.answers import refusal
-from tests.definitions.library import OPEN, OWNED, rule
 from tests.rows import statements
+
+from .library import OPEN, OWNED, rule
 
 # The twin of the to-dos.
 TASK = {

@@ -6,7 +6,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from tests.answers import field_codes
-from tests.definitions.library import OPEN, rule
+
+from .library import OPEN, rule
 
 CUSTOMER = {
     "name": "Customer",

@@ -3,9 +3,10 @@
 import pytest
 
 from app.config import ConfigurationError
-from app.extensions import db
-from tests.definitions.conftest import running_a_command
-from tests.definitions.library import LIBRARY, NOTE, OPEN, rule
+from app.database.session import db
+
+from .conftest import running_a_command
+from .library import LIBRARY, NOTE, OPEN, rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

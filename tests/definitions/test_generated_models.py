@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from app.config import ConfigurationError
 from tests.apps import build, close
-from tests.definitions.conftest import running_a_command, tables_of
-from tests.definitions.generated import configs, models, usable_sets
+
+from .conftest import running_a_command, tables_of
+from .generated import configs, models, usable_sets
 
 # The same examples in every run.
 GENERATED = settings(

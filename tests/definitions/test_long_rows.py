@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from app.extensions import db
+from app.database.session import db
 from tests.answers import refusal
 from tests.conftest import Api
-from tests.definitions.library import OPEN
 from tests.postgres_proxy import counted
+
+from .library import OPEN
 
 BOOKS = 600
 BOOK = {

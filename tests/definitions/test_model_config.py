@@ -4,8 +4,9 @@ import pytest
 
 from app.config import ConfigurationError
 from tests.conftest import PASSWORD
-from tests.definitions.conftest import running_a_command
-from tests.definitions.library import rule
+
+from .conftest import running_a_command
+from .library import rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

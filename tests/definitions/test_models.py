@@ -4,7 +4,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from tests.answers import field_codes, refusal
-from tests.definitions.library import LIBRARY, NOTE, OPEN, rule
+
+from .library import LIBRARY, NOTE, OPEN, rule
 
 
 @pytest.fixture

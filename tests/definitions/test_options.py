@@ -7,7 +7,8 @@ import pytest
 
 from app.rest.hashing import hashing_views
 from tests.answers import field_codes, refusal
-from tests.definitions.library import NOTE, OPEN, OWNED, rule
+
+from .library import NOTE, OPEN, OWNED, rule
 
 
 def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):

@@ -8,7 +8,8 @@ from openapi_spec_validator import validate
 
 from app.rest.routing import routed_path
 from tests.answers import refusal
-from tests.definitions.library import OPEN
+
+from .library import OPEN
 
 PAGE = {
     "name": "Page",

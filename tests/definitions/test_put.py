@@ -3,7 +3,8 @@
 import pytest
 
 from tests.answers import refusal
-from tests.definitions.library import rule
+
+from .library import rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

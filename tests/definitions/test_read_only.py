@@ -3,7 +3,8 @@
 import pytest
 
 from tests.answers import field_codes
-from tests.definitions.library import OPEN
+
+from .library import OPEN
 
 NOTE = {
     "name": "Note",

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from app.config import ConfigurationError
-from tests.definitions.conftest import running_a_command
-from tests.definitions.library import rule
 from tests.installation import Installation
+
+from .conftest import running_a_command
+from .library import rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -5,7 +5,8 @@ from openapi_spec_validator import validate
 
 from app.access.roles import grant
 from tests.answers import refusal
-from tests.definitions.library import rule
+
+from .library import rule
 
 ROLES = {"type": "hasMany", "model": "Role", "foreignKey": "principalId", "through": "RoleMapping"}
 MAPPINGS = {"type": "hasMany", "model": "RoleMapping", "foreignKey": "principalId"}

@@ -3,10 +3,11 @@
 import pytest
 from sqlalchemy import inspect
 
-from app.extensions import db
+from app.database.session import db
 from tests.answers import refusal
 from tests.conftest import Api
-from tests.definitions.library import rule
+
+from .library import rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

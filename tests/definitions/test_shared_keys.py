@@ -3,7 +3,8 @@
 import pytest
 
 from tests.answers import field_codes
-from tests.definitions.library import rule
+
+from .library import rule
 
 EVERYONE = [rule("$everyone")]
 # As in an application of the public: the key of a child is that of its mother or father, who may be

@@ -7,8 +7,9 @@ import pytest
 from app.config import ConfigurationError
 from app.todos.resource import todos
 from tests.answers import refusal
-from tests.definitions.conftest import running_a_command
-from tests.definitions.library import rule
+
+from .conftest import running_a_command
+from .library import rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -3,8 +3,9 @@
 import pytest
 
 from app.config import ConfigurationError
-from tests.definitions.conftest import running_a_command
-from tests.definitions.library import OPEN
+
+from .conftest import running_a_command
+from .library import OPEN
 
 FOLLOW = {
     "name": "Follow",

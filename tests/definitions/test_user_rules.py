@@ -4,7 +4,8 @@ import pytest
 
 from tests.answers import refusal
 from tests.conftest import PASSWORD
-from tests.definitions.library import rule
+
+from .library import rule
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

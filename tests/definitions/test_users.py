@@ -6,8 +6,9 @@ from app.config import ConfigurationError
 from app.users import service
 from tests.answers import field_codes
 from tests.conftest import PASSWORD
-from tests.definitions.conftest import running_a_command
-from tests.definitions.library import OPEN, rule
+
+from .conftest import running_a_command
+from .library import OPEN, rule
 
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

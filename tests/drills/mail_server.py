@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app import outbox
-from app.extensions import db
+from app.database.session import db
 from app.outbox.delivery import drain
 from app.outbox.models import PENDING, Delivery, OutboxEvent
 from tests.apps import build, close

@@ -11,8 +11,9 @@ from playwright.sync_api import expect
 
 from tests.apps import build, close
 from tests.conftest import PASSWORD
-from tests.explorer.browser import SIZE, Explorer
 from tests.live import serve_app
+
+from .browser import SIZE, Explorer
 
 EMAIL = "ada@example.com"
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from app.extensions import db
+from app.database.session import db
 from app.migrate import upgrade
 from tests.apps import build, close
 from tests.databases import Database

@@ -9,7 +9,7 @@ from alembic.migration import MigrationContext
 from openapi_schema_validator import OAS31Validator
 
 from app.config import ConfigurationError
-from app.extensions import db
+from app.database.session import db
 from tests.answers import refusal
 from tests.apps import build
 from tests.conftest import NEW, login_status

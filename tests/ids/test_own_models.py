@@ -8,16 +8,17 @@ from sqlalchemy import Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
 from app.config import ConfigurationError
-from app.extensions import RowId, TextId, db, id_storage
+from app.database.session import RowId, TextId, db, id_storage
 from app.rest.collection import check_relations, register_resource
 from app.rest.fields import Schema
 from app.rest.ids import Id
 from app.rest.resource import Resource
 from tests.answers import field_codes, refusal
 from tests.conftest import Api
-from tests.ids.conftest import FORMS
-from tests.ids.models import Base, TagSchema, resources, rules
 from tests.rows import statements
+
+from .conftest import FORMS
+from .models import Base, TagSchema, resources, rules
 
 UNKNOWN = "018c5a3e-7d2b-7c1a-9f00-3b1d2e4f5a6b"
 

@@ -3,14 +3,15 @@
 import pytest
 from sqlalchemy import func, select
 
-from app.extensions import db
+from app.database.session import db
 from app.mail import send
 from app.outbox.models import OBSOLETE, Delivery
 from tests.conftest import PASSWORD, Api
-from tests.mail.resets import parse, written
 from tests.ports import free_port
 from tests.smtp import Postbox, eventually, smtp_server
 from tests.throttles import counts, pass_time
+
+from .resets import parse, written
 
 STRANGER = "stranger@example.com"
 LIMIT = 2

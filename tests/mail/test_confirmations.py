@@ -6,15 +6,16 @@ from contextlib import ExitStack
 import pytest
 from sqlalchemy import update
 
-from app.extensions import db
+from app.database.session import db
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain
 from app.outbox.models import FAILED, Delivery
 from app.signals import email_change_request, verification_request
 from tests.conftest import NEW, PASSWORD, Api
-from tests.mail.resets import parse, written
 from tests.ports import free_port
 from tests.smtp import Postbox, smtp_server
+
+from .resets import parse, written
 
 LINK = re.compile(r"(\S*)(/confirm-email\?token=([A-Za-z0-9]{64}))")
 VERIFY = "Confirm your email address"

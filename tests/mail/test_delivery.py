@@ -11,9 +11,10 @@ import trustme
 from aiosmtpd.controller import Controller
 
 from app.mail.delivery import make_delivery
-from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.ports import free_port
 from tests.smtp import Postbox, SmtpsController, accept, accept_ada, eventually, smtp_server
+
+from .resets import LINK, log_lines, parse, request_reset, written
 
 
 def server_context(authority, name="127.0.0.1"):

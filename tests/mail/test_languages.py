@@ -6,7 +6,7 @@ from functools import partial
 import click
 import pytest
 
-from app.extensions import all_metadata, db
+from app.database.session import all_metadata, db
 from app.mail import send
 from app.mail.subscribers import HANDLERS
 from app.ops.languages import MAX_JOINED, parse_languages
@@ -14,8 +14,9 @@ from app.outbox.models import OutboxEvent
 from tests.apps import build, close
 from tests.conftest import Api
 from tests.installation import ROOT
-from tests.mail.resets import LINK, parse, request_reset, written
 from tests.outbox.conftest import rows
+
+from .resets import LINK, parse, request_reset, written
 
 ENGLISH, GERMAN = "Set a new password", "Neues Passwort festlegen"
 TEMPLATES = ROOT / "app" / "templates" / "mail"

@@ -12,9 +12,10 @@ from app.signals import reset_password_request
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.documents import blocks
-from tests.mail.resets import LINK, parse, request_reset, written
 from tests.rows import count
 from tests.smtp import eventually
+
+from .resets import LINK, parse, request_reset, written
 
 SETTINGS = {"EMAIL_VERIFICATION": "optional", "EMAIL_CHANGE": "confirmed"}
 # The subjects of all mails of a user's life, by the setting of each.

@@ -8,9 +8,10 @@ import pytest
 from app.mail import messages, send
 from app.outbox import worker
 from tests.conftest import PASSWORD
-from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.ports import free_port
 from tests.smtp import Postbox, smtp_server
+
+from .resets import LINK, log_lines, parse, request_reset, written
 
 
 def test_the_mail_goes_to_the_user_with_the_link_in_both_parts(mailing):

@@ -11,9 +11,10 @@ from app.ops.logs import JsonFormatter
 from app.outbox import claims, worker
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain
-from tests.mail.resets import LINK, log_lines, parse, request_reset, written
 from tests.ports import free_port
 from tests.smtp import Postbox, eventually, hanging_server, smtp_server
+
+from .resets import LINK, log_lines, parse, request_reset, written
 
 
 def test_a_mail_names_the_request_that_caused_it(mailing, caplog):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text, update
 
-from app.extensions import db, now
+from app.database.session import db, now
 from app.mail import send
 from app.metrics import database
 from app.metrics.database import STATEMENT, Outbox

@@ -10,8 +10,9 @@ from werkzeug.test import TestResponse
 
 from app.oauth.discovery import Discovery
 from tests.conftest import Api
-from tests.oauth.oidc_provider import oidc_provider
-from tests.oauth.provider import CLIENT_SECRET, Provider, serve_provider
+
+from .oidc_provider import oidc_provider
+from .provider import CLIENT_SECRET, Provider, serve_provider
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,8 @@ from app.config import ConfigurationError
 from tests.answers import refusal
 from tests.documents import blocks
 from tests.installation import Installation
-from tests.oauth.provider import Answer
+
+from .provider import Answer
 
 # As the documentation of LoopBack 3's passport component shows it, with one secret elsewhere.
 LOOPBACK_FILE = {

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from app import outbox
-from app.extensions import db
+from app.database.session import db
 from app.oauth.models import Identity
 from app.ops.audit import Action, AuditRecord
 from app.outbox.delivery import drain
@@ -23,8 +23,9 @@ from app.users.models import User
 from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.mail.resets import parse
-from tests.oauth.conftest import forget_discovery
 from tests.races import at_once
+
+from .conftest import forget_discovery
 
 EMAIL = "ada@example.com"
 CREDENTIALS = {"email": EMAIL, "password": PASSWORD}

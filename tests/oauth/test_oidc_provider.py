@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page
 from sqlalchemy import update
 
-from app.extensions import db
+from app.database.session import db
 from app.oauth.models import LoginFlow
 from app.users.models import User
 from tests.answers import refusal

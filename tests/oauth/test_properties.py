@@ -9,7 +9,8 @@ from app.users.accounts import create_user
 from tests.answers import refusal
 from tests.apps import build, close
 from tests.conftest import PASSWORD
-from tests.oauth.conftest import Browser
+
+from .conftest import Browser
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ import trustme
 
 from tests.answers import refusal
 from tests.conftest import Api
-from tests.oauth.conftest import Browser, forget_discovery
-from tests.oauth.provider import serve_provider
+
+from .conftest import Browser, forget_discovery
+from .provider import serve_provider
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

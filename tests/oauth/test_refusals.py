@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import delete, select
 
-from app.extensions import db
+from app.database.session import db
 from app.oauth.models import Identity
 from app.ops.audit import Action, AuditRecord
 from app.users.accounts import create_user, disable_user
@@ -11,7 +11,8 @@ from app.users.models import AccessToken
 from tests.answers import refusal
 from tests.conftest import PASSWORD
 from tests.mail.resets import log_lines
-from tests.oauth.conftest import Browser, forget_discovery
+
+from .conftest import Browser, forget_discovery
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 EMAIL = "ada@example.com"

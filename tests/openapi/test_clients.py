@@ -13,8 +13,9 @@ import pytest
 from tests.conftest import PASSWORD
 from tests.live import serve_app
 from tests.node_packages import install
-from tests.openapi.library import library
 from tests.programs import require
+
+from .library import library
 
 FOLDER = Path(__file__).parent
 NODE = FOLDER / "client_node"

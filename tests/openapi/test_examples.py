@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from tests.openapi.library import library
+from .library import library
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from threading import Barrier, Event, Thread
 import pytest
 from sqlalchemy import func, insert, select
 
-from app.extensions import db, now
+from app.database import purging
+from app.database.purging import Purger, purger_of
+from app.database.session import db, now
 from app.oauth import flows
 from app.oauth.models import LoginFlow
-from app.ops import purging
 from app.ops.audit import AuditRecord
-from app.ops.purging import Purger, purger_of
 from app.ops.throttles import Throttle
 from app.outbox.models import Delivery, OutboxEvent
 from app.users.models import AccessToken

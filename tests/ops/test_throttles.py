@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
+from app.database.session import db, now, transaction
 from app.errors import TooManyRequests
-from app.extensions import db, now, transaction
 from app.ops import throttles
 from app.ops.origin import current_network
 from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, REGISTRATION, Throttle, attempt, count

@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from app import outbox
-from app.extensions import db, now
+from app.database.session import db, now
 from app.outbox.models import Delivery, OutboxEvent
 
 EVENT = "somethingHappened"

@@ -11,14 +11,15 @@ import pytest
 from sqlalchemy import text
 
 from app import outbox
-from app.extensions import db
+from app.database.session import db
 from app.mail import send
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery, OutboxEvent
 from tests.installation import ROOT
-from tests.outbox.conftest import make_past, rows
 from tests.rows import count
 from tests.smtp import eventually
+
+from .conftest import make_past, rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -8,17 +8,18 @@ import pytest
 from sqlalchemy import create_engine
 
 from app import outbox
-from app.extensions import db, now, transaction
-from app.ops import purging
+from app.database import purging
+from app.database.session import db, now, transaction
 from app.outbox import claims, maintenance
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain, seconds_until_due
 from app.outbox.models import Delivery, OutboxEvent
 from app.outbox.worker import worker_of
 from tests.documents import blocks
-from tests.outbox.conftest import EVENT, make_past, rows
 from tests.rows import count, statements
 from tests.smtp import eventually
+
+from .conftest import EVENT, make_past, rows
 
 WORKERS, EVENTS = 4, 12
 

@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import insert
 
-from app.extensions import db
+from app.database.session import db
 from app.rest.collection import check_relations, register_resource
 from app.todos.models import Todo
-from tests.rest.clinic import Base, resources
+
+from .clinic import Base, resources
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
 TEXTS = ["", "a", "A", "ab", "aB%", "a_b", "b*[?]", "é", "É", "\\", "a\\b", "line\nbreak", "z" * 40]

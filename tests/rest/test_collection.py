@@ -6,8 +6,9 @@ import pytest
 
 from tests.answers import refusal
 from tests.conftest import Api
-from tests.rest.conftest import store
 from tests.rows import make_admin, statements, store_login
+
+from .conftest import store
 
 # The errors of a logged-in caller who is refused, by ACL_ERROR_STATUS.
 REFUSALS = [(401, "AUTHORIZATION_REQUIRED"), (403, "ACCESS_DENIED"), (404, "MODEL_NOT_FOUND")]

@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import insert, select
 
 from app.access.rules import AUTHENTICATED, allow
-from app.extensions import db
-from tests.rest.clinic import Appointment, Badge, Base, Key, Patient, Physician, Room, resources
+from app.database.session import db
 from tests.rows import statements
+
+from .clinic import Appointment, Badge, Base, Key, Patient, Physician, Room, resources
 
 ADA, BOB = 1, 2
 # The ids of rows of Ada's and Bob's in each table, and of none.

@@ -11,10 +11,10 @@ from sqlalchemy.ext.mutable import MutableDict
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
 from app.access.rules import WRITE
-from app.columns import Json
 from app.config import ConfigurationError
+from app.database.columns import Json
+from app.database.session import RowId, after_commit, db, in_transaction
 from app.errors import AccessDenied, TooManyRequests
-from app.extensions import RowId, after_commit, db, in_transaction
 from app.rest.collection import register_resource
 from app.rest.fields import Schema
 from app.rest.relations import has_many_through
@@ -26,8 +26,9 @@ from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
 from tests.documents import blocks
 from tests.races import at_once
-from tests.rest.clinic import Base, Patient, PatientSchema, Physician, Room, resources
 from tests.rows import make_admin
+
+from .clinic import Base, Patient, PatientSchema, Physician, Room, resources
 
 HOOKS = ("before_save", "after_save", "before_delete", "after_delete", "loaded")
 

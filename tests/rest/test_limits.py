@@ -5,8 +5,8 @@ from marshmallow import fields
 from sqlalchemy import ForeignKey, event, insert
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from app.database.session import db
 from app.errors import InvalidFilter
-from app.extensions import db
 from app.rest.fields import Schema
 from app.rest.filters import Filter
 from app.rest.includes import parse_includes
@@ -14,7 +14,8 @@ from app.rest.relations import belongs_to
 from app.rest.resource import Resource
 from app.users.models import User
 from tests.answers import refusal
-from tests.rest.conftest import store
+
+from .conftest import store
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ import json
 
 import pytest
 
+from app.database.statements import PreparedStatement
 from app.rest import kept, lists
-from app.statements import PreparedStatement
 from tests.conftest import PASSWORD
-from tests.rest.conftest import store
 from tests.rows import statements
+
+from .conftest import store
 
 FILTERS = [
     None,

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.answers import field_codes, refusal
-from tests.rest.samples import BERLIN, CODES, PARIS, ROWS, Base, make_resource, moment
+
+from .samples import BERLIN, CODES, PARIS, ROWS, Base, make_resource, moment
 
 
 @pytest.fixture

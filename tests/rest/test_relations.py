@@ -6,16 +6,17 @@ import pytest
 from sqlalchemy import insert
 
 from app.config import ConfigurationError
-from app.extensions import db
+from app.database.session import db
 from app.rest.collection import check_relations
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
 from app.signals import verification_request
 from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
 from tests.races import at_once
-from tests.rest.clinic import Physician
 from tests.rows import make_admin, statements
 from tests.throttles import counts
+
+from .clinic import Physician
 
 
 def test_the_todos_of_a_user_are_created_read_changed_and_deleted(api, token):

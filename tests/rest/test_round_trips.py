@@ -7,7 +7,8 @@ import pytest
 from tests.apps import build, close
 from tests.conftest import Api
 from tests.postgres_proxy import counted
-from tests.rest.conftest import store
+
+from .conftest import store
 
 # The status; the statements and round trips of the token and of the rows. BEGIN, COMMIT or
 # ROLLBACK would be counted as well.

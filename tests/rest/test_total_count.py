@@ -3,8 +3,9 @@
 import pytest
 
 from tests.answers import refusal
-from tests.rest.conftest import store
 from tests.rows import statements
+
+from .conftest import store
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidFilter
 from app.rest.bounds import check_size
-from tests.rest.conftest import START, TEXTS
+
+from .conftest import START, TEXTS
 
 ATTRIBUTES = {"isComplete": "is_complete", "ownerId": "owner_id"}
 TIMES = [START + timedelta(milliseconds=offset) for offset in range(-1, 12)]

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, select
 
 from app import outbox
-from app.extensions import db, now
+from app.database.session import db, now
 from app.outbox import delivery, maintenance, worker
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery

@@ -6,7 +6,7 @@ from threading import get_ident
 import pytest
 from sqlalchemy import event, update
 
-from app.extensions import db
+from app.database.session import db
 from app.outbox.models import Delivery, OutboxEvent
 from app.users.models import AccessToken, User
 from tests.answers import field_codes, refusal

@@ -6,8 +6,8 @@ import pytest
 from werkzeug.security import generate_password_hash
 
 from app import errors
-from app.extensions import db
-from app.ops import purging
+from app.database import purging
+from app.database.session import db
 from app.users import service, tokens
 from app.users.models import AccessToken
 from tests.conftest import NEW, PASSWORD

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, inspect, select
 
-from app.extensions import db
+from app.database.session import db
 from app.users.models import AccessToken
 from tests.answers import refusal
 from tests.conftest import PASSWORD, Api

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine, delete, select, text, update
 
 from app.config import ConfigurationError
-from app.extensions import db, now
+from app.database.session import db, now
 from app.factory import create_app
 from app.users.models import AccessToken
 from app.users.sliding import prolong

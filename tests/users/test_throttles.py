@@ -9,7 +9,7 @@ import argon2
 import pytest
 from sqlalchemy import select
 
-from app.extensions import db
+from app.database.session import db
 from app.ops import hash_slots
 from app.ops.audit import AuditRecord
 from app.signals import reset_password_request

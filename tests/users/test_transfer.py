@@ -11,7 +11,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import event
 from werkzeug.security import generate_password_hash
 
-from app.extensions import db
+from app.database.session import db
 from app.ops.audit import AuditRecord
 from app.users import transfer
 from app.users.models import User

@@ -13,8 +13,8 @@ from werkzeug.test import TestResponse
 
 from app.access.policy import install_rules
 from app.access.roles import Role, RoleMapping
+from app.database.session import app_metadata, db, now
 from app.definitions.rules import applicable_rules, read_rules
-from app.extensions import app_metadata, db, now
 from app.ids import FORMS
 from app.rest.collection import all_endpoints
 from app.rest.problems import Problems

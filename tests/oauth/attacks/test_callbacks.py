@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from sqlalchemy import update
 
-from app.extensions import db, now
+from app.database.session import db, now
 from app.oauth.models import LoginFlow
 from app.users.models import AccessToken, User
 from tests.answers import refusal

@@ -8,7 +8,7 @@ import re
 import pytest
 from sqlalchemy import select
 
-from app.extensions import db
+from app.database.session import db
 from app.ops.audit import Action, AuditRecord
 from app.signals import (
     email_change_request,

@@ -26,8 +26,9 @@ from sqlalchemy.sql.dml import Delete, Update
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app import ids
-from app.engine import engine_options, prepare_engine
 from app.ids import Id, IdForm
+
+from .engine import engine_options, prepare_engine
 
 
 class Base(DeclarativeBase):

@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import ColumnElement, Select, delete, select, tuple_
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.extensions import connection
+from .session import connection
 
 # Rows that one statement deletes, in some milliseconds, so that it does not hold locks for long.
 PURGE_BATCH = 200

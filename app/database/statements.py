@@ -12,8 +12,8 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 
-from app.engine import abandon, is_read_only, limit_statement
-from app.extensions import db, may_repeat
+from .engine import abandon, is_read_only, limit_statement
+from .session import db, may_repeat
 
 Convert = Callable[[Any], Any]
 Result = TypeVar("Result")

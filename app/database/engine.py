@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import PoolProxiedConnection
 
-from app.timeouts import interrupter
+from .timeouts import interrupter
 
 # Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
 # seconds, except `tcp_user_timeout` in milliseconds.

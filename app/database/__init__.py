@@ -1,0 +1,1 @@
+"""The database: session, transactions, engine, column types and prepared statements."""
