@@ -12,8 +12,8 @@ from flask.cli import AppGroup
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
-from app.database.session import iso_time
 from app.errors import ValidationError, to_validation_error
+from app.times import iso_time
 
 # The code of PostgreSQL, and the words of SQLite, for a table or a column that does not exist.
 MISSING = ("42P01", "42703", "no such table", "no such column")

@@ -14,7 +14,9 @@ from app.commands import Commands
 from app.config import ConfigurationError
 from app.database import purging, session
 from app.database.engine import BOUNCED, warn_of_no_time_out
-from app.database.session import app_metadata, db, missing_from_database
+from app.database.ids import stored_id_type
+from app.database.metadata import app_metadata, missing_from_database
+from app.database.session import db
 from app.oauth import identity_views
 from app.ops import audit, hash_slots, headers, health, json, logs, origin, throttles
 from app.rest import constraints, routing
@@ -137,7 +139,7 @@ def _connect_database(app: Flask) -> None:
         with app.app_context(), db.engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-            stored = session.stored_id_type(connection)
+            stored = stored_id_type(connection)
             warn_of_no_time_out(connection, app.logger)
             connection.rollback()
         with app.app_context():

@@ -12,14 +12,14 @@ from dataclasses import astuple, dataclass
 from statistics import median_low
 from typing import Any
 
-from benchmarks.data import fill
-from benchmarks.kinds import GET, POST
-from benchmarks.load import Request
-from benchmarks.peers import APPLICATIONS
-from benchmarks.tables import Table, publish
 from tests.postgres_proxy import Traffic, counted
 
 from . import stack
+from .data import fill
+from .kinds import GET, POST
+from .load import Request
+from .peers import APPLICATIONS
+from .tables import Table, publish
 
 # Enough for every cache to be filled; the driver prepares a statement at its sixth execution.
 WARM_UP, COUNTED = 20, 11

@@ -22,7 +22,8 @@ from typing import Any
 import requests
 
 from app.connector import DataSource
-from benchmarks.tables import Table, publish
+
+from .tables import Table, publish
 
 BODY = json.dumps(
     {"results": [{"geometry": {"location": {"lat": 37.56, "lng": -122.32}}}]}

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import URL, create_engine, event, make_url
 
-from benchmarks.calls import environ, respond
-from benchmarks.load import Request
+from .calls import environ, respond
+from .load import Request
 
 WARM_UP, COUNTED = 20, 50
 # Returns the statements until now, and their work.

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.load import Request, Run
-from benchmarks.stack import Server
-
 from . import load
+from .load import Request, Run
+from .stack import Server
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -16,11 +16,10 @@ from http.client import HTTPConnection, HTTPResponse
 from statistics import median
 from typing import Any
 
-from benchmarks.data import PASSWORD, fill
-from benchmarks.stack import Place
-from benchmarks.tables import Table, publish
-
 from . import stack
+from .data import PASSWORD, fill
+from .stack import Place
+from .tables import Table, publish
 
 # Two requests pass and the third is refused, so that a sample has the first, the second and the one
 # after the limit. Only the refusal of a registration is compared: before, it tells who is known.

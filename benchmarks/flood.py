@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median, quantiles
 
-from benchmarks.data import PASSWORD, fill
-from benchmarks.kinds import GET
-from benchmarks.load import REFUSED, Request, Run, burst, paced
-from benchmarks.stack import Place
-from benchmarks.tables import Table, publish
-
 from . import stack
+from .data import PASSWORD, fill
+from .kinds import GET
+from .load import REFUSED, Request, Run, burst, paced
+from .stack import Place
+from .tables import Table, publish
 
 ROWS = 1000
 # Requests a second, spread over as many connections.

@@ -13,15 +13,14 @@ from typing import Any
 
 from sqlalchemy import Connection, create_engine
 
-from benchmarks.counting import COUNTED, count
-from benchmarks.cpu import Sample, measure
-from benchmarks.data import ADMIN, PASSWORD, WITH_PASSWORD, fill, token
-from benchmarks.kinds import OPEN, POST, filtered
-from benchmarks.load import REFUSED, Request
-from benchmarks.stack import Place, Server
-from benchmarks.tables import Table, publish
-
 from . import stack
+from .counting import COUNTED, count
+from .cpu import Sample, measure
+from .data import ADMIN, PASSWORD, WITH_PASSWORD, fill, token
+from .kinds import OPEN, POST, filtered
+from .load import REFUSED, Request
+from .stack import Place, Server
+from .tables import Table, publish
 
 # Users, tokens, to-dos, events, throttles and audit records, each besides those of the benchmark.
 SIZES, QUICK_SIZES = (0, 100_000, 1_000_000), (0, 10_000)

@@ -4,8 +4,8 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from benchmarks.data import EMAIL, PASSWORD
-from benchmarks.load import REFUSED, Request
+from .data import EMAIL, PASSWORD
+from .load import REFUSED, Request
 
 ROWS = 10_000
 # For requests that are counted by email or address; nothing else about them changes.

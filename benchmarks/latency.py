@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from statistics import quantiles
 from typing import Any
 
-from benchmarks.data import fill
-from benchmarks.kinds import GET, LIST, POST, ROWS
-from benchmarks.stack import Place
-from benchmarks.tables import Table, publish
-
 from . import load, stack
+from .data import fill
+from .kinds import GET, LIST, POST, ROWS
+from .stack import Place
+from .tables import Table, publish
 
 # Requests a second, of all kinds together.
 RATES = 50, 100, 200, 400

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.data import token
+from .data import token
 
 # Enough to keep both workers busy, however unevenly they accept them.
 CONNECTIONS = 16

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.connector import remote
-from benchmarks.data import fill
-from benchmarks.kinds import CALL, GET, POST, ROWS, UNLIMITED, data_sources, filtered
-from benchmarks.load import Request
-from benchmarks.tables import Table, publish
-
 from . import load, stack
+from .connector import remote
+from .data import fill
+from .kinds import CALL, GET, POST, ROWS, UNLIMITED, data_sources, filtered
+from .load import Request
+from .tables import Table, publish
 
 # Seconds between two looks at whether a step is done; each has requests of its own.
 SLICE = 5

@@ -8,14 +8,13 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from statistics import median
 
-from benchmarks.cpu import Sample, measure
-from benchmarks.data import fill, fill_loopback
-from benchmarks.kinds import GET, LIST, LOGIN, POST, RESET, ROWS, UNLIMITED
-from benchmarks.load import Request
-from benchmarks.stack import Server
-from benchmarks.tables import Table, publish
-
 from . import load, stack
+from .cpu import Sample, measure
+from .data import fill, fill_loopback
+from .kinds import GET, LIST, LOGIN, POST, RESET, ROWS, UNLIMITED
+from .load import Request
+from .stack import Server
+from .tables import Table, publish
 
 LOOPBACK = "LoopBack 3"
 APPLICATIONS = {

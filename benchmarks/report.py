@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.tables import RESULTS, cell
+from .tables import RESULTS, cell
 
 FILE = RESULTS.parent / "RESULTS.md"
 HEAD = """# Results

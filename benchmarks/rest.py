@@ -7,15 +7,14 @@ from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.connector import remote
-from benchmarks.cpu import Sample, measure
-from benchmarks.data import fill
-from benchmarks.kinds import CALL, GET, LIST, LOGIN, POST, RESET, ROWS, UNLIMITED, data_sources
-from benchmarks.load import Request
-from benchmarks.stack import Place, Server
-from benchmarks.tables import Table, publish
-
 from . import load, stack
+from .connector import remote
+from .cpu import Sample, measure
+from .data import fill
+from .kinds import CALL, GET, LIST, LOGIN, POST, RESET, ROWS, UNLIMITED, data_sources
+from .load import Request
+from .stack import Place, Server
+from .tables import Table, publish
 
 # The floor hashes and calls in all threads, and refuses nobody.
 SETTINGS = {**UNLIMITED, "APP_PASSWORD_HASHES": "4", "APP_DATA_SOURCE_CALLS": "4"}

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, HTTPException
 from statistics import median
 
-from benchmarks.tables import Table, publish
 from tests.ports import free_port
 
 from . import stack
+from .tables import Table, publish
 
 # Seconds from the command to the first answer, on a database that is migrated.
 AIM = 1

@@ -11,14 +11,13 @@ from contextlib import ExitStack
 from itertools import chain
 from statistics import median, quantiles
 
-from benchmarks.connector import SLOW, remote
-from benchmarks.cpu import Sample, measure
-from benchmarks.data import fill
-from benchmarks.kinds import GET, LOGIN, POST, ROWS, SLOW_CALL, data_sources
-from benchmarks.stack import Server
-from benchmarks.tables import Table, publish
-
 from . import stack
+from .connector import SLOW, remote
+from .cpu import Sample, measure
+from .data import fill
+from .kinds import GET, LOGIN, POST, ROWS, SLOW_CALL, data_sources
+from .stack import Server
+from .tables import Table, publish
 
 # Processes and threads of each.
 SHAPES = [(2, 1), (2, 2), (2, 4), (4, 2), (2, 8)]

@@ -15,8 +15,8 @@ from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
 from werkzeug.test import TestResponse
 
-from app.database.session import now
 from app.signals import reset_password_request
+from app.times import now
 from tests.apps import CHEAP_HASH, SharedApp, build, close
 from tests.databases import Database, make_template, migrate
 from tests.explorer.browser import chromium

@@ -14,7 +14,8 @@ from sqlalchemy import delete, event, func, insert, select, update
 
 from app import outbox
 from app.access.roles import Role, RoleMapping
-from app.database.session import Model, db, now
+from app.database.session import Model, db
+from app.times import now
 from app.users.models import AccessToken, User, new_token, token_digest
 
 

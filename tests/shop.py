@@ -17,7 +17,8 @@ from sqlalchemy import MetaData, Table
 from sqlalchemy.orm import DeclarativeBase
 
 import app
-from app.database.session import all_metadata, app_metadata, db, transaction
+from app.database.metadata import all_metadata, app_metadata
+from app.database.session import db, transaction
 from app.rest.collection import check_relations
 from app.users.models import User
 from tests.apps import build, close
@@ -51,7 +52,7 @@ def imported_views(folder: Path) -> Iterator[tuple[ModuleType, MetaData]]:
     User.__table__.to_metadata(Base.metadata)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "__path__", [*app.__path__, str(folder / "app")])
-        patch.setattr("app.extensions.Model", Base)
+        patch.setattr("app.database.session.Model", Base)
         yield importlib.import_module("app.shop.views"), Base.metadata
     for name in [each for each in sys.modules if each.startswith("app.shop")]:
         del sys.modules[name]

@@ -13,8 +13,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
 from app.config import ConfigurationError
 from app.database.engine import POOL_OVERFLOW, QUERY_CACHE
-from app.database.session import db, now
+from app.database.session import db
 from app.factory import create_app
+from app.times import now
 from app.todos.models import Todo
 from app.users.models import AccessToken, User
 from tests.conftest import PASSWORD

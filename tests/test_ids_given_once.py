@@ -10,7 +10,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
 
-from app.database.session import all_metadata, db
+from app.database.metadata import all_metadata
+from app.database.session import db
 from app.migrate import FOLDER, _config, downgrade, upgrade
 from app.todos.models import Todo
 from app.users.models import User

@@ -25,7 +25,8 @@ from sqlalchemy import (
     text,
 )
 
-from app.database.session import app_metadata, db
+from app.database.metadata import app_metadata
+from app.database.session import db
 from app.factory import create_app
 from app.migrate import FOLDER, downgrade, upgrade
 

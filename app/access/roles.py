@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import ForeignKey, String, delete, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.session import Model, RowId, db, transaction
+from app.database.ids import RowId
+from app.database.session import Model, db, transaction
 from app.errors import ValidationError, quote
 from app.ids import Id
 from app.ops.audit import Action, record, record_all, recording

@@ -1,10 +1,11 @@
-"""Column types for values that the databases would store differently: decimals, JSON, positions."""
+"""Column types for values that databases store differently: decimals, JSON, positions, times."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from math import cos, radians, sin
 from typing import Any
 
-from sqlalchemy import JSON, Dialect, Integer, Numeric
+from sqlalchemy import JSON, DateTime, Dialect, Integer, Numeric
 from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine, UserDefinedType
 
 # Digits that a 64-bit integer always holds: SQLite stores a decimal as the integer of its digits.
@@ -123,3 +124,25 @@ def unit_vector(position: Position) -> dict[str, float]:
     """Return the coordinates of a position on a sphere of radius 1."""
     lat, lng = radians(position["lat"]), radians(position["lng"])
     return {"x": cos(lat) * cos(lng), "y": cos(lat) * sin(lng), "z": sin(lat)}
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware datetime, stored in UTC and returned in UTC, on every database."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+    python_type = datetime
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert an aware datetime to UTC; raise ValueError for a naive one."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a naive datetime has no time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return the value in UTC; SQLite returns naive values, which are UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -9,10 +9,11 @@ from typing import Any
 from sqlalchemy import Column
 
 from app.access.rules import Rule
-from app.database.session import IntegerId, RowId, now
+from app.database.ids import IntegerId, RowId
 from app.rest.problems import Problems, suggest
 from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
+from app.times import now
 
 from .bases import USER, USER_SETTINGS, Merged
 from .files import CONFIG, Source

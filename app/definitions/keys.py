@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from app.database.session import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
+from app.database.ids import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
 from app.ids import MAX_TEXT_ID, UUID_LENGTH
 from app.rest.ids import Id
 from app.rest.problems import Problems

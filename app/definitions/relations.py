@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Column
 
-from app.database.session import IdColumn, db
+from app.database.ids import IdColumn
+from app.database.session import db
 from app.rest.problems import Problems, suggest
 from app.rest.properties import Property, column_name, read_property
 from app.rest.relations import (

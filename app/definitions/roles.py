@@ -11,7 +11,7 @@ from sqlalchemy.orm import registry
 
 from app.access.roles import ADMIN, Role
 from app.access.rules import AUTHENTICATED, OWNER, READ, WRITE, Rule, allow
-from app.database.session import RowId, TextId
+from app.database.ids import RowId, TextId
 from app.rest.endpoint import Endpoint
 from app.rest.fields import Schema, Text
 from app.rest.ids import Id

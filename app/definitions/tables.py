@@ -9,7 +9,8 @@ from sqlalchemy.orm import registry
 from sqlalchemy.sql.elements import conv
 
 from app.database.columns import Json
-from app.database.session import app_metadata, db
+from app.database.metadata import app_metadata
+from app.database.session import db
 from app.rest.others import ATTRIBUTE
 from app.rest.properties import Property
 

@@ -10,8 +10,9 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.database.session import db, now
+from app.database.session import db
 from app.outbox.models import PENDING, Delivery, OutboxEvent
+from app.times import now
 
 from .catalog import database_up, outbox_levels
 

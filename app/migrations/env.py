@@ -11,8 +11,10 @@ from sqlalchemy import BigInteger, Connection
 
 from app import ids
 from app.database.autoincrement import ids_given_once
-from app.database.columns import ExactDecimal, GeoPoint, Json
-from app.database.session import IdColumn, TextId, UtcDateTime, all_metadata, db
+from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.ids import IdColumn, TextId
+from app.database.metadata import all_metadata
+from app.database.session import db
 from app.ids import UUID_LENGTH
 
 # Seconds to wait for another process that migrates.

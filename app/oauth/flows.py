@@ -8,8 +8,9 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from app.database.purging import delete_batch
-from app.database.session import connection, db, now
+from app.database.session import connection, db
 from app.ids import Id
+from app.times import now
 from app.users.models import token_digest
 
 from .models import LoginFlow

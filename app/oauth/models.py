@@ -6,9 +6,11 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.columns import Json
-from app.database.session import IntegerId, Model, UtcDateTime, now
+from app.database.columns import Json, UtcDateTime
+from app.database.ids import IntegerId
+from app.database.session import Model
 from app.ids import Id
+from app.times import now
 
 # Characters of an issuer that are accepted. OpenID Connect bounds a subject only (Core, section 2).
 MAX_ISSUER = 255

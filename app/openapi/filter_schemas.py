@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Enum
 
 from app.database import columns
-from app.database.session import IdColumn
+from app.database.ids import IdColumn
 from app.rest.bounds import MAX_ITEMS
 from app.rest.distances import RADIUS
 from app.rest.filters import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP

@@ -9,7 +9,7 @@ from app import errors
 from app.access.identity import QUERY, token_transports
 from app.access.policy import related_method
 from app.access.rules import MethodRules
-from app.database.session import app_id_form
+from app.database.ids import app_id_form
 from app.ids import Id
 from app.rest.endpoint import Endpoint
 

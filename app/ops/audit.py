@@ -11,21 +11,13 @@ from flask import Flask, current_app
 from sqlalchemy import Index, String, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.columns import Json
+from app.database.columns import Json, UtcDateTime
+from app.database.ids import IntegerId, RowId
 from app.database.purging import delete_batch, purge_all, purger_of
-from app.database.session import (
-    IntegerId,
-    Model,
-    RowId,
-    UtcDateTime,
-    after_commit,
-    connection,
-    db,
-    now,
-    transaction,
-)
+from app.database.session import Model, after_commit, connection, db, transaction
 from app.ids import Id
 from app.signals import audited, emit
+from app.times import now
 
 from .origin import MAX_ADDRESS, current_origin
 

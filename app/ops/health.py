@@ -12,8 +12,9 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.database.session import connection, iso_time, now
+from app.database.session import connection
 from app.errors import NotReady
+from app.times import iso_time, now
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations" / "versions"
 # The lines of a migration that say which one it is, and which it follows.

@@ -9,7 +9,7 @@ from typing import Any, TextIO, cast
 from flask import Flask, Request, request
 from flask.logging import wsgi_errors_stream
 
-from app.database.session import iso_time
+from app.times import iso_time
 
 from .origin import current_request_id
 

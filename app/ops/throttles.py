@@ -28,10 +28,12 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.database.columns import UtcDateTime
 from app.database.purging import delete_batch, purger_of
-from app.database.session import Model, UtcDateTime, connection, db, in_transaction, now
+from app.database.session import Model, connection, db, in_transaction
 from app.database.statements import PreparedStatement
 from app.errors import TooManyRequests
+from app.times import now
 
 from .audit import Action, record_attempt
 from .digests import key_digest

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, SQLColumnExpression, func, or_, select, update
 from sqlalchemy.orm import aliased
 
-from app.database.session import affected_rows, db, now
+from app.database.session import affected_rows, db
+from app.times import now
 
 from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
 

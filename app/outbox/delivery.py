@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.database.session import now
 from app.ops.origin import continue_request
 from app.signals import delivery_attempted, emit
+from app.times import now
 
 from . import claims
 from .claims import Claim

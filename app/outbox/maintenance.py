@@ -8,8 +8,9 @@ from sqlalchemy import ColumnElement, exists, or_, select, update
 from sqlalchemy.orm import defer
 
 from app.database.purging import delete_batch, purge_all
-from app.database.session import db, now, transaction
+from app.database.session import db, transaction
 from app.errors import ModelNotFound
+from app.times import now
 
 from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
 

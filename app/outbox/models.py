@@ -7,8 +7,11 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.session import IntegerId, Model, UtcDateTime, now
+from app.database.columns import UtcDateTime
+from app.database.ids import IntegerId
+from app.database.session import Model
 from app.ops.languages import MAX_JOINED
+from app.times import now
 
 # The states of a delivery. The last four are final.
 PENDING = "pending"

@@ -6,9 +6,10 @@ from typing import Any
 
 from flask import current_app
 
-from app.database.session import after_commit, db, now, transaction
+from app.database.session import after_commit, db, transaction
 from app.ops.languages import current_languages
 from app.ops.origin import current_request_id
+from app.times import now
 
 from .claims import lease_end
 from .models import OBSOLETE, PENDING, Delivery, OutboxEvent

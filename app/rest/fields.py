@@ -12,8 +12,8 @@ import marshmallow
 from marshmallow import ValidationError, fields, validate
 
 from app.database.columns import ExactDecimal
-from app.database.session import iso_time
 from app.errors import BLANK
+from app.times import iso_time
 
 from .times import parse_date, parse_time
 

@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import fields
 
 from app import ids
-from app.database.session import IdColumn, RowId
+from app.database.ids import IdColumn, RowId
 
 
 class Id(fields.Field[ids.Id]):

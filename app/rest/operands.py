@@ -12,7 +12,7 @@ from sqlalchemy import Enum
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import ExactDecimal
-from app.database.session import IdColumn
+from app.database.ids import IdColumn
 from app.errors import InvalidFilter
 from app.ids import Id, IdForm
 

@@ -26,7 +26,8 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import Position
-from app.database.session import IdColumn, TextId, db
+from app.database.ids import IdColumn, TextId
+from app.database.session import db
 from app.errors import InvalidFilter
 
 from .json_paths import has_item

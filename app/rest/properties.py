@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from marshmallow import ValidationError
 from sqlalchemy import Column
 
-from app.database.session import iso_time, now
+from app.times import iso_time, now
 
 from .fields import Field, not_blank
 from .problems import Problems, suggest

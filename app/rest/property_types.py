@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Boolean, Date, Double, String, Text, Uuid
 from sqlalchemy.types import TypeEngine
 
-from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json
-from app.database.session import UtcDateTime
+from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json, UtcDateTime
 
 from . import fields, json_fields
 from .fields import Field

@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import inspect
 
-from app.database.session import new_id
+from app.database.ids import new_id
 
 # The kinds, by LoopBack 3's names.
 BELONGS_TO = "belongsTo"

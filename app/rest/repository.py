@@ -21,7 +21,8 @@ from sqlalchemy import (
     update,
 )
 
-from app.database.session import ObjectId, TextId, UuidId, connection, db, new_id, transaction
+from app.database.ids import ObjectId, TextId, UuidId, new_id
+from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.ids import Id
 

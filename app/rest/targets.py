@@ -19,7 +19,8 @@ from sqlalchemy import (
 )
 
 from app.config import ConfigurationError
-from app.database.session import IdColumn, TextId, db
+from app.database.ids import IdColumn, TextId
+from app.database.session import db
 from app.errors import InvalidFilter, quote
 
 from .json_paths import JsonPath, is_json

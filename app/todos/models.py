@@ -5,8 +5,11 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.session import Model, RowId, UtcDateTime, now
+from app.database.columns import UtcDateTime
+from app.database.ids import RowId
+from app.database.session import Model
 from app.ids import Id
+from app.times import now
 
 
 class Todo(Model):

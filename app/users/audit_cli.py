@@ -7,7 +7,7 @@ import click
 from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
-from app.database.session import app_id_form
+from app.database.ids import app_id_form
 from app.errors import ModelNotFound
 from app.ids import Id
 from app.ops import audit as audit_log

@@ -7,9 +7,10 @@ from typing import Any
 from marshmallow import ValidationError, fields, validates, validates_schema
 
 from app.access.roles import ROLE_SEPARATOR, check_role
-from app.database.session import app_id_form, now
+from app.database.ids import app_id_form
 from app.errors import ValidationError as InvalidRole
 from app.ids import Id
+from app.times import now
 
 from .current import user_properties
 from .hash_formats import hash_problem

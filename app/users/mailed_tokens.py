@@ -7,9 +7,10 @@ from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
-from app.database.session import affected_rows, db, now, transaction
+from app.database.session import affected_rows, db, transaction
 from app.ops.digests import key_digest
 from app.outbox import Attempt
+from app.times import now
 
 from .current import user_model
 from .models import HANDLE_LENGTH, AccessToken, User, token_digest

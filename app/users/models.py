@@ -10,9 +10,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, and_, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database.session import Model, RowId, UtcDateTime, now
+from app.database.columns import UtcDateTime
+from app.database.ids import RowId
+from app.database.session import Model
 from app.ids import Id
 from app.ops.origin import MAX_ADDRESS, MAX_USER_AGENT
+from app.times import now
 
 # As long as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
 TOKEN_LENGTH = 64

@@ -10,7 +10,7 @@ from sqlalchemy import Column
 from sqlalchemy.orm import registry
 
 from app.config import ConfigurationError
-from app.database.session import app_metadata
+from app.database.metadata import app_metadata
 from app.rest.fields import Schema
 from app.rest.problems import Problems
 from app.rest.properties import Property, read_property

@@ -8,7 +8,7 @@ from email_validator import EmailNotValidError
 from marshmallow import fields
 from marshmallow.exceptions import ValidationError
 
-from app.database.session import IntegerId
+from app.database.ids import IntegerId
 from app.ops.audit import Action
 from app.rest.fields import Schema, Text, Timestamp, not_blank
 from app.rest.ids import Id

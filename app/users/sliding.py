@@ -7,8 +7,10 @@ from flask import current_app
 from sqlalchemy import case, func, inspect, literal, update
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.database.columns import UtcDateTime
 from app.database.engine import brief_transaction
-from app.database.session import UtcDateTime, db, now
+from app.database.session import db
+from app.times import now
 
 from .models import AccessToken
 

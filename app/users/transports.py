@@ -21,10 +21,10 @@ from app.access.identity import (
     set_identity,
 )
 from app.access.roles import RoleMapping
-from app.database.session import now
 from app.database.statements import PreparedStatement
 from app.errors import InvalidToken
 from app.ops.logs import note_for_log
+from app.times import now
 
 from .cookies import refuse_cross_site, renew_cookie
 from .models import AccessToken, has_expired, token_digest

@@ -9,8 +9,8 @@ from marshmallow import fields
 from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE, READ, WRITE
+from app.database.ids import app_id_form
 from app.database.purging import purger_of
-from app.database.session import app_id_form
 from app.errors import AccessTokenRequired, TooDeep
 from app.rest.bodies import parse_json
 from app.rest.collection import register_resource

@@ -7,8 +7,10 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import insert
 
-from app.database.session import Model, app_metadata, db, now
+from app.database.metadata import app_metadata
+from app.database.session import Model, db
 from app.ids import Id
+from app.times import now
 from app.users.models import AccessToken, User, new_token
 
 # Rows of each table, and characters of their texts and JSON: as many as one response may list, and

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 from flask import Flask
 
-from app.database.session import all_metadata, app_metadata, db
+from app.database.metadata import all_metadata, app_metadata
+from app.database.session import db
 from app.factory import create_app
 from app.users.models import new_token
 

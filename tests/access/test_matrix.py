@@ -8,8 +8,9 @@ from sqlalchemy import delete
 
 from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
-from app.database.session import db, now
+from app.database.session import db
 from app.oauth.models import Identity
+from app.times import now
 from app.todos.models import Todo
 from app.users.accounts import disable_user
 from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User

@@ -6,7 +6,8 @@ from contextlib import ExitStack, contextmanager
 import click
 import pytest
 
-from app.database.session import all_metadata, app_metadata, db
+from app.database.metadata import all_metadata, app_metadata
+from app.database.session import db
 from tests.conftest import Api
 
 

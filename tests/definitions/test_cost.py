@@ -6,7 +6,8 @@ import sys
 import pytest
 from sqlalchemy import insert
 
-from app.database.session import app_metadata, db
+from app.database.metadata import app_metadata
+from app.database.session import db
 from tests.answers import refusal
 from tests.rows import statements
 

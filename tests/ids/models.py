@@ -4,7 +4,7 @@ from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import EVERYONE, allow
-from app.database.session import IntegerId, ObjectId, RowId, TextId, UuidId
+from app.database.ids import IntegerId, ObjectId, RowId, TextId, UuidId
 from app.ids import Id as IdValue
 from app.rest.fields import Schema, Text
 from app.rest.ids import Id

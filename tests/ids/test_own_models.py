@@ -8,7 +8,8 @@ from sqlalchemy import Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
 from app.config import ConfigurationError
-from app.database.session import RowId, TextId, db, id_storage
+from app.database.ids import RowId, TextId, id_storage
+from app.database.session import db
 from app.rest.collection import check_relations, register_resource
 from app.rest.fields import Schema
 from app.rest.ids import Id

@@ -6,7 +6,8 @@ from functools import partial
 import click
 import pytest
 
-from app.database.session import all_metadata, db
+from app.database.metadata import all_metadata
+from app.database.session import db
 from app.mail import send
 from app.mail.subscribers import HANDLERS
 from app.ops.languages import MAX_JOINED, parse_languages

@@ -6,12 +6,13 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text, update
 
-from app.database.session import db, now
+from app.database.session import db
 from app.mail import send
 from app.metrics import database
 from app.metrics.database import STATEMENT, Outbox
 from app.outbox.delivery import drain
 from app.outbox.models import OutboxEvent
+from app.times import now
 from tests.databases import connected
 from tests.smtp import eventually
 

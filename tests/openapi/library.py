@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from app.database.session import app_metadata
+from app.database.metadata import app_metadata
 from app.migrate import upgrade
 from tests.apps import build, close
 from tests.definitions.conftest import running_a_command, tables_of

@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
-from app.database.session import db, now, transaction
+from app.database.session import db, transaction
 from app.errors import TooManyRequests
 from app.ops import throttles
 from app.ops.origin import current_network
 from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, REGISTRATION, Throttle, attempt, count
+from app.times import now
 from tests.live import ROOT
 from tests.throttles import counts, pass_time
 

@@ -8,8 +8,9 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from app import outbox
-from app.database.session import db, now
+from app.database.session import db
 from app.outbox.models import Delivery, OutboxEvent
+from app.times import now
 
 EVENT = "somethingHappened"
 

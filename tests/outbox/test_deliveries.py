@@ -9,12 +9,13 @@ from sqlalchemy import create_engine
 
 from app import outbox
 from app.database import purging
-from app.database.session import db, now, transaction
+from app.database.session import db, transaction
 from app.outbox import claims, maintenance
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain, seconds_until_due
 from app.outbox.models import Delivery, OutboxEvent
 from app.outbox.worker import worker_of
+from app.times import now
 from tests.documents import blocks
 from tests.rows import count, statements
 from tests.smtp import eventually

@@ -10,8 +10,8 @@ from sqlalchemy import Enum, Float, Integer, String, Uuid
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import EVERYONE, allow
-from app.database.columns import ExactDecimal, GeoPoint, Json, Position
-from app.database.session import RowId, UtcDateTime
+from app.database.columns import ExactDecimal, GeoPoint, Json, Position, UtcDateTime
+from app.database.ids import RowId
 from app.rest.fields import (
     Boolean,
     Date,

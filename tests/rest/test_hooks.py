@@ -13,7 +13,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 from app.access.rules import WRITE
 from app.config import ConfigurationError
 from app.database.columns import Json
-from app.database.session import RowId, after_commit, db, in_transaction
+from app.database.ids import RowId
+from app.database.session import after_commit, db, in_transaction
 from app.errors import AccessDenied, TooManyRequests
 from app.rest.collection import register_resource
 from app.rest.fields import Schema

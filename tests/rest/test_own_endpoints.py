@@ -6,7 +6,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
 from app.config import ConfigurationError
-from app.database.session import RowId
+from app.database.ids import RowId
 from app.rest.fields import Schema, Text
 from app.rest.resource import Resource
 from tests.answers import refusal

@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import delete, select
 
 from app import outbox
-from app.database.session import db, now
+from app.database.session import db
 from app.outbox import delivery, maintenance, worker
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery
 from app.signals import reset_password_request
+from app.times import now
 from app.users.models import AccessToken
 from app.users.service import delete_user
 from tests.conftest import NEW, Api

@@ -7,7 +7,8 @@ import click
 import pytest
 from jinja2 import ChoiceLoader, DictLoader
 
-from app.database.session import all_metadata, db
+from app.database.metadata import all_metadata
+from app.database.session import db
 from app.oauth.models import Identity
 from app.signals import reset_password_request, verification_request
 from tests.apps import build, close

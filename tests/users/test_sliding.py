@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import create_engine, delete, select, text, update
 
 from app.config import ConfigurationError
-from app.database.session import db, now
+from app.database.session import db
 from app.factory import create_app
+from app.times import now
 from app.users.models import AccessToken
 from app.users.sliding import prolong
 from tests.answers import refusal

@@ -10,7 +10,8 @@ from sqlalchemy import create_engine, make_url, text
 
 from app.access.rules import OWNER, allow
 from app.config import ConfigurationError
-from app.database.session import all_metadata, db
+from app.database.metadata import all_metadata
+from app.database.session import db
 from app.errors import ValidationError
 from app.rest.relations import belongs_to
 from app.signals import email_verified, reset_password_request, verification_request

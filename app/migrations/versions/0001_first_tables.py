@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from app.database.session import app_id_form, id_storage
+from app.database.ids import app_id_form, id_storage
 
 revision = "0001"
 down_revision = None

@@ -7,7 +7,7 @@ import click
 import sqlalchemy as sa
 from alembic import op
 
-from app.database.session import app_id_form, id_storage
+from app.database.ids import app_id_form, id_storage
 
 revision = "0002"
 down_revision = "0001"

@@ -13,12 +13,14 @@ from werkzeug.test import TestResponse
 
 from app.access.policy import install_rules
 from app.access.roles import Role, RoleMapping
-from app.database.session import app_metadata, db, now
+from app.database.metadata import app_metadata
+from app.database.session import db
 from app.definitions.rules import applicable_rules, read_rules
 from app.ids import FORMS
 from app.rest.collection import all_endpoints
 from app.rest.problems import Problems
 from app.rest.properties import column_name
+from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.resource import users
 from tests.apps import build, close

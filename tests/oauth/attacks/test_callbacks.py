@@ -6,8 +6,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from sqlalchemy import update
 
-from app.database.session import db, now
+from app.database.session import db
 from app.oauth.models import LoginFlow
+from app.times import now
 from app.users.models import AccessToken, User
 from tests.answers import refusal
 from tests.oauth.conftest import Browser

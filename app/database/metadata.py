@@ -1,0 +1,44 @@
+"""The tables of an app: those of every app, and those that only it has."""
+
+from flask import Flask
+from sqlalchemy import MetaData, inspect
+
+from .session import Base, db
+
+
+def app_metadata(app: Flask) -> MetaData:
+    """Return the tables that only this app has, or that it has with other columns.
+
+    They follow from its settings and its models in JSON; all others are in `db.metadata`.
+    """
+    metadata: MetaData = app.extensions["app_metadata"]
+    return metadata
+
+
+def all_metadata(app: Flask) -> MetaData:
+    """Return all tables of an app."""
+    own = app_metadata(app).tables
+    if not own:
+        return db.metadata
+    merged = MetaData(naming_convention=Base.metadata.naming_convention)
+    for table in {**db.metadata.tables, **own}.values():
+        table.to_metadata(merged)
+    return merged
+
+
+def missing_from_database(app: Flask) -> list[str]:
+    """Return the tables, and the columns as `table.column`, of this app alone that are not made."""
+    own = app_metadata(app).tables
+    with app.app_context():
+        with db.engine.connect() as connection:
+            found = inspect(connection).get_multi_columns(filter_names=list(own))
+        # Forked processes must not share a connection.
+        db.engine.dispose()
+    columns = {name: {each["name"] for each in there} for (_, name), there in found.items()}
+    missing = [name for name in own if name not in columns]
+    return missing + [
+        f"{name}.{column.name}"
+        for name, there in columns.items()
+        for column in own[name].columns
+        if column.name not in there
+    ]
