@@ -10,6 +10,7 @@ from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.access.policy import check_acls
+from app.audit import entries as audit
 from app.commands import Commands
 from app.config import ConfigurationError
 from app.database import purging, session
@@ -17,11 +18,14 @@ from app.database.engine import BOUNCED, warn_of_no_time_out
 from app.database.ids import stored_id_type
 from app.database.metadata import app_metadata, missing_from_database
 from app.database.session import db
+from app.hashing import slots as hash_slots
+from app.http import headers, json
 from app.oauth import identity_views
-from app.ops import audit, hash_slots, headers, health, json, logs, origin, throttles
+from app.observability import health, logs, origin
 from app.rest import constraints, routing
 from app.rest.collection import check_relations, register_resource
 from app.rest.shared_methods import check_setting
+from app.throttles import throttles
 from app.todos.resource import todos
 from app.users import events as users_events
 from app.users import pages, passwords, transports, views
@@ -43,11 +47,11 @@ COMMANDS = {
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.
 OPTIONAL_FEATURES = {
-    "CORS_ORIGINS": "app.ops.cors",
+    "CORS_ORIGINS": "app.http.cors",
     "DATA_SOURCES": "app.datasources.endpoints",
     "EXPLORER_ENABLED": "app.explorer.views",
-    "METRICS_ENABLED": "app.metrics.feature",
-    "PROVIDERS": "app.oauth.feature",
+    "METRICS_ENABLED": "app.metrics.setup",
+    "PROVIDERS": "app.oauth.setup",
 }
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Row, text
 from app import config
 from app.database import purging, session
 from app.database.session import db
-from app.ops import hash_slots
+from app.hashing import slots as hash_slots
 from app.times import now
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'

@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 
 from app import config
 from app.database import purging
-from app.ops import hash_slots
+from app.hashing import slots as hash_slots
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = (

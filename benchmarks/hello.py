@@ -4,7 +4,7 @@ from flask import Flask, Response, jsonify
 
 from app import config
 from app.database import purging
-from app.ops import hash_slots
+from app.hashing import slots as hash_slots
 
 app = Flask(__name__)
 # The project's gunicorn worker reads settings, and starts the outbox, the purges and the queue.

@@ -18,9 +18,9 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app import errors
+from app.audit.entries import Action
 from app.mail.subscribers import HANDLERS
 from app.metrics.catalog import Catalog, database_up, outbox_levels
-from app.ops.audit import Action
 from app.settings import (
     MAIL_SETTINGS,
     PasswordHashSchema,

@@ -228,7 +228,7 @@ def token(app, password_hash, secrets) -> str:
 def stopped_clock(monkeypatch):
     """Let throttles count as if the test took no time, so that Retry-After is exact."""
     moment = now()
-    monkeypatch.setattr("app.ops.throttles.now", lambda: moment)
+    monkeypatch.setattr("app.throttles.throttles.now", lambda: moment)
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from app.access.roles import grant
 from app.database.session import db
-from app.ops import throttles
 from app.outbox import claims, maintenance
+from app.throttles import throttles
 from app.users.tokens import purge_tokens
 from tests.conftest import PASSWORD
 from tests.databases import connected

@@ -7,7 +7,7 @@ from sqlalchemy.exc import OperationalError
 from app.config import ConfigurationError
 from app.database.session import db
 from app.factory import create_app
-from app.ops.throttles import BLOCKED_UNTIL
+from app.throttles.throttles import BLOCKED_UNTIL
 from app.todos.models import Todo
 from tests.apps import build, close
 from tests.conftest import PASSWORD, Api

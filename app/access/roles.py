@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from sqlalchemy import ForeignKey, String, delete, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.audit.entries import Action, record, record_all, recording
 from app.database.ids import RowId
 from app.database.session import Model, db, transaction
 from app.errors import ValidationError, quote
 from app.ids import Id
-from app.ops.audit import Action, record, record_all, recording
 
 # The role that may call every method of users and to-dos.
 ADMIN = "admin"

@@ -7,6 +7,7 @@ from typing import TypeVar
 from flask import Flask, current_app
 
 from app.access.identity import current_identity
+from app.audit.entries import Action, record, record_attempt
 from app.connector import (
     CallTimeoutError,
     ConnectorError,
@@ -15,7 +16,6 @@ from app.connector import (
     without_waiting,
 )
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
-from app.ops.audit import Action, record, record_attempt
 
 Result = TypeVar("Result")
 

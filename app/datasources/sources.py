@@ -4,7 +4,7 @@ from flask import Flask
 
 from app.config import ConfigurationError
 from app.connector import ConfigError, DataSource
-from app.ops.origin import current_request_id
+from app.observability.origin import current_request_id
 
 # In which header calls send the request id, as the service's own answers do.
 REQUEST_ID_HEADER = "X-Request-Id"

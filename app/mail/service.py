@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 from app import outbox
-from app.ops.languages import preferred_languages
-from app.ops.origin import current_request_id
+from app.http.languages import preferred_languages
+from app.observability.origin import current_request_id
 from app.outbox import DeliveryError, UndeliverableError
 
 from .delivery import Deliver, is_permanent, make_delivery

@@ -7,8 +7,6 @@ from flask import Flask
 
 from app import outbox
 from app.errors import TooManyRequests
-from app.ops.mailboxes import mailbox
-from app.ops.throttles import MAIL_RECIPIENT, success
 from app.settings import MAIL_SETTINGS
 from app.signals import (
     EMAIL_CHANGE_NOTICE,
@@ -18,6 +16,8 @@ from app.signals import (
     reset_password_request,
     verification_request,
 )
+from app.throttles.mailboxes import mailbox
+from app.throttles.throttles import MAIL_RECIPIENT, success
 
 from . import service
 from .service import SUBSCRIBER, transmit

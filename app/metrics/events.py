@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Flask
 
-from app.ops.audit import Action
+from app.audit.entries import Action
 from app.signals import audited, delivery_attempted
 
 from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog

@@ -20,7 +20,7 @@ from prometheus_client.exposition import MetricsHandler
 from .catalog import Catalog
 from .database import Outbox
 from .events import EventCounter
-from .levels import Levels
+from .gauges import Levels
 from .processes import Processes
 from .requests import RequestCounter
 

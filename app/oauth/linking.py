@@ -8,6 +8,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, func, select, true, update
 from sqlalchemy.exc import IntegrityError
 
+from app.audit.entries import Action, record, record_all
 from app.database.session import after_commit, db, transaction
 from app.errors import (
     AccountExists,
@@ -17,7 +18,6 @@ from app.errors import (
     ValidationError,
 )
 from app.ids import Id
-from app.ops.audit import Action, record, record_all
 from app.signals import email_verified, emit, identity_linked, identity_unlinked
 from app.times import now
 from app.users.accounts import (

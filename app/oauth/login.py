@@ -9,12 +9,12 @@ from flask import current_app
 from sqlalchemy import exists
 
 from app.access.identity import LiveToken
+from app.audit.entries import Action, record_attempt
 from app.errors import EmailNotVerified, LoginFailed, TooManyRequests
 from app.ids import Id
-from app.ops.audit import Action, record_attempt
-from app.ops.origin import current_network
-from app.ops.throttles import LOGIN_ADDRESS, PROVIDER_LOGIN, attempt, count
+from app.observability.origin import current_network
 from app.signals import emit, identity_login
+from app.throttles.throttles import LOGIN_ADDRESS, PROVIDER_LOGIN, attempt, count
 from app.times import now
 from app.users.accounts import get_user
 from app.users.login import login_identified

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.ops.origin import continue_request
+from app.observability.origin import continue_request
 from app.signals import delivery_attempted, emit
 from app.times import now
 

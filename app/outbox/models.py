@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.database.columns import UtcDateTime
 from app.database.ids import IntegerId
 from app.database.session import Model
-from app.ops.languages import MAX_JOINED
+from app.http.languages import MAX_JOINED
 from app.times import now
 
 # The states of a delivery. The last four are final.

@@ -7,8 +7,8 @@ from typing import Any
 from flask import current_app
 
 from app.database.session import after_commit, db, transaction
-from app.ops.languages import current_languages
-from app.ops.origin import current_request_id
+from app.http.languages import current_languages
+from app.observability.origin import current_request_id
 from app.times import now
 
 from .claims import lease_end

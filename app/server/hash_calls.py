@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 from gunicorn.util import unquote_to_wsgi_str
 
-from app.ops.origin import forwarded, network_of
+from app.observability.origin import forwarded, network_of
 from app.rest.hashing import hashing_views
 from app.rest.routing import routed_path
 

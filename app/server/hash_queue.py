@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from app.ops.hash_slots import slots_of
+from app.hashing.slots import slots_of
 
 from .fair_queue import FairQueue
 from .hash_calls import HashCalls

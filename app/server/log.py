@@ -7,7 +7,7 @@ from typing import Any
 
 from gunicorn.glogging import Logger
 
-from app.ops import logs
+from app.observability import logs
 
 # The start of a query, even if its question mark was percent-encoded once or repeatedly.
 QUERY = re.compile(r"[?#]|%(?:25)*(?:3f|23)", re.IGNORECASE)

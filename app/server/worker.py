@@ -19,8 +19,8 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from app import outbox
 from app.database.purging import purger_of
-from app.ops import health
-from app.ops.hash_slots import slots_of
+from app.hashing.slots import slots_of
+from app.observability import health
 
 from .errors import raw_response, to_http_error
 from .hash_queue import HashQueue

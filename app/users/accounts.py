@@ -11,13 +11,13 @@ from sqlalchemy.exc import IntegrityError
 
 from app import outbox
 from app.access.roles import Role, RoleMapping, grant
+from app.audit.entries import Action, record, record_all, recording
 from app.database.session import affected_rows, after_commit, db, in_transaction, transaction
 from app.errors import BLANK, InvalidPassword, ModelNotFound, ValidationError
 from app.ids import Id
-from app.ops.audit import Action, record, record_all, recording
-from app.ops.origin import current_network
-from app.ops.throttles import REGISTRATION, count
+from app.observability.origin import current_network
 from app.signals import account_claimed, email_changed, emit
+from app.throttles.throttles import REGISTRATION, count
 from app.times import now
 
 from .attempts import check_password, forget_failures

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from app.errors import InvalidPassword
 from app.ids import Id
-from app.ops.origin import current_network
-from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, PASSWORD_CHECK, attempt, clear
+from app.observability.origin import current_network
+from app.throttles.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, PASSWORD_CHECK, attempt, clear
 
 from .models import User
 from .passwords import find_form, hashing

@@ -5,8 +5,8 @@ from dataclasses import replace
 from flask import Flask
 from flask.typing import ResponseReturnValue
 
+from app.audit.entries import AuditRecord
 from app.ids import Id
-from app.ops.audit import AuditRecord
 from app.rest.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.serialization import respond_page

@@ -6,12 +6,12 @@ from typing import Any
 import click
 from flask import current_app
 
+from app.audit import entries as audit_log
+from app.audit.entries import Action, AuditRecord
 from app.commands import CommandGroup, json_option, print_rows
 from app.database.ids import app_id_form
 from app.errors import ModelNotFound
 from app.ids import Id
-from app.ops import audit as audit_log
-from app.ops.audit import Action, AuditRecord
 
 from .cli_arguments import find_user, realm_option
 

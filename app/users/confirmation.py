@@ -6,9 +6,9 @@ from typing import NamedTuple
 from sqlalchemy import and_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from app.audit.entries import Action, record
 from app.database.session import affected_rows, db, transaction
 from app.errors import InvalidConfirmation, ValidationError
-from app.ops.audit import Action, record
 from app.signals import email_changed, email_verified, emit
 
 from . import other_logins

@@ -9,12 +9,12 @@ from flask import current_app
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.exc import IntegrityError
 
+from app.audit.entries import Action, record, record_attempt
 from app.database.session import db, transaction
 from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
 from app.ids import Id
-from app.ops.audit import Action, record, record_attempt
-from app.ops.digests import key_digest
-from app.ops.origin import current_origin
+from app.observability.origin import current_origin
+from app.throttles.digests import key_digest
 from app.times import now
 
 from .accounts import replace_hash

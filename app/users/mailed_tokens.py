@@ -8,8 +8,8 @@ from sqlalchemy.exc import IntegrityError
 
 from app import outbox
 from app.database.session import affected_rows, db, transaction
-from app.ops.digests import key_digest
 from app.outbox import Attempt
+from app.throttles.digests import key_digest
 from app.times import now
 
 from .current import user_model

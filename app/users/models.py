@@ -14,7 +14,7 @@ from app.database.columns import UtcDateTime
 from app.database.ids import RowId
 from app.database.session import Model
 from app.ids import Id
-from app.ops.origin import MAX_ADDRESS, MAX_USER_AGENT
+from app.observability.origin import MAX_ADDRESS, MAX_USER_AGENT
 from app.times import now
 
 # As long as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.

@@ -15,7 +15,7 @@ from app.errors import (
     TooManyRequests,
     ValidationError,
 )
-from app.ops.languages import current_languages, preferred_languages, to_language
+from app.http.languages import current_languages, preferred_languages, to_language
 from app.rest.bodies import read_body
 from app.rest.hashing import computes_hash
 

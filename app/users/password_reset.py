@@ -4,12 +4,13 @@ from email_validator import EmailNotValidError
 from flask import current_app
 from sqlalchemy import select
 
+from app.audit.entries import Action, record
 from app.database.session import db, transaction
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
-from app.ops.audit import Action, record
-from app.ops.mailboxes import mailbox
-from app.ops.origin import current_network
-from app.ops.throttles import (
+from app.observability.origin import current_network
+from app.signals import email_verified, emit, password_reset, reset_password_request
+from app.throttles.mailboxes import mailbox
+from app.throttles.throttles import (
     RESET_ADDRESS,
     RESET_CONFIRMATION,
     RESET_EMAIL,
@@ -17,7 +18,6 @@ from app.ops.throttles import (
     allows,
     count,
 )
-from app.signals import email_verified, emit, password_reset, reset_password_request
 
 from . import other_logins
 from .accounts import find_enabled_user, mark_verified, store_password

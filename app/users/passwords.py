@@ -18,7 +18,7 @@ from flask import Flask, current_app
 from werkzeug.security import check_password_hash
 
 from app.errors import BLANK, ValidationError
-from app.ops.hash_slots import slots_of
+from app.hashing.slots import slots_of
 
 # Characters of a password that is normalized: more take quadratic time, 1.5 ms for these.
 MAX_NORMALIZED = 1024

@@ -8,8 +8,8 @@ from email_validator import EmailNotValidError
 from marshmallow import fields
 from marshmallow.exceptions import ValidationError
 
+from app.audit.entries import Action
 from app.database.ids import IntegerId
-from app.ops.audit import Action
 from app.rest.fields import Schema, Text, Timestamp, not_blank
 from app.rest.ids import Id
 from app.rest.json_fields import Object

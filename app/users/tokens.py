@@ -8,11 +8,11 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, func, select
 
+from app.audit.entries import Action, record, recording
 from app.database.purging import delete_batch, purge_all
 from app.database.session import affected_rows, db, transaction
 from app.errors import AccessTokenRequired, ModelNotFound
 from app.ids import Id
-from app.ops.audit import Action, record, recording
 from app.times import now
 
 from .models import HANDLE, AccessToken, User, new_token, token_digest

@@ -11,11 +11,11 @@ import marshmallow
 from sqlalchemy import ColumnElement, func, insert, or_, select, text, true
 
 from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping, assign
+from app.audit.entries import Action, record_all
 from app.database.ids import app_id_form, new_id
 from app.database.session import db, transaction
 from app.errors import ValidationError, quote, to_validation_error
 from app.ids import Id
-from app.ops.audit import Action, record_all
 from app.times import iso_time
 
 from .accounts import identifying_columns

@@ -23,7 +23,7 @@ from app.access.identity import (
 from app.access.roles import RoleMapping
 from app.database.statements import PreparedStatement
 from app.errors import InvalidToken
-from app.ops.logs import note_for_log
+from app.observability.logs import note_for_log
 from app.times import now
 
 from .cookies import refuse_cross_site, renew_cookie

@@ -8,10 +8,10 @@ from sqlalchemy import false, select
 
 from app.database.session import db
 from app.ids import Id
-from app.ops.origin import current_network
-from app.ops.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
+from app.observability.origin import current_network
 from app.settings import is_compatible
 from app.signals import emit, verification_request
+from app.throttles.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
 
 from .current import user_model
 from .mailed_tokens import issue_for_mail

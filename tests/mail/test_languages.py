@@ -8,9 +8,9 @@ import pytest
 
 from app.database.metadata import all_metadata
 from app.database.session import db
+from app.http.languages import MAX_JOINED, parse_languages
 from app.mail import send
 from app.mail.subscribers import HANDLERS
-from app.ops.languages import MAX_JOINED, parse_languages
 from app.outbox.models import OutboxEvent
 from tests.apps import build, close
 from tests.conftest import Api

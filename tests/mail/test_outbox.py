@@ -7,7 +7,7 @@ import pytest
 
 from app import outbox
 from app.mail import delivery, send
-from app.ops.logs import JsonFormatter
+from app.observability.logs import JsonFormatter
 from app.outbox import claims, worker
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import select, text, update
 
 from app import outbox
+from app.audit.entries import Action, AuditRecord
 from app.database.session import db
 from app.oauth.models import Identity
-from app.ops.audit import Action, AuditRecord
 from app.outbox.delivery import drain
 from app.signals import (
     account_claimed,

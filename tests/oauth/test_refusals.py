@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import delete, select
 
+from app.audit.entries import Action, AuditRecord
 from app.database.session import db
 from app.oauth.models import Identity
-from app.ops.audit import Action, AuditRecord
 from app.users.accounts import create_user, disable_user
 from app.users.models import AccessToken
 from tests.answers import refusal

@@ -12,7 +12,7 @@ import requests
 from alembic.script import ScriptDirectory
 
 from app import migrate
-from app.ops import health
+from app.observability import health
 from tests.apps import build, close
 from tests.live import serve
 

@@ -6,14 +6,14 @@ from threading import Barrier, Event, Thread
 import pytest
 from sqlalchemy import func, insert, select
 
+from app.audit.entries import AuditRecord
 from app.database import purging
 from app.database.purging import Purger, purger_of
 from app.database.session import db
 from app.oauth import flows
 from app.oauth.models import LoginFlow
-from app.ops.audit import AuditRecord
-from app.ops.throttles import Throttle
 from app.outbox.models import Delivery, OutboxEvent
+from app.throttles.throttles import Throttle
 from app.times import now
 from app.users.models import AccessToken
 from tests.rows import statements

@@ -12,9 +12,16 @@ from sqlalchemy.exc import OperationalError
 
 from app.database.session import db, transaction
 from app.errors import TooManyRequests
-from app.ops import throttles
-from app.ops.origin import current_network
-from app.ops.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, REGISTRATION, Throttle, attempt, count
+from app.observability.origin import current_network
+from app.throttles import throttles
+from app.throttles.throttles import (
+    LOGIN_ADDRESS,
+    LOGIN_IDENTITY,
+    REGISTRATION,
+    Throttle,
+    attempt,
+    count,
+)
 from app.times import now
 from tests.live import ROOT
 from tests.throttles import counts, pass_time

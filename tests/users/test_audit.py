@@ -11,10 +11,10 @@ from sqlalchemy import select, text, update
 
 from app import signals
 from app.access.roles import Role, RoleMapping
+from app.audit import entries as audit
+from app.audit.entries import Action, AuditRecord
 from app.database.purging import purger_of
 from app.database.session import db
-from app.ops import audit
-from app.ops.audit import Action, AuditRecord
 from app.times import now
 from app.users.models import AccessToken, User
 from tests.answers import refusal

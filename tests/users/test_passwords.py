@@ -354,7 +354,7 @@ def test_a_process_keeps_no_memory_of_hashes_and_little_of_the_blocklist(tmp_pat
 
 PRIORITY = """
 import os, threading
-from app.ops.hash_threads import HashThreads
+from app.hashing.threads import HashThreads
 
 def niceness():
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())

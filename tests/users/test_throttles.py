@@ -9,9 +9,9 @@ import argon2
 import pytest
 from sqlalchemy import select
 
+from app.audit.entries import AuditRecord
 from app.database.session import db
-from app.ops import hash_slots
-from app.ops.audit import AuditRecord
+from app.hashing import slots as hash_slots
 from app.signals import reset_password_request
 from app.users import passwords
 from tests.answers import field_codes, refusal

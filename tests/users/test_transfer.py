@@ -11,8 +11,8 @@ from argon2 import PasswordHasher
 from sqlalchemy import event
 from werkzeug.security import generate_password_hash
 
+from app.audit.entries import AuditRecord
 from app.database.session import db
-from app.ops.audit import AuditRecord
 from app.users import transfer
 from app.users.models import User
 from tests.conftest import NEW, Api

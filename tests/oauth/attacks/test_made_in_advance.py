@@ -8,8 +8,8 @@ import re
 import pytest
 from sqlalchemy import select
 
+from app.audit.entries import Action, AuditRecord
 from app.database.session import db
-from app.ops.audit import Action, AuditRecord
 from app.signals import (
     email_change_request,
     identity_unlinked,

@@ -16,10 +16,9 @@ from app.database.ids import IntegerId, RowId
 from app.database.purging import delete_batch, purge_all, purger_of
 from app.database.session import Model, after_commit, connection, db, transaction
 from app.ids import Id
+from app.observability.origin import MAX_ADDRESS, current_origin
 from app.signals import audited, emit
 from app.times import now
-
-from .origin import MAX_ADDRESS, current_origin
 
 # Records of one action an hour, where an action changes nothing that could bound their number.
 MAX_ATTEMPTS = 1000

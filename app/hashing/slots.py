@@ -8,7 +8,7 @@ from flask import Flask
 
 from app.errors import TooManyHashes
 
-from .hash_threads import HashThreads
+from .threads import HashThreads
 
 
 def init_app(app: Flask) -> None:

@@ -28,16 +28,16 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.audit.entries import Action, record_attempt
 from app.database.columns import UtcDateTime
 from app.database.purging import delete_batch, purger_of
 from app.database.session import Model, connection, db, in_transaction
 from app.database.statements import PreparedStatement
 from app.errors import TooManyRequests
+from app.observability.origin import current_origin
 from app.times import now
 
-from .audit import Action, record_attempt
 from .digests import key_digest
-from .origin import current_origin
 
 # The throttles; their figures are the entries of the setting THROTTLES.
 LOGIN_IDENTITY = "login_identity"

@@ -4,7 +4,7 @@ from flask import Flask
 from sqlalchemy import QueuePool
 
 from app.database.session import db
-from app.ops.hash_slots import slots_of
+from app.hashing.slots import slots_of
 
 from .catalog import Catalog
 

@@ -1,0 +1,1 @@
+"""The threads that compute password hashes, and the requests that may wait for them."""

@@ -1,1 +1,0 @@
-"""Operations: response headers, request ids, health, CORS, logs, throttles, the audit log."""

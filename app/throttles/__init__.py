@@ -1,0 +1,1 @@
+"""Throttles: limits on how often something may be tried."""
