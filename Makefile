@@ -65,10 +65,10 @@ bench-calls: install ## count function calls, statements and round trips of a re
 	$(BIN)/python -m benchmarks.calls
 
 docs: .venv/.installed-dev ## write the tables in docs/ that follow from the code
-	$(BIN)/python -m docs.generate
+	$(BIN)/python -m tools.generate
 
 clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules
-	find app docs tests -name __pycache__ -type d -exec rm -rf {} +
+	find app tests tools -name __pycache__ -type d -exec rm -rf {} +
 
 .PHONY: help install run test coverage drills lint format bench bench-peers bench-threads bench-calls docs clean

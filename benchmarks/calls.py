@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 from statistics import median_low
 from typing import Any
 
-from tests.postgres_proxy import Traffic, counted
+from tests.support.postgres_proxy import Traffic, counted
 
 from . import stack
 from .data import fill

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from sqlalchemy import create_engine, make_url
 
-from tests.ports import free_port
+from tests.support.ports import free_port
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, HTTPException
 from statistics import median
 
-from tests.ports import free_port
+from tests.support.ports import free_port
 
 from . import stack
 from .tables import Table, publish

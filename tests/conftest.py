@@ -17,11 +17,11 @@ from werkzeug.test import TestResponse
 
 from app.signals import reset_password_request
 from app.times import now
-from tests.apps import CHEAP_HASH, SharedApp, build, close
-from tests.databases import Database, make_template, migrate
 from tests.explorer.browser import chromium
-from tests.postgres import postgres_server
-from tests.rows import store_login
+from tests.support.apps import CHEAP_HASH, SharedApp, build, close
+from tests.support.databases import Database, make_template, migrate
+from tests.support.postgres import postgres_server
+from tests.support.rows import store_login
 
 PASSWORD = "correct horse battery"
 # What it is changed to.

@@ -12,9 +12,9 @@ from app.database.session import db
 from app.todos.models import Todo
 from app.users.models import RESET_SCOPE, User
 from app.users.tokens import issue
-from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD
-from tests.rows import count, expire
+from tests.support.answers import refusal
+from tests.support.rows import count, expire
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"

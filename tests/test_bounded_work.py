@@ -13,7 +13,7 @@ from benchmarks.worst.catalog import requests
 from benchmarks.worst.measuring import make_environ, respond
 from benchmarks.worst.request import BODY, HEAD, TARGET
 from benchmarks.worst.service import serving
-from tests.rows import statements
+from tests.support.rows import statements
 
 # Calls of any function, which take 100 ms; and statements, of which a creation by users has most.
 MAX_CALLS, MAX_STATEMENTS = 320_000, 70

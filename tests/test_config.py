@@ -7,8 +7,8 @@ from flask import Flask
 
 from app.config import ConfigurationError
 from app.factory import create_app
-from tests.apps import close
-from tests.installation import Installation
+from tests.support.apps import close
+from tests.support.installation import Installation
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ import pytest
 import requests
 from sqlalchemy import URL, create_engine, make_url, text
 
-from tests.apps import build, close
 from tests.conftest import PASSWORD
-from tests.documents import blocks
 from tests.drills.load import load
-from tests.installation import ROOT
-from tests.live import serve_app
-from tests.machine import GUIDE, PORTS, Machine
-from tests.programs import require
+from tests.support.apps import build, close
+from tests.support.documents import blocks
+from tests.support.installation import ROOT
+from tests.support.live import serve_app
+from tests.support.machine import GUIDE, PORTS, Machine
+from tests.support.programs import require
 
 ROWS = 'SELECT id, title, "desc", is_complete, created, owner_id FROM todos ORDER BY id'
 READY = 'from wsgi import app; print(app.test_client().get("/ready").json)'
@@ -248,7 +248,7 @@ def analyze(*arguments):
 
 def test_the_image_has_what_the_service_needs(tmp_path, sqlite_template, make_app):
     """Execute what the Dockerfile copies, starts and checks; nothing here can build it."""
-    dockerfile = (ROOT / "docs" / "Dockerfile").read_text()
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
     image, state = tmp_path / "image", tmp_path / "state"
     image.mkdir()
     state.mkdir()
@@ -284,7 +284,7 @@ def execute(command, folder, **variables):
 
 
 def test_releases_are_installed_with_the_versions_that_make_installs():
-    texts = [blocks(GUIDE, "sh", "A release")[0], (ROOT / "docs" / "Dockerfile").read_text()]
+    texts = [blocks(GUIDE, "sh", "A release")[0], (ROOT / "deploy" / "Dockerfile").read_text()]
 
     installed = [re.search(r"pip install .*(-c .*)$", each, re.MULTILINE)[1] for each in texts]
 

@@ -12,12 +12,12 @@ import requests
 from flask import Flask
 
 from app.config import configure
-from docs.generate import fill
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
-from tests.documents import DOCUMENTS, blocks, run_shell
-from tests.installation import ROOT, Installation
-from tests.live import serve, serve_app
-from tests.ports import free_port
+from tests.support.documents import DOCUMENTS, blocks, run_shell
+from tests.support.installation import ROOT, Installation
+from tests.support.live import serve, serve_app
+from tests.support.ports import free_port
+from tools.generate import fill
 
 GEOCODER = "http://127.0.0.1:8099"
 LOCATION = {"lat": 37.56, "lng": -122.32}

@@ -6,8 +6,8 @@ import pytest
 from flask import abort, request
 from werkzeug.exceptions import default_exceptions
 
-from tests.answers import refusal
 from tests.conftest import PASSWORD
+from tests.support.answers import refusal
 
 # No error depends on which database there is.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.installation import Installation
+from tests.support.installation import Installation
 
 # What takes long to import, and the services that a setting or a first request needs.
 NEEDED_LATER = (

@@ -16,15 +16,15 @@ from app.outbox import claims, worker
 from app.outbox.delivery import drain
 from app.users.accounts import change_password
 from app.users.models import AccessToken
-from tests.apps import build, close
 from tests.conftest import NEW, PASSWORD, login_status
-from tests.databases import connected
-from tests.live import serve
 from tests.mail.resets import LINK
 from tests.outbox.conftest import make_past
-from tests.ports import free_port
-from tests.rows import count
-from tests.smtp import Postbox, smtp_server
+from tests.support.apps import build, close
+from tests.support.databases import connected
+from tests.support.live import serve
+from tests.support.ports import free_port
+from tests.support.rows import count
+from tests.support.smtp import Postbox, smtp_server
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ import pytest
 import requests
 
 from app.signals import reset_password_request
-from tests.documents import blocks, run_shell
-from tests.live import ROOT, serve
-from tests.shop import JSON, PYTHON, write_files
+from tests.support.documents import blocks, run_shell
+from tests.support.live import ROOT, serve
+from tests.support.shop import JSON, PYTHON, write_files
 
 DOCUMENT = "docs/models.md"
 STEPS = "A model in Python"
-COPIED = ["app", "docs", "wsgi.py", "gunicorn.conf.py", "setup.cfg", "pyproject.toml"]
+COPIED = ["app", "tools", "wsgi.py", "gunicorn.conf.py", "setup.cfg", "pyproject.toml"]
 LINTERS = [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("lint-imports",)]
 
 

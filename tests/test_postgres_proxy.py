@@ -2,7 +2,7 @@
 
 from sqlalchemy import create_engine, text
 
-from tests.postgres_proxy import counted
+from tests.support.postgres_proxy import counted
 
 PLUS_ONE = text("SELECT :number + 1")
 

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from app.users.models import AccessToken, User
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD
-from tests.races import at_once
-from tests.rows import count
-from tests.smtp import eventually
+from tests.support.answers import field_codes, refusal
+from tests.support.races import at_once
+from tests.support.rows import count
+from tests.support.smtp import eventually
 
 CROWD = 6
 

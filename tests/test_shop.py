@@ -8,9 +8,9 @@ from sqlalchemy import insert
 from app.access.rules import READ
 from app.database.session import db, transaction
 from app.users.models import RESET_SCOPE, AccessToken
-from tests.answers import field_codes, refusal
-from tests.rows import statements
-from tests.shop import JSON, PYTHON, Shops
+from tests.support.answers import field_codes, refusal
+from tests.support.rows import statements
+from tests.support.shop import JSON, PYTHON, Shops
 
 LAMP = {"sku": "LAMP-1", "name": "Lamp", "price": "12.50"}
 ADDRESS = {"street": "Long Lane 1", "city": "Berlin", "zip": 10115}

@@ -6,7 +6,7 @@ from blinker import signal
 from app.signals import reset_password_request
 from app.users.models import AccessToken, User
 from tests.conftest import NEW, Api
-from tests.rows import count
+from tests.support.rows import count
 
 
 def request_reset(api):

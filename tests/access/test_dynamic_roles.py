@@ -11,10 +11,10 @@ from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, READ, WRITE, Rule, 
 from app.config import ConfigurationError
 from app.database.session import db
 from app.rest.collection import register_resource
-from tests.answers import field_codes, refusal
-from tests.documents import blocks
 from tests.rest.clinic import Base, Patient, Physician, Room, resources
-from tests.rows import statements
+from tests.support.answers import field_codes, refusal
+from tests.support.documents import blocks
+from tests.support.rows import statements
 
 MEMBER = "member"
 

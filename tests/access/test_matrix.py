@@ -16,7 +16,7 @@ from app.users.accounts import disable_user
 from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User
 from app.users.passwords import hash_password
 from tests.conftest import PASSWORD, Api
-from tests.rows import populate
+from tests.support.rows import populate
 
 # High enough that what a call creates never has the same.
 OWNER, OTHER, CLERK, ADMIN, DELETED, DISABLED = 1001, 1002, 1003, 1004, 1005, 1006

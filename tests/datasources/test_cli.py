@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.installation import Installation
+from tests.support.installation import Installation
 
 from .conftest import LOCATION
 

@@ -10,8 +10,8 @@ import pytest
 from app.connector import ConnectorError
 from app.connector.operation.response_path import ResponsePath
 from app.connector.settings.schema import DataSourceSettings, TemplateSettings
-from tests.documents import blocks, run_shell
-from tests.installation import ROOT, Installation
+from tests.support.documents import blocks, run_shell
+from tests.support.installation import ROOT, Installation
 
 from .conftest import LOCATION
 

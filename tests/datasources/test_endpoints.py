@@ -3,7 +3,7 @@
 import pytest
 
 from app.config import ConfigurationError
-from tests.answers import field_codes
+from tests.support.answers import field_codes
 
 from .conftest import LOCATION
 

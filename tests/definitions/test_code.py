@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.answers import field_codes, refusal
+from tests.support.answers import field_codes, refusal
 
 from .library import rule
 

@@ -8,10 +8,10 @@ from app.connector.errors import ConnectError, UnknownVariableError
 from app.database.session import db
 from app.datasources.sources import data_sources
 from app.users.models import AccessToken
-from docs.compatibility import ALIKE, DIFFERENT, HANDLE
-from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD, Api
-from tests.ports import free_port
+from tests.support.answers import field_codes, refusal
+from tests.support.ports import free_port
+from tools.compatibility import ALIKE, DIFFERENT, HANDLE
 
 from .library import rule
 

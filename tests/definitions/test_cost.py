@@ -8,8 +8,8 @@ from sqlalchemy import insert
 
 from app.database.metadata import app_metadata
 from app.database.session import db
-from tests.answers import refusal
-from tests.rows import statements
+from tests.support.answers import refusal
+from tests.support.rows import statements
 
 from .library import OPEN, OWNED, rule
 

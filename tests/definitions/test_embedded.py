@@ -5,7 +5,7 @@ import json
 import pytest
 from openapi_spec_validator import validate
 
-from tests.answers import field_codes
+from tests.support.answers import field_codes
 
 from .library import OPEN, rule
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from app.config import ConfigurationError
-from tests.apps import build, close
+from tests.support.apps import build, close
 
 from .conftest import running_a_command, tables_of
 from .generated import configs, models, usable_sets

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from app.database.session import db
-from tests.answers import refusal
 from tests.conftest import Api
-from tests.postgres_proxy import counted
+from tests.support.answers import refusal
+from tests.support.postgres_proxy import counted
 
 from .library import OPEN
 

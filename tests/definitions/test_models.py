@@ -3,7 +3,7 @@
 import pytest
 from openapi_spec_validator import validate
 
-from tests.answers import field_codes, refusal
+from tests.support.answers import field_codes, refusal
 
 from .library import LIBRARY, NOTE, OPEN, rule
 

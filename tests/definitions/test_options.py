@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from app.rest.hashing import hashing_views
-from tests.answers import field_codes, refusal
+from tests.support.answers import field_codes, refusal
 
 from .library import NOTE, OPEN, OWNED, rule
 

@@ -7,7 +7,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from app.rest.routing import routed_path
-from tests.answers import refusal
+from tests.support.answers import refusal
 
 from .library import OPEN
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.answers import refusal
+from tests.support.answers import refusal
 
 from .library import rule
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.answers import field_codes
+from tests.support.answers import field_codes
 
 from .library import OPEN
 

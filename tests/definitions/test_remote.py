@@ -5,8 +5,8 @@ import json
 import pytest
 
 from app.datasources.remote import RemoteViews
-from tests.answers import field_codes, refusal
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
+from tests.support.answers import field_codes, refusal
 
 ALLOW = {"principalType": "ROLE", "permission": "ALLOW"}
 OWNED = [

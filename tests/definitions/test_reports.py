@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.config import ConfigurationError
-from tests.installation import Installation
+from tests.support.installation import Installation
 
 from .conftest import running_a_command
 from .library import rule

@@ -4,7 +4,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from app.access.roles import grant
-from tests.answers import refusal
+from tests.support.answers import refusal
 
 from .library import rule
 

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import inspect
 
 from app.database.session import db
-from tests.answers import refusal
 from tests.conftest import Api
+from tests.support.answers import refusal
 
 from .library import rule
 

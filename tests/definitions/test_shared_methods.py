@@ -6,7 +6,7 @@ import pytest
 
 from app.config import ConfigurationError
 from app.todos.resource import todos
-from tests.answers import refusal
+from tests.support.answers import refusal
 
 from .conftest import running_a_command
 from .library import rule

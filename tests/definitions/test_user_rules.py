@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.answers import refusal
 from tests.conftest import PASSWORD
+from tests.support.answers import refusal
 
 from .library import rule
 

@@ -4,8 +4,8 @@ import pytest
 
 from app.config import ConfigurationError
 from app.users import service
-from tests.answers import field_codes
 from tests.conftest import PASSWORD
+from tests.support.answers import field_codes
 
 from .conftest import running_a_command
 from .library import OPEN, rule

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.live import Server
+from tests.support.live import Server
 
 # Of a disk; PostgreSQL's tables, empty, take half of it.
 BYTES = 16 * 1024 * 1024

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from tests.live import Server, serve
-from tests.nginx import balancer
-from tests.ports import free_port
+from tests.support.live import Server, serve
+from tests.support.nginx import balancer
+from tests.support.ports import free_port
 
 from .load import CLIENTS, Load, load
 from .places import Place, places

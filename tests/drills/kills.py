@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from tests.live import Server, serve
+from tests.support.live import Server, serve
 
 from .load import Load, load
 from .places import Place, places

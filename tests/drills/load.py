@@ -9,8 +9,8 @@ from typing import Any
 
 import requests
 
-from tests.live import newcomer
-from tests.smtp import eventually
+from tests.support.live import newcomer
+from tests.support.smtp import eventually
 
 from .report import Report
 

@@ -11,11 +11,11 @@ from app import outbox
 from app.database.session import db
 from app.outbox.delivery import drain
 from app.outbox.models import PENDING, Delivery, OutboxEvent
-from tests.apps import build, close
 from tests.conftest import PASSWORD
-from tests.live import serve
-from tests.ports import free_port
-from tests.smtp import Postbox, eventually, smtp_server
+from tests.support.apps import build, close
+from tests.support.live import serve
+from tests.support.ports import free_port
+from tests.support.smtp import Postbox, eventually, smtp_server
 
 from .places import Place, places
 from .report import Report

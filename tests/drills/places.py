@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.databases import migrate
-from tests.postgres import postgres_server
+from tests.support.databases import migrate
+from tests.support.postgres import postgres_server
 
 
 @dataclass

@@ -4,9 +4,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.databases import migrate
-from tests.live import serve
-from tests.postgres import Cluster, cluster
+from tests.support.databases import migrate
+from tests.support.live import serve
+from tests.support.postgres import Cluster, cluster
 
 from .load import Load, load
 from .report import Report

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from tests.databases import connected, migrate
-from tests.live import serve
-from tests.postgres import Cluster, cluster
+from tests.support.databases import connected, migrate
+from tests.support.live import serve
+from tests.support.postgres import Cluster, cluster
 
 from .load import Load, load
 from .report import Report

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sqlalchemy import create_engine, make_url
 
-from tests.live import Server, serve
-from tests.postgres import is_own_server
-from tests.smtp import eventually
+from tests.support.live import Server, serve
+from tests.support.postgres import is_own_server
+from tests.support.smtp import eventually
 
 from .load import load
 from .places import Place, places

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.live import serve
+from tests.support.live import serve
 
 from .load import load
 from .places import places

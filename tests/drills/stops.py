@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from tests.live import Server, newcomer, serve
-from tests.smtp import eventually
+from tests.support.live import Server, newcomer, serve
+from tests.support.smtp import eventually
 
 from .places import places
 from .report import Report

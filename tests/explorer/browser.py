@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
-from tests.programs import require
+from tests.support.programs import require
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [

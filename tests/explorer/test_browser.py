@@ -9,9 +9,9 @@ import pytest
 import requests
 from playwright.sync_api import expect
 
-from tests.apps import build, close
 from tests.conftest import PASSWORD
-from tests.live import serve_app
+from tests.support.apps import build, close
+from tests.support.live import serve_app
 
 from .browser import SIZE, Explorer
 

@@ -17,7 +17,7 @@ from app.access.roles import Role, RoleMapping
 from app.todos.models import Todo
 from app.users.models import RESET_SCOPE, AccessToken, User
 from app.users.passwords import hash_password
-from tests.rows import populate
+from tests.support.rows import populate
 
 CHECKS = [
     not_a_server_error,

@@ -7,8 +7,8 @@ from sqlalchemy import create_engine, make_url, text
 
 from app.database.session import db
 from app.migrate import upgrade
-from tests.apps import build, close
-from tests.databases import Database
+from tests.support.apps import build, close
+from tests.support.databases import Database
 
 FORMS = {
     "integer": re.compile("[1-9][0-9]*"),

@@ -10,10 +10,10 @@ from openapi_schema_validator import OAS31Validator
 
 from app.config import ConfigurationError
 from app.database.session import db
-from tests.answers import refusal
-from tests.apps import build
 from tests.conftest import NEW, login_status
 from tests.mail.resets import LINK, parse, request_reset, written
+from tests.support.answers import refusal
+from tests.support.apps import build
 
 OTHER = "bob@example.com"
 

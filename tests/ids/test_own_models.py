@@ -14,9 +14,9 @@ from app.rest.collection import check_relations, register_resource
 from app.rest.fields import Schema
 from app.rest.ids import Id
 from app.rest.resource import Resource
-from tests.answers import field_codes, refusal
 from tests.conftest import Api
-from tests.rows import statements
+from tests.support.answers import field_codes, refusal
+from tests.support.rows import statements
 
 from .conftest import FORMS
 from .models import Base, TagSchema, resources, rules

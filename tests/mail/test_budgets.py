@@ -7,9 +7,9 @@ from app.database.session import db
 from app.mail import send
 from app.outbox.models import OBSOLETE, Delivery
 from tests.conftest import PASSWORD, Api
-from tests.ports import free_port
-from tests.smtp import Postbox, eventually, smtp_server
-from tests.throttles import counts, pass_time
+from tests.support.ports import free_port
+from tests.support.smtp import Postbox, eventually, smtp_server
+from tests.support.throttles import counts, pass_time
 
 from .resets import parse, written
 

@@ -12,8 +12,8 @@ from app.outbox.delivery import drain
 from app.outbox.models import FAILED, Delivery
 from app.signals import email_change_request, verification_request
 from tests.conftest import NEW, PASSWORD, Api
-from tests.ports import free_port
-from tests.smtp import Postbox, smtp_server
+from tests.support.ports import free_port
+from tests.support.smtp import Postbox, smtp_server
 
 from .resets import parse, written
 

@@ -11,8 +11,8 @@ import trustme
 from aiosmtpd.controller import Controller
 
 from app.mail.delivery import make_delivery
-from tests.ports import free_port
-from tests.smtp import Postbox, SmtpsController, accept, accept_ada, eventually, smtp_server
+from tests.support.ports import free_port
+from tests.support.smtp import Postbox, SmtpsController, accept, accept_ada, eventually, smtp_server
 
 from .resets import LINK, log_lines, parse, request_reset, written
 

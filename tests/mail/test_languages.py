@@ -12,10 +12,10 @@ from app.http.languages import MAX_JOINED, parse_languages
 from app.mail import send
 from app.mail.subscribers import HANDLERS
 from app.outbox.models import OutboxEvent
-from tests.apps import build, close
 from tests.conftest import Api
-from tests.installation import ROOT
 from tests.outbox.conftest import rows
+from tests.support.apps import build, close
+from tests.support.installation import ROOT
 
 from .resets import LINK, parse, request_reset, written
 

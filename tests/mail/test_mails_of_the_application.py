@@ -11,9 +11,9 @@ from app.settings import MAIL_SETTINGS
 from app.signals import reset_password_request
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
-from tests.documents import blocks
-from tests.rows import count
-from tests.smtp import eventually
+from tests.support.documents import blocks
+from tests.support.rows import count
+from tests.support.smtp import eventually
 
 from .resets import LINK, parse, request_reset, written
 

@@ -8,8 +8,8 @@ import pytest
 from app.mail import messages, send
 from app.outbox import worker
 from tests.conftest import PASSWORD
-from tests.ports import free_port
-from tests.smtp import Postbox, smtp_server
+from tests.support.ports import free_port
+from tests.support.smtp import Postbox, smtp_server
 
 from .resets import LINK, log_lines, parse, request_reset, written
 

@@ -11,8 +11,8 @@ from app.observability.logs import JsonFormatter
 from app.outbox import claims, worker
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain
-from tests.ports import free_port
-from tests.smtp import Postbox, eventually, hanging_server, smtp_server
+from tests.support.ports import free_port
+from tests.support.smtp import Postbox, eventually, hanging_server, smtp_server
 
 from .resets import LINK, log_lines, parse, request_reset, written
 

@@ -13,8 +13,8 @@ from app.metrics.database import STATEMENT, Outbox
 from app.outbox.delivery import drain
 from app.outbox.models import OutboxEvent
 from app.times import now
-from tests.databases import connected
-from tests.smtp import eventually
+from tests.support.databases import connected
+from tests.support.smtp import eventually
 
 DOWN = {"ostiary_database_up": 0}
 

@@ -21,19 +21,19 @@ import requests
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.metrics.processes import MEMORY, PREFIX
-from docs.generate import metrics as table_of_metrics
 from tests.conftest import PASSWORD, TOKEN
 from tests.connector.conftest import http_server  # noqa: F401 a fixture
-from tests.documents import blocks
-from tests.installation import ROOT
-from tests.live import Server, serve
-from tests.ports import free_port
-from tests.programs import require
-from tests.smtp import eventually
+from tests.support.documents import blocks
+from tests.support.installation import ROOT
+from tests.support.live import Server, serve
+from tests.support.ports import free_port
+from tests.support.programs import require
+from tests.support.smtp import eventually
+from tools.generate import metrics as table_of_metrics
 
 EMAIL = "ada@example.com"
 PLANTED = "Pl4ntedS3cret" * 5
-DASHBOARD = ROOT / "docs" / "grafana-dashboard.json"
+DASHBOARD = ROOT / "deploy" / "grafana-dashboard.json"
 SETTINGS = {
     "METRICS_ENABLED": True,
     # A hash takes long enough for another one to be refused meanwhile.

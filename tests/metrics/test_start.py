@@ -11,7 +11,7 @@ from app.config import ConfigurationError
 from app.metrics import processes
 from app.metrics.exposition import Metrics
 from app.metrics.processes import Processes
-from tests.ports import free_port
+from tests.support.ports import free_port
 
 
 @pytest.fixture

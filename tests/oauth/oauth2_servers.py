@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from flask import Flask, Response, jsonify, request
 
-from tests.live import serve_app
+from tests.support.live import serve_app
 
 from .provider import CLIENT_ID, CLIENT_SECRET
 

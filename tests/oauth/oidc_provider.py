@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import requests
 from playwright.sync_api import Page
 
-from tests.node_packages import install
-from tests.programs import require
+from tests.support.node_packages import install
+from tests.support.programs import require
 
 FOLDER = Path(__file__).parent / "provider_node"
 # The accounts' password. Ada and Eve have the same email, which is verified for Ada alone.

@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from app.config import ConfigurationError
-from tests.answers import refusal
-from tests.documents import blocks
-from tests.installation import Installation
+from tests.support.answers import refusal
+from tests.support.documents import blocks
+from tests.support.installation import Installation
 
 from .provider import Answer
 

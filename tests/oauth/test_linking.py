@@ -20,10 +20,10 @@ from app.signals import (
 )
 from app.users.accounts import create_user, disable_user
 from app.users.models import User
-from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.mail.resets import parse
-from tests.races import at_once
+from tests.support.answers import refusal
+from tests.support.races import at_once
 
 from .conftest import forget_discovery
 

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.answers import refusal
+from tests.support.answers import refusal
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

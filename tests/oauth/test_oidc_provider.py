@@ -14,12 +14,12 @@ from sqlalchemy import update
 from app.database.session import db
 from app.oauth.models import LoginFlow
 from app.users.models import User
-from tests.answers import refusal
 from tests.explorer.browser import chromium
-from tests.live import Server, serve
-from tests.nginx import nginx
-from tests.ports import free_port
-from tests.rows import count
+from tests.support.answers import refusal
+from tests.support.live import Server, serve
+from tests.support.nginx import nginx
+from tests.support.ports import free_port
+from tests.support.rows import count
 
 from .conftest import Browser
 

@@ -6,8 +6,8 @@ import pytest
 from flask import Flask
 
 from app.users.models import User
-from tests.answers import refusal
-from tests.rows import count
+from tests.support.answers import refusal
+from tests.support.rows import count
 
 from .conftest import Browser
 from .oauth2_servers import Facebook, GitHub, serving

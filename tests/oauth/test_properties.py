@@ -6,9 +6,9 @@ import sqlite3
 import pytest
 
 from app.users.accounts import create_user
-from tests.answers import refusal
-from tests.apps import build, close
 from tests.conftest import PASSWORD
+from tests.support.answers import refusal
+from tests.support.apps import build, close
 
 from .conftest import Browser
 

@@ -11,8 +11,8 @@ import pytest
 import requests.adapters
 import trustme
 
-from tests.answers import refusal
 from tests.conftest import Api
+from tests.support.answers import refusal
 
 from .conftest import Browser, forget_discovery
 from .provider import serve_provider

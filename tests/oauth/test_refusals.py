@@ -8,9 +8,9 @@ from app.database.session import db
 from app.oauth.models import Identity
 from app.users.accounts import create_user, disable_user
 from app.users.models import AccessToken
-from tests.answers import refusal
 from tests.conftest import PASSWORD
 from tests.mail.resets import log_lines
+from tests.support.answers import refusal
 
 from .conftest import Browser, forget_discovery
 

@@ -10,8 +10,8 @@ from flask import Flask
 
 from app.database.metadata import app_metadata
 from app.migrate import upgrade
-from tests.apps import build, close
 from tests.definitions.conftest import running_a_command, tables_of
+from tests.support.apps import build, close
 
 
 def required(type_: Any, **declared: Any) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PASSWORD
-from tests.live import serve_app
-from tests.node_packages import install
-from tests.programs import require
+from tests.support.live import serve_app
+from tests.support.node_packages import install
+from tests.support.programs import require
 
 from .library import library
 

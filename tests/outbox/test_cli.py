@@ -15,9 +15,9 @@ from app.database.session import db
 from app.mail import send
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery, OutboxEvent
-from tests.installation import ROOT
-from tests.rows import count
-from tests.smtp import eventually
+from tests.support.installation import ROOT
+from tests.support.rows import count
+from tests.support.smtp import eventually
 
 from .conftest import make_past, rows
 

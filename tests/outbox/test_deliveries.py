@@ -16,9 +16,9 @@ from app.outbox.delivery import drain, seconds_until_due
 from app.outbox.models import Delivery, OutboxEvent
 from app.outbox.worker import worker_of
 from app.times import now
-from tests.documents import blocks
-from tests.rows import count, statements
-from tests.smtp import eventually
+from tests.support.documents import blocks
+from tests.support.rows import count, statements
+from tests.support.smtp import eventually
 
 from .conftest import EVENT, make_past, rows
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.answers import refusal
 from tests.conftest import Api
-from tests.rows import make_admin, statements, store_login
+from tests.support.answers import refusal
+from tests.support.rows import make_admin, statements, store_login
 
 from .conftest import store
 

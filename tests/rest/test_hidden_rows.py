@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 
 from app.access.rules import AUTHENTICATED, allow
 from app.database.session import db
-from tests.rows import statements
+from tests.support.rows import statements
 
 from .clinic import Appointment, Badge, Base, Key, Patient, Physician, Room, resources
 

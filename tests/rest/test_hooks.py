@@ -23,11 +23,11 @@ from app.rest.resource import Resource
 from app.todos.resource import todos
 from app.users.models import User
 from app.users.resource import users
-from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
-from tests.documents import blocks
-from tests.races import at_once
-from tests.rows import make_admin
+from tests.support.answers import field_codes, refusal
+from tests.support.documents import blocks
+from tests.support.races import at_once
+from tests.support.rows import make_admin
 
 from .clinic import Base, Patient, PatientSchema, Physician, Room, resources
 

@@ -13,7 +13,7 @@ from app.rest.includes import parse_includes
 from app.rest.relations import belongs_to
 from app.rest.resource import Resource
 from app.users.models import User
-from tests.answers import refusal
+from tests.support.answers import refusal
 
 from .conftest import store
 

@@ -8,7 +8,7 @@ import pytest
 from app.database.statements import PreparedStatement
 from app.rest import kept, lists
 from tests.conftest import PASSWORD
-from tests.rows import statements
+from tests.support.rows import statements
 
 from .conftest import store
 

@@ -9,7 +9,7 @@ from app.config import ConfigurationError
 from app.database.ids import RowId
 from app.rest.fields import Schema, Text
 from app.rest.resource import Resource
-from tests.answers import refusal
+from tests.support.answers import refusal
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.answers import field_codes, refusal
+from tests.support.answers import field_codes, refusal
 
 from .samples import BERLIN, CODES, PARIS, ROWS, Base, make_resource, moment
 

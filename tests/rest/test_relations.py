@@ -10,11 +10,11 @@ from app.database.session import db
 from app.rest.collection import check_relations
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
 from app.signals import verification_request
-from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
-from tests.races import at_once
-from tests.rows import make_admin, statements
-from tests.throttles import counts
+from tests.support.answers import field_codes, refusal
+from tests.support.races import at_once
+from tests.support.rows import make_admin, statements
+from tests.support.throttles import counts
 
 from .clinic import Physician
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.apps import build, close
 from tests.conftest import Api
-from tests.postgres_proxy import counted
+from tests.support.apps import build, close
+from tests.support.postgres_proxy import counted
 
 from .conftest import store
 

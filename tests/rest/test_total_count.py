@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.answers import refusal
-from tests.rows import statements
+from tests.support.answers import refusal
+from tests.support.rows import statements
 
 from .conftest import store
 

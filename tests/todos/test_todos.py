@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.answers import field_codes, refusal
+from tests.support.answers import field_codes, refusal
 
 FIELDS = ["id", "title", "desc", "isComplete", "created", "ownerId"]
 BAD_IDS = ["99", "0", "-1", "1.0", "01", "+1", "1e0", "x", "%00", "%ff", "%F0%9F%90%98", "٣"]

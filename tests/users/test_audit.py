@@ -17,9 +17,9 @@ from app.database.purging import purger_of
 from app.database.session import db
 from app.times import now
 from app.users.models import AccessToken, User
-from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD, Api
-from tests.rows import count, make_old, statements
+from tests.support.answers import refusal
+from tests.support.rows import count, make_old, statements
 
 # A data source whose remote is not there: a call is recorded before it is made.
 GEO = {

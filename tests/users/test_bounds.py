@@ -5,8 +5,8 @@ import unicodedata
 import email_validator
 import pytest
 
-from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
+from tests.support.answers import field_codes, refusal
 
 # What is tested is decided before the database is asked.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -4,10 +4,10 @@ import pytest
 
 from app.access import roles
 from app.users.models import AccessToken, User
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, login_status
-from tests.races import at_once
-from tests.rows import count, expire, make_old
+from tests.support.answers import field_codes, refusal
+from tests.support.races import at_once
+from tests.support.rows import count, expire, make_old
 
 ADDRESS = "countess@example.com"
 BODY = {"newEmail": ADDRESS, "password": PASSWORD}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, login_status
+from tests.support.answers import field_codes, refusal
 
 BODY = {"oldPassword": PASSWORD, "newPassword": NEW}
 

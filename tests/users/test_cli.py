@@ -8,7 +8,7 @@ import pytest
 from app.todos.models import Todo
 from app.users.models import AccessToken, User
 from tests.conftest import NEW, PASSWORD
-from tests.rows import count, expire
+from tests.support.rows import count, expire
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from tests.conftest import PASSWORD
-from tests.live import serve_app
-from tests.races import at_once
-from tests.rows import expire
+from tests.support.live import serve_app
+from tests.support.races import at_once
+from tests.support.rows import expire
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD, Api
-from tests.rows import expire
+from tests.support.answers import refusal
+from tests.support.rows import expire
 
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 

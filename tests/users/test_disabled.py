@@ -6,10 +6,10 @@ from app.signals import verification_request
 from app.users import login as login_service
 from app.users.accounts import disable_user, enable_user
 from app.users.models import AccessToken
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, Api, login_status
-from tests.races import at_once
-from tests.rows import count, statements
+from tests.support.answers import field_codes, refusal
+from tests.support.races import at_once
+from tests.support.rows import count, statements
 
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 

@@ -5,8 +5,8 @@ import json
 import argon2
 import pytest
 
-from tests.answers import refusal
 from tests.conftest import PASSWORD
+from tests.support.answers import refusal
 
 HALF_A_YEAR = 15778463
 

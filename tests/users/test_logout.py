@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.answers import refusal
-from tests.rows import expire
+from tests.support.answers import refusal
+from tests.support.rows import expire
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])

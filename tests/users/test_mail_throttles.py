@@ -3,10 +3,10 @@
 import pytest
 
 from app.users.models import AccessToken
-from tests.answers import refusal
 from tests.conftest import PASSWORD, Api
-from tests.rows import count
-from tests.throttles import counts, pass_time
+from tests.support.answers import refusal
+from tests.support.rows import count
+from tests.support.throttles import counts, pass_time
 
 LOCKED = (429, "TOO_MANY_REQUESTS")
 NOT_VERIFIED = (401, "LOGIN_FAILED_EMAIL_NOT_VERIFIED")

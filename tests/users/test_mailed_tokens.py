@@ -19,8 +19,8 @@ from app.users.service import delete_user
 from tests.conftest import NEW, Api
 from tests.mail.resets import LINK, parse, request_reset, written
 from tests.outbox.conftest import make_past, rows
-from tests.rows import expire
-from tests.smtp import eventually
+from tests.support.rows import expire
+from tests.support.smtp import eventually
 
 
 @pytest.fixture

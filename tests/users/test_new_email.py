@@ -5,9 +5,9 @@ import pytest
 
 from app.access import roles
 from app.signals import email_changed
-from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
-from tests.rows import make_old
+from tests.support.answers import field_codes, refusal
+from tests.support.rows import make_old
 
 # What is tested is decided before the database is asked.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -4,8 +4,8 @@ import pytest
 
 from app.todos.models import Todo
 from app.users.models import AccessToken, User
-from tests.answers import field_codes, refusal
-from tests.rows import count
+from tests.support.answers import field_codes, refusal
+from tests.support.rows import count
 
 
 def test_the_owner_sees_the_record(api):

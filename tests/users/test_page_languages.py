@@ -11,10 +11,10 @@ from app.database.metadata import all_metadata
 from app.database.session import db
 from app.oauth.models import Identity
 from app.signals import reset_password_request, verification_request
-from tests.apps import build, close
 from tests.conftest import NEW, Api
-from tests.installation import ROOT
-from tests.rows import expire
+from tests.support.apps import build, close
+from tests.support.installation import ROOT
+from tests.support.rows import expire
 
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.8"}
 PAGES = ROOT / "app" / "templates" / "pages"

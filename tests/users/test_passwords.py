@@ -13,10 +13,10 @@ from argon2 import PasswordHasher, Type, extract_parameters
 from werkzeug.security import generate_password_hash
 
 from app.users import passwords, schemes
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, Api, login_status
-from tests.installation import ROOT, Installation
-from tests.rows import store_hash, stored_hash
+from tests.support.answers import field_codes, refusal
+from tests.support.installation import ROOT, Installation
+from tests.support.rows import store_hash, stored_hash
 
 
 def register(api, password, **fields):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD, Api
+from tests.support.answers import field_codes, refusal
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from app.users.models import User
-from tests.answers import field_codes, refusal
 from tests.conftest import PASSWORD
-from tests.rows import count
+from tests.support.answers import field_codes, refusal
+from tests.support.rows import count
 
 
 def test_registration_returns_the_user_without_the_password(api):

@@ -9,9 +9,9 @@ from sqlalchemy import event, update
 from app.database.session import db
 from app.outbox.models import Delivery, OutboxEvent
 from app.users.models import AccessToken, User
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, login_status
-from tests.rows import count, expire
+from tests.support.answers import field_codes, refusal
+from tests.support.rows import count, expire
 
 BODY = {"newPassword": NEW}
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.conftest import NEW, PASSWORD, login_status
-from tests.rows import expire
+from tests.support.rows import expire
 
 
 def submit(client, token, password=NEW):

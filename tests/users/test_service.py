@@ -11,7 +11,7 @@ from app.database.session import db
 from app.users import service, tokens
 from app.users.models import AccessToken
 from tests.conftest import NEW, PASSWORD
-from tests.rows import count, expire, store_hash
+from tests.support.rows import count, expire, store_hash
 
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 

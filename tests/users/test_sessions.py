@@ -7,9 +7,9 @@ from sqlalchemy import insert, inspect, select
 
 from app.database.session import db
 from app.users.models import AccessToken
-from tests.answers import refusal
 from tests.conftest import PASSWORD, Api
-from tests.rows import expire
+from tests.support.answers import refusal
+from tests.support.rows import expire
 
 
 def sessions(api, token):

@@ -13,10 +13,10 @@ from app.factory import create_app
 from app.times import now
 from app.users.models import AccessToken
 from app.users.sliding import prolong
-from tests.answers import refusal
 from tests.conftest import Api
-from tests.races import at_once
-from tests.rows import age, expire, statements
+from tests.support.answers import refusal
+from tests.support.races import at_once
+from tests.support.rows import age, expire, statements
 
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 TTL, MAX_TTL, INTERVAL = 600, 1200, 60

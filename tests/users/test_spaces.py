@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, Api
+from tests.support.answers import field_codes, refusal
 
 SPACED = [" ada@example.com", "ada@example.com  ", "\u00a0ada@example.com\u3000"]
 # A space within an address, and characters that are none.

@@ -14,11 +14,11 @@ from app.database.session import db
 from app.hashing import slots as hash_slots
 from app.signals import reset_password_request
 from app.users import passwords
-from tests.answers import field_codes, refusal
 from tests.conftest import NEW, PASSWORD, Api
-from tests.rows import make_old, statements
-from tests.smtp import eventually
-from tests.throttles import WRONG, counts, log_in, log_in_right, pass_time
+from tests.support.answers import field_codes, refusal
+from tests.support.rows import make_old, statements
+from tests.support.smtp import eventually
+from tests.support.throttles import WRONG, counts, log_in, log_in_right, pass_time
 
 LOCKED = (429, "TOO_MANY_REQUESTS")
 

@@ -16,8 +16,8 @@ from app.database.session import db
 from app.users import transfer
 from app.users.models import User
 from tests.conftest import NEW, Api
-from tests.documents import blocks
-from tests.rows import count
+from tests.support.documents import blocks
+from tests.support.rows import count
 
 BCRYPT = bcrypt.hashpw(NEW.encode(), bcrypt.gensalt(4)).decode()
 HASHES = {

@@ -5,8 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-from tests.answers import refusal
-from tests.rows import expire
+from tests.support.answers import refusal
+from tests.support.rows import expire
 
 UNKNOWN = "x" * 64
 

@@ -10,11 +10,11 @@ from sqlalchemy import create_engine, make_url, text
 from app import migrate
 from app.config import ConfigurationError
 from app.factory import create_app
-from tests.answers import field_codes
-from tests.apps import CHEAP_HASH, close
 from tests.conftest import PASSWORD
-from tests.databases import migrate as make_database
-from tests.documents import blocks
+from tests.support.answers import field_codes
+from tests.support.apps import CHEAP_HASH, close
+from tests.support.databases import migrate as make_database
+from tests.support.documents import blocks
 
 ADA = {"email": "ada@example.com", "password": PASSWORD}
 (CONFIGURATION,) = blocks("docs/models.md", "python", "Users of your own")

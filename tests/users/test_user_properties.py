@@ -19,11 +19,11 @@ from app.users import events as users_events
 from app.users import service
 from app.users.accounts import prepare_user_without_password
 from app.users.definition import UsersDefinition
-from tests.answers import field_codes
-from tests.apps import build, close
 from tests.conftest import PASSWORD, Api
-from tests.databases import Database
-from tests.races import at_once
+from tests.support.answers import field_codes
+from tests.support.apps import build, close
+from tests.support.databases import Database
+from tests.support.races import at_once
 
 PROPERTIES = {
     "company": {"type": "string", "required": True, "length": 40},

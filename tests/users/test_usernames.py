@@ -4,8 +4,8 @@ import unicodedata
 
 import pytest
 
-from tests.answers import field_codes
 from tests.conftest import PASSWORD
+from tests.support.answers import field_codes
 
 # No name is cut off or compared by the database.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -4,7 +4,7 @@ import pytest
 
 from app.config import ConfigurationError
 from tests.conftest import PASSWORD, Api
-from tests.rows import make_old
+from tests.support.rows import make_old
 
 EMAIL = "ada@example.com"
 CREDENTIALS = {"email": EMAIL, "password": PASSWORD}

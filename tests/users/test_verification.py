@@ -7,9 +7,9 @@ import pytest
 from app.access import roles
 from app.signals import verification_request
 from app.users.models import AccessToken
-from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD, login_status
-from tests.rows import count, expire, statements
+from tests.support.answers import refusal
+from tests.support.rows import count, expire, statements
 
 WELCOME = "https://todo.example.com/welcome?from=mail"
 SETTINGS = {

@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.databases import make_template
+from tests.support.databases import make_template
 
 from .cases import CALLS, SEED, SETS, make_sets
 from .reasons import reason

@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.node_packages import install
-from tests.programs import require
+from tests.support.node_packages import install
+from tests.support.programs import require
 
 from .cases import MODELS, ROLES, ROWS, SEED, SETS, RuleSet, make_sets
 

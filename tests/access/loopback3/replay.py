@@ -23,8 +23,8 @@ from app.rest.properties import column_name
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.resource import users
-from tests.apps import build, close
 from tests.definitions.conftest import running_a_command, tables_of
+from tests.support.apps import build, close
 
 from .cases import MODELS, ROLES, ROWS, Call, RuleSet
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from docs.compatibility import LOOSER
-from tests.apps import close
+from tests.support.apps import close
+from tools.compatibility import LOOSER
 
 from .cases import CALLS, SETS
 from .reasons import REASONS, reason

@@ -1,4 +1,4 @@
-"""The calls whose outcome is not LoopBack's, by the key of the reason in `docs/differences.py`."""
+"""The calls whose outcome is not LoopBack's, by the key of the reason in `tools/differences.py`."""
 
 # Data sources that LoopBack loads, and that are refused here.
 REFUSED: dict[str, tuple[str, ...]] = {

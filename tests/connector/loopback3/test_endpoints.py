@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 from app.connector import Operation
 from app.datasources.schemas import part_of_request
 from app.datasources.sources import data_sources
-from tests.apps import build, close
+from tests.support.apps import build, close
 
 from .cases import RECORDED, Call, Case, Outcome, comparable, read_cases
 from .differences import AT_ENDPOINTS, IN_THE_LIBRARY, REFUSED

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.connector import ConfigError
-from docs.differences import DIFFERENCES
+from tools.differences import DIFFERENCES
 
 from .cases import RECORDED, Case, Outcome, read_cases
 from .differences import (

@@ -4,10 +4,10 @@ import pytest
 
 from app.oauth.models import Identity
 from app.users.models import User
-from tests.answers import refusal
 from tests.conftest import PASSWORD
-from tests.races import at_once
-from tests.rows import count
+from tests.support.answers import refusal
+from tests.support.races import at_once
+from tests.support.rows import count
 
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 REFUSED = (401, "LOGIN_FAILED")

@@ -5,10 +5,10 @@ from base64 import urlsafe_b64decode
 import pytest
 
 from app.users.models import AccessToken, User
-from tests.answers import refusal
 from tests.oauth.provider import CLIENT_ID
-from tests.races import at_once
-from tests.rows import count
+from tests.support.answers import refusal
+from tests.support.races import at_once
+from tests.support.rows import count
 
 from .test_id_tokens import NOW, encode, shared_key, unsigned, wrong_key
 

@@ -10,10 +10,10 @@ from app.database.session import db
 from app.oauth.models import LoginFlow
 from app.times import now
 from app.users.models import AccessToken, User
-from tests.answers import refusal
 from tests.oauth.conftest import Browser
-from tests.races import at_once
-from tests.rows import count
+from tests.support.answers import refusal
+from tests.support.races import at_once
+from tests.support.rows import count
 
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 REFUSED = (401, "LOGIN_FAILED")

@@ -2,8 +2,8 @@
 
 import re
 
-from tests.installation import ROOT
 from tests.oauth import test_config, test_linking, test_oidc_provider
+from tests.support.installation import ROOT
 
 from . import test_accounts, test_app_tokens, test_callbacks, test_id_tokens, test_providers
 

@@ -10,9 +10,9 @@ import pytest
 from joserfc.jwk import ECKey
 
 from app.users.models import AccessToken, User
-from tests.answers import refusal
 from tests.oauth.provider import CLIENT_ID, CLIENT_SECRET, USER
-from tests.rows import count
+from tests.support.answers import refusal
+from tests.support.rows import count
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 OTHER_KEY = ECKey.generate_key("P-256", {"kid": "second", "use": "sig", "alg": "ES256"})

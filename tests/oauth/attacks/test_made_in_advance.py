@@ -15,9 +15,9 @@ from app.signals import (
     identity_unlinked,
     verification_request,
 )
-from tests.answers import refusal
 from tests.conftest import NEW, PASSWORD
-from tests.races import at_once
+from tests.support.answers import refusal
+from tests.support.races import at_once
 
 EMAIL = "ada@example.com"
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}

@@ -11,10 +11,10 @@ from joserfc.jwk import RSAKey
 
 from app.oauth import discovery, http
 from app.users.models import User
-from tests.answers import refusal
 from tests.conftest import Api
 from tests.oauth.provider import Answer
-from tests.rows import count
+from tests.support.answers import refusal
+from tests.support.rows import count
 
 from .test_id_tokens import OTHER_KEY
 

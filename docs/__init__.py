@@ -1,1 +1,0 @@
-"""The documentation, and the module that writes its tables."""

@@ -1,0 +1,178 @@
+"""`transaction()` is atomic, and statements outside of it commit by themselves."""
+
+import ast
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete, insert, make_url, select, text
+from sqlalchemy.exc import IntegrityError
+
+import app as package
+from app.access.roles import Role
+from app.database.session import after_commit, db, transaction
+from tests.support.databases import connected
+from tests.support.rows import count
+
+
+@pytest.fixture
+def context(app):
+    with app.app_context():
+        yield
+
+
+def add(name):
+    db.session.execute(insert(Role.__table__).values(name=name))
+
+
+def run(*steps):
+    """Take steps in one transaction; an exception in their place is raised."""
+    with transaction():
+        for step in steps:
+            if isinstance(step, BaseException):
+                raise step
+            step()
+
+
+def adding(name):
+    return lambda: add(name)
+
+
+def names():
+    return set(db.session.scalars(select(Role.name)))
+
+
+def seen_by_others(database_url):
+    with connected(database_url) as connection:
+        return set(connection.scalars(text("SELECT name FROM roles")))
+
+
+def test_a_statement_alone_is_committed_at_once(context, database_url):
+    add("a")
+
+    assert seen_by_others(database_url) == {"a"}
+
+
+def test_a_transaction_commits_at_the_end_of_its_block(context, database_url):
+    with transaction():
+        add("a")
+        before = names(), seen_by_others(database_url)
+        add("b")
+
+    assert before == ({"a"}, set())
+    assert seen_by_others(database_url) == {"a", "b"}
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_exception_rolls_back_and_the_session_stays_usable(context, database_url, error):
+    with pytest.raises(error):
+        run(adding("a"), error())
+
+    add("b")
+    with transaction():
+        add("c")
+    assert names() == seen_by_others(database_url) == {"b", "c"}
+
+
+def test_a_database_error_rolls_back_and_the_session_stays_usable(context, database_url):
+    with pytest.raises(IntegrityError):
+        run(adding("a"), adding("a"))
+
+    with transaction():
+        add("b")
+    assert names() == seen_by_others(database_url) == {"b"}
+
+
+def test_an_entity_that_failed_to_insert_is_not_inserted_again(context):
+    add("a")
+    with pytest.raises(IntegrityError), transaction():
+        db.session.add(Role(name="a"))
+
+    with transaction():
+        db.session.add(Role(name="b"))
+    assert names() == {"a", "b"}
+
+
+def test_a_nested_transaction_joins_the_outer_one(context, database_url):
+    between = []
+    inner = [lambda: run(adding("a")), lambda: between.append(seen_by_others(database_url))]
+    with pytest.raises(ValueError, match="outer"):
+        run(*inner, ValueError("outer"))
+    run(lambda: run(adding("b")))
+
+    assert between == [set()]
+    assert seen_by_others(database_url) == {"b"}
+
+
+def test_an_action_runs_after_the_commit_at_once_without_one_and_not_after_a_rollback(context):
+    done = []
+    with transaction():
+        with transaction():
+            after_commit(lambda: done.append("nested"))
+        assert done == []
+    after_commit(lambda: done.append("alone"))
+    with pytest.raises(ZeroDivisionError):
+        run(lambda: after_commit(lambda: done.append("rolled back")), ZeroDivisionError())
+
+    assert done == ["nested", "alone"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_transaction_locks_sqlite_for_writing_from_its_start(app, context, database_url):
+    path = make_url(database_url).database
+    other = sqlite3.connect(path, timeout=0, isolation_level=None)
+
+    with transaction():
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        assert other.execute("SELECT count(*) FROM roles").fetchone() == (0,)
+    other.execute("BEGIN IMMEDIATE")
+    other.close()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_transaction_that_fails_to_lock_leaves_a_usable_session(context, database_url):
+    other = sqlite3.connect(make_url(database_url).database, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    db.session.execute(text("PRAGMA busy_timeout=1"))
+
+    with pytest.raises(Exception, match="locked"), transaction():
+        add("a")
+    other.close()
+    with transaction():
+        add("b")
+    db.session.execute(text("PRAGMA busy_timeout=5000"))
+
+    assert seen_by_others(database_url) == {"b"}
+
+
+def test_the_state_of_a_transaction_does_not_outlive_its_app_context(app, database_url):
+    with app.app_context(), transaction():
+        add("a")
+    with app.app_context():
+        db.session.execute(delete(Role))
+
+    assert count(app, Role) == 0
+
+
+def test_only_transaction_commits_and_rolls_back():
+    folder = Path(package.__file__).parent
+    found = {
+        (path.relative_to(folder).as_posix(), ast.unparse(node))
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"commit", "rollback", "begin", "begin_nested"}
+    }
+
+    assert found == {
+        ("database/session.py", "session.commit"),
+        ("database/session.py", "session.rollback"),
+        # Connections, not sessions: one prolongs a token, which may fail, one tries the database
+        # at the start.
+        ("database/engine.py", "connection.commit"),
+        ("factory.py", "connection.rollback"),
+        # What begins there is a login.
+        ("oauth/login.py", "flows.begin"),
+        ("oauth/views.py", "login.begin"),
+    }

@@ -1,0 +1,115 @@
+"""Where gunicorn listens and with how many processes: HOST, PORT, WEB_CONCURRENCY and THREADS."""
+
+import runpy
+import shutil
+
+import pytest
+import requests
+
+from tests.support.installation import Installation
+from tests.support.live import ROOT, Server
+from tests.support.ports import free_port
+
+NAMES = ("HOST", "PORT", "WEB_CONCURRENCY", "THREADS")
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Read gunicorn's settings with these variables in the environment, and no other ones."""
+
+    def read(**variables):
+        for name in NAMES:
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        return runpy.run_path(str(ROOT / "gunicorn.conf.py"))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("variables", "bind"),
+    [
+        ({}, "127.0.0.1:3000"),
+        # As a file of variables has it that leaves the value out: not every address of the host.
+        ({"HOST": "", "PORT": ""}, "127.0.0.1:3000"),
+        ({"HOST": "0.0.0.0", "PORT": "0"}, "0.0.0.0:0"),
+        ({"HOST": "localhost", "PORT": "65535"}, "localhost:65535"),
+        ({"HOST": "::1"}, "[::1]:3000"),
+        ({"HOST": "[::1]", "PORT": "80"}, "[::1]:80"),
+        ({"HOST": "::"}, "[::]:3000"),
+    ],
+    ids=str,
+)
+def test_it_listens_where_the_environment_says(read, variables, bind):
+    assert read(**variables)["bind"] == bind
+
+
+def test_the_numbers_of_processes_and_threads_are_those_of_the_environment(read):
+    settings = read(WEB_CONCURRENCY="3", THREADS="7")
+    defaults = read(WEB_CONCURRENCY="", THREADS="")
+
+    assert (settings["workers"], settings["threads"]) == (3, 7)
+    assert (defaults["workers"], defaults["threads"]) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("variables", "problem"),
+    [
+        ({"WEB_CONCURRENCY": "0"}, "must be a whole number of at least 1, and is '0'"),
+        ({"WEB_CONCURRENCY": "-1"}, "must be a whole number of at least 1, and is '-1'"),
+        ({"WEB_CONCURRENCY": "two"}, "must be a whole number of at least 1, and is 'two'"),
+        ({"WEB_CONCURRENCY": "\u0662"}, "must be a whole number of at least 1"),
+        ({"WEB_CONCURRENCY": "9" * 5000}, "must be a whole number of at least 1"),
+        ({"THREADS": "0"}, "must be a whole number of at least 1, and is '0'"),
+        ({"THREADS": "1.5"}, "must be a whole number of at least 1, and is '1.5'"),
+        ({"PORT": "65536"}, "must be a whole number from 0 to 65535, and is '65536'"),
+        ({"PORT": "http"}, "must be a whole number from 0 to 65535, and is 'http'"),
+        ({"HOST": "127.0.0.1:80"}, "must be a name or an address without a port"),
+        ({"HOST": "unix:/run/ostiary"}, "must be a name or an address without a port"),
+        ({"HOST": "::1:3000x"}, "must be a name or an address without a port"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_cannot_be_used_ends_the_start_with_one_sentence(read, variables, problem):
+    [name] = variables
+
+    with pytest.raises(SystemExit) as ended:
+        read(**variables)
+
+    assert str(ended.value).startswith(f"ostiary: {name} {problem}")
+    assert len(str(ended.value)) < 200
+
+
+def test_gunicorn_says_the_sentence_and_ends(tmp_path):
+    result = Installation(tmp_path).run("-m", "gunicorn", "wsgi:app", WEB_CONCURRENCY="0", PORT="0")
+
+    assert result.returncode == 1
+    assert result.stderr == (
+        "ostiary: WEB_CONCURRENCY must be a whole number of at least 1, and is '0'\n"
+    )
+
+
+def test_the_service_answers_at_an_ipv6_address(tmp_path, sqlite_template):
+    shutil.copy(sqlite_template, tmp_path / "own.sqlite")
+    port = free_port()
+    environment = {
+        **Installation(tmp_path).environment(HOST="::1", PORT=str(port), WEB_CONCURRENCY="1"),
+        "DATABASE_URL": f"sqlite:///{tmp_path}/own.sqlite",
+        "APP_MAIL_FOLDER": str(tmp_path / "mail"),
+        "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
+        "PYTHONPATH": str(ROOT),
+    }
+    server = Server(f"http://[::1]:{port}", tmp_path / "gunicorn.log", ROOT, environment)
+    try:
+        server.start()
+        credentials = {"email": "ada@example.com", "password": "a quiet harbour"}
+        requests.post(f"{server.url}/api/users", json=credentials, timeout=60)
+        login = requests.post(f"{server.url}/api/users/login", json=credentials, timeout=60).json()
+        headers = {"Authorization": login["id"]}
+        path = f"{server.url}/api/users/1/accessTokens"
+        [session] = requests.get(path, headers=headers, timeout=60).json()
+    finally:
+        server.stop()
+
+    assert session["address"] == "::1"

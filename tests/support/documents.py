@@ -1,0 +1,42 @@
+"""The documents and the code in them, as their readers see it."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from .installation import ROOT
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Every transfer prints its status alone, and no progress.
+CURL_HABITS = 'silent\nwrite-out = "%{stderr}%{http_code}\\n"\n'
+
+
+def blocks(document: str, language: str, heading: str | None = None) -> list[str]:
+    """Return the code of a document in one language, or of the section under one heading."""
+    text = (ROOT / document).read_text()
+    if heading is not None:
+        text = re.split(r"^##+ (.*)$", text, flags=re.MULTILINE)
+        text = text[text.index(heading) + 1]
+    return [code for name, code in BLOCK.findall(text) if name == language]
+
+
+def run_shell(code: str, folder: Path, **variables: str) -> tuple[list[str], list[str], str]:
+    """Run shell code in a folder; return what it says curl prints, what curl printed, and stdout.
+
+    The code says so by a comment with the status behind each call.
+    """
+    (folder / ".curlrc").write_text(CURL_HABITS)
+    done = subprocess.run(
+        ["bash", "-eu", "-c", code],
+        cwd=folder,
+        env={**os.environ, **variables, "CURL_HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = re.findall(r"^(\d{3})$", done.stderr, re.MULTILINE)
+    return re.findall(r"# (\d{3})$", code, re.MULTILINE), printed, done.stdout

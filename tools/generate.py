@@ -1,0 +1,236 @@
+"""Write the tables in `docs/` that follow from the code: `python -m tools.generate`.
+
+A table stands between `<!-- table: name -->` and `<!-- end -->`; the text around it is written by
+hand.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import marshmallow
+from marshmallow import fields, validate
+from prometheus_client import Gauge
+from werkzeug import exceptions
+from werkzeug.exceptions import HTTPException
+
+from app import errors
+from app.audit.entries import Action
+from app.mail.subscribers import HANDLERS
+from app.metrics.catalog import Catalog, database_up, outbox_levels
+from app.settings import (
+    MAIL_SETTINGS,
+    PasswordHashSchema,
+    SettingsSchema,
+    ThrottlesSchema,
+    TokenMiddlewareSchema,
+)
+
+from . import compatibility
+from . import connector_tables as connector
+from .differences import DIFFERENCES
+from .limits import LIMITS
+
+FOLDER = Path(__file__).parents[1] / "docs"
+TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+# The errors of Werkzeug that the service answers with.
+HTTP_ERRORS: dict[type[HTTPException], str] = {
+    exceptions.BadRequest: "The request is not valid HTTP, or a value does not fit its column.",
+    exceptions.NotFound: "No endpoint has this path.",
+    exceptions.MethodNotAllowed: "The path has no endpoint for this verb.",
+    exceptions.Conflict: "The change conflicts with one made at the same time, a row that is to be"
+    " deleted has rows that refer to it, or `upsertWithWhere` finds several rows.",
+    exceptions.RequestEntityTooLarge: "The body is larger than `MAX_BODY_BYTES`.",
+    exceptions.RequestURITooLarge: "The request line is too long.",
+    exceptions.UnsupportedMediaType: "The body is neither JSON nor a form.",
+    exceptions.ExpectationFailed: "The header `Expect` asks for something unknown.",
+    exceptions.RequestHeaderFieldsTooLarge: "The header fields are too many or too long.",
+    exceptions.InternalServerError: "The service failed.",
+    exceptions.NotImplemented: "The transfer coding of the body is unknown.",
+    exceptions.ServiceUnavailable: "The database failed or cannot be reached.",
+}
+
+TYPES: dict[type[fields.Field[Any]], str] = {
+    fields.Boolean: "boolean",
+    fields.Integer: "integer",
+    fields.Float: "number",
+    fields.List: "list of text",
+    fields.Dict: "object",
+    fields.Nested: "object",
+    fields.String: "text",
+}
+
+
+def fill(page: str) -> str:
+    """Return a page with its tables as the code has them."""
+    return TABLE.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", page)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|")
+
+
+def _entries(schema: marshmallow.Schema) -> Iterator[list[str]]:
+    for name, field in schema.fields.items():
+        yield [f"`{name}`", _type(field), f"`{_default(field)}`", field.metadata["description"]]
+
+
+def settings(schema: marshmallow.Schema) -> str:
+    """Return the table of a schema of settings."""
+    return _table(("Name", "Type", "Default", "Meaning"), list(_entries(schema)))
+
+
+def _default(field: fields.Field[Any]) -> str:
+    default = field.load_default
+    return json.dumps(default() if callable(default) else default)
+
+
+def _type(field: fields.Field[Any]) -> str:
+    name = next(name for kind, name in TYPES.items() if isinstance(field, kind))
+    words = [name, *filter(None, map(_bounds, field.validators))]
+    return ", ".join(words) + (" or `null`" if field.allow_none else "")
+
+
+def _bounds(validator: object) -> str:
+    """Say what a validator allows; nothing where the description does."""
+    if isinstance(validator, validate.OneOf):
+        return f"one of {', '.join(map(str, validator.choices))}"
+    if not isinstance(validator, validate.Range):
+        return ""
+    if validator.max is not None:
+        return f"{validator.min} to {validator.max}"
+    return f"{validator.min} or more" if validator.min_inclusive else f"more than {validator.min}"
+
+
+def own_errors() -> str:
+    """Return the table of the errors that are declared in `app/errors.py`."""
+    kinds: list[Any] = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and hasattr(kind, "error_code")
+    ]
+    rows = [
+        (kind.code, f"`{kind.error_code}`", (kind.__doc__ or "").splitlines()[0])
+        for kind in sorted(kinds, key=lambda kind: kind.code)
+    ]
+    return _table(("Status", "Code", "Meaning"), rows)
+
+
+def http_errors() -> str:
+    """Return the table of the errors whose code is the name of their status."""
+    rows = [(kind.code, _http_code(kind), text) for kind, text in HTTP_ERRORS.items()]
+    return _table(("Status", "Code", "Meaning"), rows)
+
+
+def _http_code(kind: type[HTTPException]) -> str:
+    code = errors.error_body(kind(), "any reason")["error"].get("code")
+    return f"`{code}`" if code else "none"
+
+
+def field_codes() -> str:
+    """Return the table of the codes in `error.details.codes`."""
+    rows = [(f"`{code}`", text) for text, code in errors.CODES.items()]
+    return _table(("Code", "Message"), [*rows, ("`invalid`", "any other")])
+
+
+def loopback_differences() -> str:
+    """Return the table of the connector's differences from LoopBack 3."""
+    return _table(("LoopBack 3", "Ostiary", "Reason"), list(DIFFERENCES.values()))
+
+
+def compared(calls: Sequence[compatibility.Call]) -> str:
+    """Return the table of calls with and without COMPATIBILITY."""
+    head = ("What", "Call", "Without", "With `loopback3`")
+    return _table(head, [compatibility.row(each) for each in calls])
+
+
+def audit_actions() -> str:
+    """Return the table of what the audit log tells."""
+    return _table(("Action", "Meaning"), [(f"`{each}`", each.description) for each in Action])
+
+
+def mails() -> str:
+    """Return the table of the mails that follow events."""
+    rows = [
+        (f"`{setting}`", f"`{event}`", (HANDLERS[event].__doc__ or "").splitlines()[0])
+        for event, setting in MAIL_SETTINGS.items()
+    ]
+    return _table(("Setting", "Event", "Mail"), rows)
+
+
+def metrics() -> str:
+    """Return the table of the metrics that Prometheus reads."""
+    kept = [
+        (("process",) if isinstance(each, Gauge) else each._labelnames, *each.describe())
+        for each in vars(Catalog()).values()
+    ]
+    read = [((), each) for each in (*outbox_levels(0, 0), database_up(True))]
+    rows = [
+        (
+            f"`{each.name}{'_total' if each.type == 'counter' else ''}`",
+            each.type,
+            ", ".join(f"`{name}`" for name in labels),
+            each.documentation,
+        )
+        for labels, each in [*kept, *read]
+    ]
+    return _table(("Metric", "Type", "Labels", "Meaning"), rows)
+
+
+def limits() -> str:
+    """Return the table of the limits that are constants in the code."""
+    rows = [
+        (meaning, _value(getattr(import_module(f"app.{module}"), name)), _where(module, name))
+        for module, constants in LIMITS.items()
+        for name, meaning in constants.items()
+    ]
+    return _table(("Limit", "Value", "Where"), rows)
+
+
+def _value(value: float) -> str:
+    return f"{value:,}".removesuffix(".0")
+
+
+def _where(module: str, name: str) -> str:
+    return f"`app/{module.replace('.', '/')}.py` `{name}`"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "settings": lambda: settings(SettingsSchema()),
+    "token_middleware": lambda: settings(TokenMiddlewareSchema()),
+    "password_hash": lambda: settings(PasswordHashSchema()),
+    "throttles": lambda: settings(ThrottlesSchema()),
+    "own_errors": own_errors,
+    "http_errors": http_errors,
+    "field_codes": field_codes,
+    "connector_source": lambda: _table(connector.KEY_COLUMNS, connector.source_keys()),
+    "connector_template": lambda: _table(connector.KEY_COLUMNS, connector.template_keys()),
+    "connector_variable": lambda: _table(connector.KEY_COLUMNS, connector.variable_keys()),
+    "connector_options": lambda: _table(connector.KEY_COLUMNS, connector.options()),
+    "connector_auth": lambda: _table(connector.KEY_COLUMNS, connector.auth_keys()),
+    "connector_paginate": lambda: _table(connector.KEY_COLUMNS, connector.paginate_keys()),
+    "connector_errors": lambda: _table(("Class", "Base", "`kind`", "Meaning"), connector.errors()),
+    "loopback_differences": loopback_differences,
+    "compatibility": lambda: compared(compatibility.DIFFERENT),
+    "incompatibility": lambda: compared(compatibility.ALIKE),
+    "looser": lambda: _table(
+        ("LoopBack 3 refuses", "Ostiary", "Reason"), list(compatibility.LOOSER.values())
+    ),
+    "audit_actions": audit_actions,
+    "mails": mails,
+    "metrics": metrics,
+    "limits": limits,
+}
+
+if __name__ == "__main__":
+    for path in FOLDER.glob("*.md"):
+        path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")
