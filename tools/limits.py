@@ -18,25 +18,25 @@ LIMITS = {
         "MAX_TOTAL_UNSENT": "Bytes of answers that a process keeps for clients that read slowly",
     },
     "server.outgoing": {"MAX_UNSENT": "Bytes of one such answer"},
-    "rest.bodies": {
+    "rest.requests.bodies": {
         "MAX_DEPTH": "Levels of a JSON body",
         "MAX_FIELDS": "Fields of a form",
     },
-    "rest.parameters": {"MAX_DEPTH": "Levels of a filter"},
-    "rest.filters": {
+    "rest.requests.parameters": {"MAX_DEPTH": "Levels of a filter"},
+    "rest.filters.filter": {
         "MAX_LIMIT": "Rows of a list",
         "MAX_ORDER": "Properties to order by",
         "MAX_SKIP": "Rows to skip",
     },
-    "rest.kept": {
+    "rest.views.kept": {
         "MAX_STATEMENTS": "Compiled statements of lists and includes that a process keeps"
     },
-    "rest.lists": {
+    "rest.views.lists": {
         "MAX_FILTERS": "Filters of lists that a process keeps",
         "MAX_LENGTH": "Characters of such a filter",
     },
-    "rest.serialization": {"MAX_URL": "Characters of the URL of a next page"},
-    "rest.bounds": {
+    "rest.views.serialization": {"MAX_URL": "Characters of the URL of a next page"},
+    "rest.filters.bounds": {
         "MAX_ITEMS": "List items of a filter",
         "MAX_CONDITIONS": "Properties and operators of a filter",
         "MAX_PATTERNS": "Patterns of a filter; each alternative of a `regexp` is one",
@@ -45,32 +45,39 @@ LIMITS = {
         " characters beyond ASCII 3 times, and a class of a `regexp` 3 more than its characters,"
         " each once and neighbours as a range",
     },
-    "rest.patterns": {"MAX_PATTERN": "Characters of a pattern"},
-    "rest.json_cost": {
+    "rest.filters.patterns": {"MAX_PATTERN": "Characters of a pattern"},
+    "rest.filters.json_cost": {
         "MAX_IN_JSON": "Values that a filter compares with objects, arrays and positions, those of"
         " its includes counted",
         "MAX_ARRAYS": "Conditions of a filter on arrays, counted in the same way",
         "MAX_PATH_ORDER": "Paths such as `address.city` that a filter orders by, counted in the"
         " same way",
     },
-    "rest.json_paths": {"MAX_STEPS": "Names after the first one in a path such as `address.city`"},
-    "rest.json_fields": {
+    "rest.filters.json_paths": {
+        "MAX_STEPS": "Names after the first one in a path such as `address.city`"
+    },
+    "rest.fields.json": {
         "MAX_LENGTH": "Characters of the JSON of one property",
     },
-    "rest.fields": {"MAX_SAFE": "The largest whole number in the JSON of a property"},
-    "rest.times": {"MAX_LENGTH": "Characters of a time"},
-    "columns": {"MAX_PRECISION": "Digits of a decimal"},
-    "rest.hooks": {"MAX_ROWS": "Rows that one request changes or deletes where hooks are called"},
-    "rest.includes": {
+    "rest.fields.base": {
+        "MAX_SAFE": "The largest whole number in the JSON of a property",
+        "MAX_TEXT": "Characters of a text of a model in JSON",
+    },
+    "rest.fields.times": {"MAX_LENGTH": "Characters of a time"},
+    "database.columns": {"MAX_PRECISION": "Digits of a decimal"},
+    "rest.rows.hooks": {
+        "MAX_ROWS": "Rows that one request changes or deletes where hooks are called"
+    },
+    "rest.views.includes": {
         "MAX_LEVELS": "Levels of includes",
         "MAX_INCLUDES": "Includes of a filter",
     },
-    "rest.pages": {
+    "rest.rows.pages": {
         "MAX_OBJECTS": "Included objects of an answer; each counts as often as the answer has it",
         "MAX_BYTES": "Bytes of an answer's rows; half of it for included rows where there are any",
         "JSON_COST": "Times that the JSON of objects and arrays counts towards these bytes",
     },
-    "rest.results": {
+    "rest.rows.results": {
         "MAX_CHARACTERS": "Characters that rows may have for PostgreSQL to send all of them at once"
     },
     "errors": {
@@ -79,7 +86,7 @@ LIMITS = {
         "RETRY_AFTER": "Seconds in `Retry-After` of a 503",
         "HASH_RETRY_AFTER": "The same where requests wait to compute a password hash",
     },
-    "timeouts": {
+    "database.timeouts": {
         "INTERVAL": "Seconds between two looks for statements that exceed `STATEMENT_TIMEOUT` on"
         " SQLite",
     },
@@ -90,10 +97,10 @@ LIMITS = {
         "CLIENT_TIMEOUT": "Seconds that Prometheus has to send a request and to take the answer",
         "LEVELS_INTERVAL": "Seconds between two looks at a process's pool and hashes for metrics",
     },
-    "ops.hash_threads": {
+    "hashing.threads": {
         "NICENESS": "Niceness that the threads which hash passwords have beyond that of others"
     },
-    "ops.purging": {
+    "database.purging": {
         "PURGE_BATCH": "Rows of no use that one statement deletes",
         "PAUSE": "Seconds between two such statements of a process",
         "PURGE_INTERVAL": "Seconds until a process looks for such rows again, up to half as much"
@@ -156,17 +163,17 @@ LIMITS = {
     "oauth.profiles": {"MAX_TEXT": "Characters of a text of a profile that are kept"},
     "oauth.linking": {"MAX_IDENTITIES": "Identities of a user"},
     "users.sliding": {"TOUCH_TIMEOUT": "Seconds that a request waits to prolong its token"},
-    "ops.origin": {
+    "observability.origin": {
         "MAX_USER_AGENT": "Characters of a `User-Agent` that a session keeps",
         "MAX_ADDRESS": "Characters of a client's address that are kept",
     },
-    "ops.audit": {
+    "audit.entries": {
         "MAX_ATTEMPTS": "Records an hour of failed logins, as many of throttled requests, and as"
         " many of anonymous calls of data sources",
     },
     "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
     "settings": {"MAX_SERVICE_NAME": "Characters of `SERVICE_NAME`"},
-    "ops.languages": {
+    "http.languages": {
         "MAX_HEADER": "Characters of an `Accept-Language` header that are read",
         "MAX_LANGUAGES": "Languages of a client that are kept for its mails",
     },
@@ -186,14 +193,13 @@ LIMITS = {
         "MAX_VALUES": "Values of the rows that one request creates; a `format` counts by the ways"
         " in which it may match",
     },
-    "rest.property_types": {
-        "MAX_TEXT": "Characters of a text of a model in JSON",
+    "properties.types": {
         "MAX_INDEXED": "Characters of a text of a model in JSON that has an index",
     },
-    "rest.formats": {
+    "rest.fields.formats": {
         "MAX_WAYS": "Ways to divide a text among the repetitions of a `format`",
     },
-    "engine": {
+    "database.engine": {
         "POOL_OVERFLOW": "Database connections of a process beyond `THREADS`",
         "IDLE_IN_TRANSACTION": "Seconds after which PostgreSQL ends a transaction that sends"
         " nothing",

@@ -17,8 +17,8 @@ from app.connector import DataSource, Operation, Response, Variable, VariableErr
 from app.connector.errors import MissingVariableError
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
-from app.rest.bodies import read_body
 from app.rest.endpoint import Endpoint, Route, register_endpoints
+from app.rest.requests.bodies import read_body
 
 from .calls import call_remote, limit_calls
 from .schemas import endpoint_schemas, part_of_request

@@ -29,15 +29,15 @@ from app.errors import (
     ValidationError,
 )
 from app.ids import IdForm
-from app.rest.bodies import read_body
-from app.rest.collection import with_changing_put
 from app.rest.endpoint import Endpoint, declare, endpoints_of, register_endpoints
-from app.rest.fields import Schema
-from app.rest.filters import Filter
-from app.rest.parameters import read_parameter
-from app.rest.references import UNKNOWN_REFERENCE
+from app.rest.fields.base import Schema
+from app.rest.filters.filter import Filter
+from app.rest.filters.targets import OTHERS
+from app.rest.requests.bodies import read_body
+from app.rest.requests.parameters import read_parameter
+from app.rest.rows.references import UNKNOWN_REFERENCE
 from app.rest.shared_methods import switch_off
-from app.rest.targets import OTHERS
+from app.rest.views.collection import with_changing_put
 
 from .calls import call_remote
 from .endpoints import function_endpoints

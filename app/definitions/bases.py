@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.rest.problems import Problems, suggest
+from app.problems import Problems, suggest
 
 from .files import CONFIG, Source
 from .remoting import Switches

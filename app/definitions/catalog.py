@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Column, inspect
 
-from app.rest.property_types import PropertyType
+from app.properties.types import PropertyType
 from app.rest.resource import Resource
 
 from .definition import Definition

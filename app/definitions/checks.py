@@ -6,13 +6,13 @@ from sqlalchemy import Column
 
 from app.database.columns import Json
 from app.errors import InvalidFilter
-from app.rest.collection import usual_endpoints
-from app.rest.filters import Filter
-from app.rest.others import ATTRIBUTE
-from app.rest.problems import Problems
+from app.problems import Problems
+from app.rest.filters.filter import Filter
+from app.rest.filters.targets import OTHERS
 from app.rest.relations import Relation
 from app.rest.resource import Resource
-from app.rest.targets import OTHERS
+from app.rest.rows.undeclared import ATTRIBUTE
+from app.rest.views.collection import usual_endpoints
 
 from .definition import Definition
 from .reading import Models

@@ -6,8 +6,8 @@ import click
 from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
-from app.rest.collection import all_endpoints
 from app.rest.resource import Resource
+from app.rest.views.collection import all_endpoints
 
 from .catalog import USERS
 from .definition import Definition

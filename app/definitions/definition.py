@@ -10,8 +10,8 @@ from sqlalchemy import Column
 
 from app.access.rules import Rule
 from app.database.ids import IntegerId, RowId
-from app.rest.problems import Problems, suggest
-from app.rest.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
+from app.problems import Problems, suggest
+from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
 from app.times import now
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.rest.problems import Problems
+from app.problems import Problems
 
 CONFIG = "model-config.json"
 # The files that LoopBack 3 reads in addition, such as that for production.

@@ -7,10 +7,10 @@ from typing import Any
 
 from app.database.ids import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
 from app.ids import MAX_TEXT_ID, UUID_LENGTH
-from app.rest.ids import Id
-from app.rest.problems import Problems
-from app.rest.properties import Property
-from app.rest.property_types import PropertyType
+from app.problems import Problems
+from app.properties.properties import Property
+from app.properties.types import PropertyType
+from app.rest.fields.ids import Id
 
 from .bases import Merged
 

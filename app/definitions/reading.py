@@ -7,8 +7,8 @@ from typing import Any
 
 from app.database.session import db
 from app.ids import IdForm
-from app.rest.problems import Problems, suggest
-from app.rest.properties import MAPPINGS
+from app.problems import Problems, suggest
+from app.properties.properties import MAPPINGS
 from app.rest.resource import Resource
 from app.users.resource import users
 

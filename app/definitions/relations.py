@@ -9,8 +9,8 @@ from sqlalchemy import Column
 
 from app.database.ids import IdColumn
 from app.database.session import db
-from app.rest.problems import Problems, suggest
-from app.rest.properties import Property, column_name, read_property
+from app.problems import Problems, suggest
+from app.properties.properties import Property, column_name, read_property
 from app.rest.relations import (
     BELONGS_TO,
     EMBEDS_MANY,

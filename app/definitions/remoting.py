@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.problems import Problems
 from app.rest.endpoint import Endpoint
-from app.rest.problems import Problems
 from app.rest.shared_methods import ineffective, unknown_methods
 
 REMOTING, SHARED, DISABLED = "remoting", "sharedMethods", "disableRemoteMethodByName"

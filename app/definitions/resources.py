@@ -7,11 +7,11 @@ from traceback import extract_tb
 from typing import Any
 
 from app.access.rules import Rule
-from app.rest.collection import all_endpoints
+from app.problems import Problems
 from app.rest.endpoint import Endpoint
-from app.rest.problems import Problems
 from app.rest.relations import THROUGH, Relation
 from app.rest.resource import Resource
+from app.rest.views.collection import all_endpoints
 
 from .definition import Definition
 from .files import Source

@@ -13,8 +13,8 @@ from app.access.roles import ADMIN, Role
 from app.access.rules import AUTHENTICATED, OWNER, READ, WRITE, Rule, allow
 from app.database.ids import RowId, TextId
 from app.rest.endpoint import Endpoint
-from app.rest.fields import Schema, Text
-from app.rest.ids import Id
+from app.rest.fields.base import Schema, Text
+from app.rest.fields.ids import Id
 from app.rest.resource import Resource
 
 

@@ -7,7 +7,7 @@ from marshmallow import ValidationError
 
 from app.access.rules import EVERYONE, OWNER, Rule, allow, parse_rules
 from app.ids import IdForm
-from app.rest.problems import Problems
+from app.problems import Problems
 from app.rest.shared_methods import ALIASES, PROTOTYPE
 
 from .definition import Definition

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from typing import Any
 
-from app.rest.fields import Schema
-from app.rest.ids import Id
-from app.rest.others import OpenSchema
+from app.rest.fields.base import Schema
+from app.rest.fields.ids import Id
+from app.rest.rows.undeclared import OpenSchema
 
 from .definition import Definition
 

@@ -9,10 +9,10 @@ from flask import Flask
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.ids import FORMS
-from app.rest.collection import register_resource
-from app.rest.includes import parse_includes
-from app.rest.problems import Problems
+from app.problems import Problems
 from app.rest.resource import Resource
+from app.rest.views.collection import register_resource
+from app.rest.views.includes import parse_includes
 from app.todos.resource import todos
 from app.users.resource import usual_users
 

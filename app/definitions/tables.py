@@ -11,8 +11,8 @@ from sqlalchemy.sql.elements import conv
 from app.database.columns import Json
 from app.database.metadata import app_metadata
 from app.database.session import db
-from app.rest.others import ATTRIBUTE
-from app.rest.properties import Property
+from app.properties.properties import Property
+from app.rest.rows.undeclared import ATTRIBUTE
 
 from .catalog import Catalog
 from .definition import Definition

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from app.rest.problems import Problems
+from app.problems import Problems
 
 from .bases import USER, Merged
 from .files import CONFIG

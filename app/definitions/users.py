@@ -7,11 +7,11 @@ from typing import Any
 from flask import Flask
 from marshmallow import ValidationError, fields
 
-from app.rest.collection import all_endpoints
+from app.problems import Problems
 from app.rest.endpoint import Endpoint
-from app.rest.problems import Problems
 from app.rest.relations import Relation
 from app.rest.resource import Resource
+from app.rest.views.collection import all_endpoints
 from app.settings import SettingsSchema
 from app.users.definition import UsersDefinition
 from app.users.models import User

@@ -5,8 +5,8 @@ from typing import Any
 import marshmallow
 from marshmallow import EXCLUDE, INCLUDE, fields, validate
 
-from app.rest.fields import Schema, Timestamp
-from app.rest.json_fields import Object
+from app.rest.fields.base import Schema, Timestamp
+from app.rest.fields.json import Object
 
 from .models import MAX_ISSUER
 

@@ -10,15 +10,15 @@ from sqlalchemy import Enum
 
 from app.database import columns
 from app.database.ids import IdColumn
-from app.rest.bounds import MAX_ITEMS
-from app.rest.distances import RADIUS
-from app.rest.filters import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
-from app.rest.json_paths import MAX_STEPS, STEP
-from app.rest.operators import holds_text, operators_for
-from app.rest.patterns import LIKE, MAX_PATTERN
-from app.rest.regexps import REGEXP
+from app.rest.filters.bounds import MAX_ITEMS
+from app.rest.filters.distances import RADIUS
+from app.rest.filters.filter import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
+from app.rest.filters.json_paths import MAX_STEPS, STEP
+from app.rest.filters.operators import holds_text, operators_for
+from app.rest.filters.patterns import LIKE, MAX_PATTERN
+from app.rest.filters.regexps import REGEXP
+from app.rest.filters.targets import OTHERS, Column
 from app.rest.resource import Resource
-from app.rest.targets import OTHERS, Column
 
 Json = dict[str, Any]
 

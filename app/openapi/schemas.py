@@ -8,10 +8,10 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
-from app.rest.fields import Number
+from app.rest.fields.base import Number
+from app.rest.filters.targets import OTHERS
 from app.rest.relations import EMBEDDED
 from app.rest.resource import Resource
-from app.rest.targets import OTHERS
 
 from .filter_schemas import filter_schema, where_schema
 

@@ -1,1 +1,1 @@
-"""REST endpoints for models: declaration, request parsing, repositories and serialization."""
+"""Models as REST endpoints: declaration, requests, rows, filters and answers."""

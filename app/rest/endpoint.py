@@ -14,8 +14,8 @@ from app.access.policy import DynamicRole, authorize, install_rules
 from app.access.rules import Rule
 from app.config import ConfigurationError
 
-from .bodies import read_body
-from .compatibility import Load, loader
+from .requests.bodies import read_body
+from .requests.compatibility import Load, loader
 
 # A marshmallow schema, a list of the one schema that its items have, a JSON schema, or the names
 # of a model's schemas: "{}" is the model's name, "[...]" an array, "|" an alternative.

@@ -18,21 +18,21 @@ from app.access.rules import Rule
 from app.database.session import in_transaction, transaction
 from app.errors import MalformedBody, ModelNotFound, ValidationError
 
-from . import hooks
-from .compatibility import Load
 from .endpoint import Endpoint, Route, View
-from .fields import PASSTHROUGH_SERIALIZERS, Field, Schema
-from .filters import Filter
-from .formats import validation_cost
-from .hooks import Hook, LoadEvent, SavedValues
-from .ids import Id
-from .others import ATTRIBUTE, flatten, merge_others
-from .owners import check_owner, owner_to_fix
-from .references import check_changed_references, check_references
+from .fields.base import PASSTHROUGH_SERIALIZERS, Field, Schema
+from .fields.formats import validation_cost
+from .fields.ids import Id
+from .filters.filter import Filter
+from .filters.targets import OTHERS, Column, has_short_ids
+from .filters.where import translate
 from .relations import BELONGS_TO, Relation
-from .repository import Conditions, Repository, Values
-from .targets import OTHERS, Column, has_short_ids
-from .where import translate
+from .requests.compatibility import Load
+from .rows import hooks
+from .rows.hooks import Hook, LoadEvent, SavedValues
+from .rows.owners import check_owner, owner_to_fix
+from .rows.references import check_changed_references, check_references
+from .rows.repository import Conditions, Repository, Values
+from .rows.undeclared import ATTRIBUTE, flatten, merge_others
 
 # Values that clients give to the rows that one request creates: they are loaded in 50 to 100 ms.
 MAX_VALUES = 4000

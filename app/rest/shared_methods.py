@@ -7,9 +7,9 @@ from dataclasses import replace
 from flask import Flask
 
 from app.config import ConfigurationError
+from app.problems import suggest
 
 from .endpoint import Endpoint
-from .problems import suggest
 
 # What LoopBack 3 puts before the names of methods of a row.
 PROTOTYPE = "prototype."

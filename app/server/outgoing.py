@@ -3,8 +3,8 @@
 from typing import Any
 
 # Bytes of an answer that are kept; a thread waits until the client of a longer one has taken what
-# is beyond. Lists end at 2 MB (MAX_BYTES in app/rest/pages.py): only views of an application, and
-# data sources with a large `maxResponseBytes`, send more.
+# is beyond. Lists end at 2 MB (MAX_BYTES in app/rest/rows/pages.py): only views of an application,
+# and data sources with a large `maxResponseBytes`, send more.
 MAX_UNSENT = 4 * 1024 * 1024
 
 

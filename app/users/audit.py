@@ -7,9 +7,9 @@ from flask.typing import ResponseReturnValue
 
 from app.audit.entries import AuditRecord
 from app.ids import Id
-from app.rest.parameters import read_parameter
+from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
-from app.rest.serialization import respond_page
+from app.rest.views.serialization import respond_page
 
 from .schemas import AuditRecordSchema
 

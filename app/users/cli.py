@@ -22,7 +22,7 @@ from .models import User
 from .transfer_cli import export, import_
 
 if TYPE_CHECKING:
-    from app.rest.properties import Property
+    from app.properties.properties import Property
 
 users = CommandGroup("users", help="Create, list, change, import and export users.")
 users.add_command(import_)

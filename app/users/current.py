@@ -11,7 +11,7 @@ from app.rest.resource import Resource
 from .models import User
 
 if TYPE_CHECKING:
-    from app.rest.properties import Property
+    from app.properties.properties import Property
 
 
 def users_resource() -> Resource:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.access.rules import Rule
-from app.rest.properties import Property
+from app.properties.properties import Property
 from app.rest.relations import Relation
 
 

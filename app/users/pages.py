@@ -16,8 +16,8 @@ from app.errors import (
     ValidationError,
 )
 from app.http.languages import current_languages, preferred_languages, to_language
-from app.rest.bodies import read_body
 from app.rest.hashing import computes_hash
+from app.rest.requests.bodies import read_body
 
 from . import email_change, other_logins, verification
 from .confirmation import confirm_email, find_confirmation

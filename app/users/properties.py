@@ -11,9 +11,9 @@ from sqlalchemy.orm import registry
 
 from app.config import ConfigurationError
 from app.database.metadata import app_metadata
-from app.rest.fields import Schema
-from app.rest.problems import Problems
-from app.rest.properties import Property, read_property
+from app.problems import Problems
+from app.properties.properties import Property, read_property
+from app.rest.fields.base import Schema
 from app.rest.resource import Resource
 
 from .csv_schema import RowSchema

@@ -10,9 +10,9 @@ from marshmallow.exceptions import ValidationError
 
 from app.audit.entries import Action
 from app.database.ids import IntegerId
-from app.rest.fields import Schema, Text, Timestamp, not_blank
-from app.rest.ids import Id
-from app.rest.json_fields import Object
+from app.rest.fields.base import Schema, Text, Timestamp, not_blank
+from app.rest.fields.ids import Id
+from app.rest.fields.json import Object
 
 from .names import MAX_EMAIL_LENGTH, MAX_USERNAME_LENGTH, normalize_email, normalize_username
 

@@ -4,10 +4,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from app.errors import TooDeep
-from app.rest.bodies import parse_json
+from app.rest.requests.bodies import parse_json
 
 if TYPE_CHECKING:
-    from app.rest.properties import Property
+    from app.properties.properties import Property
 
 # The types whose values are text in JSON too.
 TEXTS = ("string", "date", "dateonly", "decimal", "uuid", "objectid")

@@ -27,7 +27,7 @@ from .passwords import hash_password, validate_password
 from .texts import to_text
 
 if TYPE_CHECKING:
-    from app.rest.properties import Property
+    from app.properties.properties import Property
 
 # What is exported; hashes of passwords only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")

@@ -12,8 +12,8 @@ from app.access.rules import EXECUTE, READ, WRITE
 from app.database.ids import app_id_form
 from app.database.purging import purger_of
 from app.errors import AccessTokenRequired, TooDeep
-from app.rest.bodies import parse_json
-from app.rest.collection import register_resource
+from app.rest.requests.bodies import parse_json
+from app.rest.views.collection import register_resource
 from app.settings import is_compatible
 
 from . import accounts, audit, confirmation, email_change, password_reset, tokens, verification

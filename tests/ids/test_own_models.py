@@ -10,10 +10,10 @@ from sqlalchemy.orm import DeclarativeBase, mapped_column
 from app.config import ConfigurationError
 from app.database.ids import RowId, TextId, id_storage
 from app.database.session import db
-from app.rest.collection import check_relations, register_resource
-from app.rest.fields import Schema
-from app.rest.ids import Id
+from app.rest.fields.base import Schema
+from app.rest.fields.ids import Id
 from app.rest.resource import Resource
+from app.rest.views.collection import check_relations, register_resource
 from tests.conftest import Api
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import statements

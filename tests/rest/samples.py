@@ -12,7 +12,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from app.access.rules import EVERYONE, allow
 from app.database.columns import ExactDecimal, GeoPoint, Json, Position, UtcDateTime
 from app.database.ids import RowId
-from app.rest.fields import (
+from app.rest.fields.base import (
     Boolean,
     Date,
     Decimal,
@@ -23,9 +23,9 @@ from app.rest.fields import (
     Text,
     Timestamp,
 )
-from app.rest.fields import Uuid as UuidField
-from app.rest.json_fields import Array, Object
-from app.rest.json_fields import GeoPoint as GeoPointField
+from app.rest.fields.base import Uuid as UuidField
+from app.rest.fields.json import Array, Object
+from app.rest.fields.json import GeoPoint as GeoPointField
 from app.rest.resource import Resource
 
 

@@ -16,10 +16,10 @@ from app.database.columns import Json
 from app.database.ids import RowId
 from app.database.session import after_commit, db, in_transaction
 from app.errors import AccessDenied, TooManyRequests
-from app.rest.collection import register_resource
-from app.rest.fields import Schema
+from app.rest.fields.base import Schema
 from app.rest.relations import has_many_through
 from app.rest.resource import Resource
+from app.rest.views.collection import register_resource
 from app.todos.resource import todos
 from app.users.models import User
 from app.users.resource import users
@@ -412,7 +412,7 @@ def test_a_hook_cannot_change_an_email_without_the_password_being_asked_for(call
 def test_a_change_of_too_many_rows_is_refused_where_hooks_are_called_for_each(
     call, hook, monkeypatch
 ):
-    monkeypatch.setattr("app.rest.hooks.MAX_ROWS", 2)
+    monkeypatch.setattr("app.rest.rows.hooks.MAX_ROWS", 2)
     call("POST", "/rooms", {"name": "a"})
     call("POST", "/physicians", [{"name": "a", "roomId": 1}] * 3)
     calls = [

@@ -7,11 +7,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.database.session import db
 from app.errors import InvalidFilter
-from app.rest.fields import Schema
-from app.rest.filters import Filter
-from app.rest.includes import parse_includes
+from app.rest.fields.base import Schema
+from app.rest.filters.filter import Filter
 from app.rest.relations import belongs_to
 from app.rest.resource import Resource
+from app.rest.views.includes import parse_includes
 from app.users.models import User
 from tests.support.answers import refusal
 

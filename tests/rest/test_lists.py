@@ -6,7 +6,7 @@ import json
 import pytest
 
 from app.database.statements import PreparedStatement
-from app.rest import kept, lists
+from app.rest.views import kept, lists
 from tests.conftest import PASSWORD
 from tests.support.rows import statements
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
 from app.config import ConfigurationError
 from app.database.ids import RowId
-from app.rest.fields import Schema, Text
+from app.rest.fields.base import Schema, Text
 from app.rest.resource import Resource
 from tests.support.answers import refusal
 

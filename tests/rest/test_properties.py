@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.rest.formats import count_ways
-from app.rest.problems import Problems
-from app.rest.properties import column_name, read_property
+from app.problems import Problems
+from app.properties.properties import column_name, read_property
+from app.rest.fields.formats import count_ways
 
 PATH = "note.json: properties.x"
 # A declaration, and the end of the problem or warning it has.

@@ -7,8 +7,8 @@ from sqlalchemy import insert
 
 from app.config import ConfigurationError
 from app.database.session import db
-from app.rest.collection import check_relations
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
+from app.rest.views.collection import check_relations
 from app.signals import verification_request
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidFilter
-from app.rest.bounds import check_size
+from app.rest.filters.bounds import check_size
 
 from .conftest import START, TEXTS
 

@@ -19,7 +19,7 @@ from sqlalchemy.orm import DeclarativeBase
 import app
 from app.database.metadata import all_metadata, app_metadata
 from app.database.session import db, transaction
-from app.rest.collection import check_relations
+from app.rest.views.collection import check_relations
 from app.users.models import User
 from tests.definitions.conftest import running_a_command
 

@@ -17,9 +17,9 @@ from app.database.metadata import app_metadata
 from app.database.session import db
 from app.definitions.rules import applicable_rules, read_rules
 from app.ids import FORMS
-from app.rest.collection import all_endpoints
-from app.rest.problems import Problems
-from app.rest.properties import column_name
+from app.problems import Problems
+from app.properties.properties import column_name
+from app.rest.views.collection import all_endpoints
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.resource import users

@@ -9,7 +9,7 @@ from marshmallow import fields
 
 from app.database.columns import Position
 
-from .fields import MAX_SAFE, Parsed
+from .base import MAX_SAFE, Parsed
 
 # Characters of the JSON of one property.
 MAX_LENGTH = 20_000

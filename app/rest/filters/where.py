@@ -7,13 +7,13 @@ from sqlalchemy import ColumnElement, and_, false, or_, true
 
 from app.database.columns import Position
 from app.errors import InvalidFilter, quote
+from app.rest.requests.parameters import as_list
 
 from .distances import KEYS as NEAR_KEYS
 from .distances import parse_near
 from .json_cost import JsonCost
 from .json_paths import is_json
 from .operators import IGNORING_CASE, OPERATORS, operators_for
-from .parameters import as_list
 from .targets import Properties, column_target, find_place, find_property, path_target
 
 

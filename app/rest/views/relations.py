@@ -14,16 +14,16 @@ from app.access.rules import READ, WRITE
 from app.database.session import connection, transaction
 from app.errors import RelationEmpty
 from app.ids import Id
+from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
+from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
+from app.rest.requests.bodies import read_body
+from app.rest.requests.parameters import read_parameter
+from app.rest.resource import Resource
+from app.rest.rows.repository import Conditions
 from app.settings import is_compatible
 
-from .bodies import read_body
-from .echo import without_echo
-from .endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from .lists import read_list
-from .parameters import read_parameter
-from .relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
-from .repository import Conditions
-from .resource import Resource
+from .read_only import without_echo
 from .serialization import respond_page, respond_row
 
 

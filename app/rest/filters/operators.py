@@ -29,10 +29,10 @@ from app.database.columns import Position
 from app.database.ids import IdColumn, TextId
 from app.database.session import db
 from app.errors import InvalidFilter
+from app.rest.requests.parameters import as_list
 
 from .json_paths import has_item
 from .operands import coerce
-from .parameters import as_list
 from .patterns import ESCAPE, complete_pattern, matches_on_sqlite
 from .regexps import Expression, folded, parse_regexp
 from .targets import Column, Target, text_order

@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import inspect
 
 from app.errors import InvalidFilter, quote
+from app.rest.filters.filter import Filter
+from app.rest.relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
+from app.rest.resource import Resource
 
-from .filters import Filter
 from .included_rows import select_by_id, select_of_parents
 from .kept import KeptStatement
-from .relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
-from .resource import Resource
 
 # Depth of nested includes.
 MAX_LEVELS = 3

@@ -9,16 +9,13 @@ from sqlalchemy import BigInteger, Boolean, Date, Double, String, Text, Uuid
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json, UtcDateTime
-
-from . import fields, json_fields
-from .fields import Field
-from .problems import Problems, suggest
+from app.problems import Problems, suggest
+from app.rest.fields import base as fields
+from app.rest.fields import json as json_fields
+from app.rest.fields.base import MAX_TEXT, Field
 
 Declared = Mapping[str, Any]
 
-# Characters of a text whose `length` is not declared, and of the longest: what a pattern of a
-# filter is compared with.
-MAX_TEXT = 10_000
 # Characters of a text with an index: PostgreSQL's entries have at most 2704 bytes.
 MAX_INDEXED = 600
 INDEXED_TEXT = 255

@@ -9,11 +9,11 @@ from sqlalchemy import ColumnElement
 
 from app.database.columns import Position
 from app.errors import InvalidFilter, quote
+from app.rest.requests.parameters import as_list
 
 from .bounds import check_size
 from .json_cost import JsonCost
 from .json_paths import is_json
-from .parameters import as_list
 from .targets import Column, Properties, find_place, find_property, is_text, text_order
 from .where import json_cost_of, nearest_first, translate
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from app.ids import Id
+from app.rest.resource import Resource
+from app.rest.rows.repository import Conditions, Values
 
-from .repository import Conditions, Values
-from .resource import Resource
 from .serialization import serialize
 
 

@@ -25,12 +25,12 @@ from app.database.ids import ObjectId, TextId, UuidId, new_id
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.ids import Id
+from app.rest.filters.filter import Filter
+from app.rest.filters.json_paths import is_json
+from app.rest.filters.targets import is_text
 
-from .filters import Filter
-from .json_paths import is_json
 from .pages import Page, RowSize, read_page, size_of_names
 from .results import max_characters, open_rows
-from .targets import is_text
 
 Conditions = Iterable[ColumnElement[bool]]
 Values = dict[str, Any]

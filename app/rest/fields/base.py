@@ -26,6 +26,9 @@ UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re
 
 # The largest whole number that JavaScript and both databases hold exactly (RFC 8259 6).
 MAX_SAFE = 2**53 - 1
+# Characters of a text whose `length` is not declared, and of the longest: what a pattern of a
+# filter is compared with.
+MAX_TEXT = 10_000
 
 Field = fields.Field[Any]
 # Serializers that return the column's value unchanged.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.errors import ValidationError
+from app.rest.relations import Relation
 
-from .relations import Relation
 from .repository import Values
 
 # The properties that hold the id of another row, with their relations.

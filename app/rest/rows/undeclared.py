@@ -7,11 +7,11 @@ import marshmallow
 from marshmallow import pre_load
 
 from app.errors import ValidationError
+from app.rest.fields.base import Schema
+from app.rest.fields.json import MAX_LENGTH, Object, check_json
+from app.rest.filters.targets import OTHERS
 
-from .fields import Schema
-from .json_fields import MAX_LENGTH, Object, check_json
 from .repository import Values
-from .targets import OTHERS
 
 # The attribute of OTHERS, the property that holds them; clients see neither.
 ATTRIBUTE = "others_"

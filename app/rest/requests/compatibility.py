@@ -6,10 +6,9 @@ from typing import Any
 
 import marshmallow
 
+from app.rest.fields.base import Enumeration, Field, Integer, Number, Text
+from app.rest.fields.ids import Id
 from app.settings import is_compatible
-
-from .fields import Enumeration, Field, Integer, Number, Text
-from .ids import Id
 
 # Loads a body by a schema: `load(schema, body, many=..., partial=...)`.
 Load = Callable[..., Any]

@@ -4,11 +4,11 @@ from typing import Any
 
 from sqlalchemy import FromClause, Select, func, select
 
-from .filters import Filter
-from .relations import THROUGH, Relation
-from .repository import LIMIT, Conditions
-from .resource import Resource
-from .targets import Column, among
+from app.rest.filters.filter import Filter
+from app.rest.filters.targets import Column, among
+from app.rest.relations import THROUGH, Relation
+from app.rest.resource import Resource
+from app.rest.rows.repository import LIMIT, Conditions
 
 # The parameter with the ids of the rows, or of those that they belong to.
 IDS = "ids"

@@ -9,8 +9,8 @@ from sqlalchemy import Column, ColumnElement, Float, cast, func, type_coerce
 from app.database.columns import unit_vector
 from app.database.session import db
 from app.errors import InvalidFilter
+from app.rest.fields.json import parse_position
 
-from .json_fields import parse_position
 from .operands import coerce
 
 # The mean radius of the earth (IUGG 1980), in each unit; LoopBack 3's default is miles.

@@ -15,9 +15,8 @@ from app.database.columns import ExactDecimal
 from app.database.ids import IdColumn
 from app.errors import InvalidFilter
 from app.ids import Id, IdForm
-
-from .fields import parse_decimal, parse_uuid
-from .times import parse_date, parse_time
+from app.rest.fields.base import parse_decimal, parse_uuid
+from app.rest.fields.times import parse_date, parse_time
 
 # The values of a 64-bit signed integer column.
 INT64 = range(-(2**63), 2**63)

@@ -12,11 +12,10 @@ from sqlalchemy import Column, Result, Select
 from app.database.session import connection, db, transaction
 from app.database.statements import PARTITION
 from app.errors import DatabaseTimeout
-
-from . import json_fields
-from .json_paths import is_json
-from .property_types import MAX_TEXT
-from .targets import is_text
+from app.rest.fields import json as json_fields
+from app.rest.fields.base import MAX_TEXT
+from app.rest.filters.json_paths import is_json
+from app.rest.filters.targets import is_text
 
 # Characters that the rows of one statement may have for psycopg to read all of them at once.
 MAX_CHARACTERS = 16_000_000

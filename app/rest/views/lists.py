@@ -10,14 +10,14 @@ from werkzeug.datastructures import MultiDict
 
 from app.access.policy import Grant
 from app.ids import Id
+from app.rest.filters.filter import Filter
+from app.rest.requests.parameters import parse_parameter
+from app.rest.resource import Resource
+from app.rest.rows.pages import Page
+from app.rest.rows.repository import Conditions
 
-from .filters import Filter
 from .includes import Include, parse_includes
 from .kept import KeptStatement
-from .pages import Page
-from .parameters import parse_parameter
-from .repository import Conditions
-from .resource import Resource
 
 # Returns the condition that rows belong to the parent with an id: those of a relation.
 Belonging = Callable[[Any], ColumnElement[bool]]

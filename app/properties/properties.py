@@ -14,11 +14,11 @@ from uuid import UUID, uuid4
 from marshmallow import ValidationError
 from sqlalchemy import Column
 
+from app.problems import Problems, suggest
+from app.rest.fields.base import Field, not_blank
 from app.times import iso_time, now
 
-from .fields import Field, not_blank
-from .problems import Problems, suggest
-from .property_types import PropertyType, is_indexed, read_type
+from .types import PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
 NAME = re.compile(r"[A-Za-z_$][\w$-]{0,62}", re.ASCII)

@@ -12,13 +12,8 @@ from flask.typing import ResponseReturnValue
 from app.access.policy import authorize
 from app.errors import InvalidFilter
 from app.ids import Id
-
-from .filters import Filter
-from .included_rows import IDS
-from .includes import Include, parse_includes
-from .pages import JSON_COST, Budget, Page
-from .parameters import read_flag
-from .relations import (
+from app.rest.filters.filter import Filter
+from app.rest.relations import (
     BELONGS_TO,
     EMBEDS_MANY,
     EMBEDS_ONE,
@@ -27,9 +22,14 @@ from .relations import (
     REFERENCES_MANY,
     THROUGH,
 )
-from .repository import Conditions
-from .resource import Resource
-from .routing import requested_path
+from app.rest.requests.parameters import read_flag
+from app.rest.resource import Resource
+from app.rest.routing import requested_path
+from app.rest.rows.pages import JSON_COST, Budget, Page
+from app.rest.rows.repository import Conditions
+
+from .included_rows import IDS
+from .includes import Include, parse_includes
 
 Object = dict[str, Any]
 Includes = Sequence[Include]

@@ -8,8 +8,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from app.errors import InvalidFilter
-
-from .filters import Filter
+from app.rest.filters.filter import Filter
 
 # Included objects of one response, at all levels together.
 MAX_OBJECTS = 10_000

@@ -14,21 +14,21 @@ from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.ids import UUID_LENGTH, Id
+from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
+from app.rest.filters.targets import check_types, has_short_ids
+from app.rest.relations import EMBEDDED, OWN_ATTRIBUTE, Relation
+from app.rest.requests.bodies import read_body, read_items
+from app.rest.requests.compatibility import loader
+from app.rest.requests.parameters import read_parameter
+from app.rest.resource import Resource
+from app.rest.rows.mapper_events import check_events
+from app.rest.rows.repository import Conditions
+from app.rest.shared_methods import switch_off, unknown_methods
 
-from .bodies import read_body, read_items
-from .compatibility import loader
-from .echo import without_echo
-from .endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
 from .lists import read_list
-from .mapper_events import check_events
-from .parameters import read_parameter
-from .relation_views import declared_endpoints, relation_endpoints
-from .relations import EMBEDDED, OWN_ATTRIBUTE, Relation
-from .repository import Conditions
-from .resource import Resource
+from .read_only import without_echo
+from .relations import declared_endpoints, relation_endpoints
 from .serialization import respond_page, respond_row, respond_rows
-from .shared_methods import switch_off, unknown_methods
-from .targets import check_types, has_short_ids
 
 
 class CollectionViews:

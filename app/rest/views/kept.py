@@ -9,9 +9,8 @@ from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
 from app.database.statements import PreparedStatement
-
-from .repository import Conditions, Repository, Values
-from .results import is_read_in_parts, open_rows
+from app.rest.rows.repository import Conditions, Repository, Values
+from app.rest.rows.results import is_read_in_parts, open_rows
 
 Result = TypeVar("Result")
 # Returns the statement for the rows that fulfil conditions; it may have parameters.

@@ -5,9 +5,10 @@ from typing import Any
 
 from marshmallow import ValidationError, validate
 
-from .formats import Format
-from .problems import Problems
-from .property_types import PropertyType
+from app.problems import Problems
+from app.rest.fields.formats import Format
+
+from .types import PropertyType
 
 Validator = Callable[[Any], Any]
 

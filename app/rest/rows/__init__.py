@@ -1,0 +1,1 @@
+"""Rows of models: reading, changing and checking them."""

@@ -1,0 +1,1 @@
+"""The endpoints of collections and relations, and how rows become JSON."""
