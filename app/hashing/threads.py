@@ -25,8 +25,11 @@ class HashThreads:
     """
 
     def __init__(self, most: int) -> None:
-        # How many each process computes; the memory is that of all forked from this one.
-        self._computed = mmap(-1, MAX_PROCESSES)
+        # The memory of all processes that are forked from this one, for those that join.
+        self._shared = mmap(-1, MAX_PROCESSES)
+        # How many each process computes. Without a number of its own, a process counts alone:
+        # counts of two processes in one place would be lost.
+        self._computed: mmap | bytearray = bytearray(MAX_PROCESSES)
         self._number = 0
         self._processes = 1
         self._changed = Condition()
@@ -36,6 +39,7 @@ class HashThreads:
     def join(self, number: int, processes: int) -> None:
         """Compute as the process with this number, of so many; it may succeed one that died."""
         self._number, self._processes = number % MAX_PROCESSES, processes
+        self._computed = self._shared
         self._computed[self._number] = 0
 
     def compute(self, action: Callable[..., Result], *arguments: Any) -> Result:
