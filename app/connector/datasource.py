@@ -9,6 +9,8 @@ from typing import Any, Self
 
 from blinker import Signal
 
+from app.plurals import pluralize
+
 from .errors import ConfigError, NotSupportedError, VariableError
 from .http.auth import auth_factory
 from .http.call import Call
@@ -22,7 +24,6 @@ from .problems import ConfigWarning, ErrorCollector, check_levels, suggest
 from .redaction import Redactor
 from .request.builder import SourceContext
 from .request.headers import validate_header
-from .resource.plural import pluralize
 from .resource.resource import Resource
 from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings

@@ -10,6 +10,7 @@ from sqlalchemy import Column
 
 from app.access.rules import Rule
 from app.database.ids import IntegerId, RowId
+from app.plurals import pluralize
 from app.problems import Problems, suggest
 from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
@@ -18,7 +19,6 @@ from app.times import now
 from .bases import USER, USER_SETTINGS, Merged
 from .files import CONFIG, Source
 from .keys import IdProperty, take_id
-from .plurals import pluralize
 from .remoting import DISABLED, REMOTING, SHARED, Switches
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)

@@ -9,6 +9,7 @@ from sqlalchemy import Column
 
 from app.database.ids import IdColumn
 from app.database.session import db
+from app.plurals import pluralize
 from app.problems import Problems, suggest
 from app.properties.properties import Property, column_name, read_property
 from app.rest.relations import (
@@ -24,7 +25,6 @@ from app.rest.relations import (
 from .catalog import USERS, Catalog, Target
 from .definition import Definition
 from .owners import owner_property
-from .plurals import pluralize
 from .roles import RESOURCES
 
 BOTH_MANY = "hasAndBelongsToMany"

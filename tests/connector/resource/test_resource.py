@@ -18,7 +18,6 @@ from app.connector import (
     ResponseError,
     VariableError,
 )
-from app.connector.resource.plural import pluralize
 
 
 @pytest.fixture
@@ -101,23 +100,6 @@ def test_segment_is_the_model_name_as_it_is(connect, server):
     paths = [seen["path"] for seen in server.seen]
     assert paths[:3] == ["/Category/1", "/v2/transactions/1", "/odd%7Bx%7D%20name/1"]
     assert paths[3:] == ["/staff/1", "/Categories/1", "/kinds/1"]
-
-
-# What loopback-datasource-juggler makes of these names.
-PLURALS = (
-    "User Users, Category Categories, Person People, salesperson salespeople, Child Children,"
-    " Status Statuses, Address Addresses, Box Boxes, Quiz Quizzes, Day Days, Bus Buses,"
-    " Match Matches, Dish Dishes, Wolf Wolves, Knife Knives, Index Indices, Matrix Matrices,"
-    " Woman Women, human humans, News News, Series Series, Data Data, users users,"
-    " OrderItem OrderItems, Analysis Analyses, Tomato Tomatoes, Photo Photos, Chef Chefs,"
-    " Query Queries, API APIs, user_profile user_profiles"
-)
-
-
-def test_plural_is_that_of_loopback():
-    pairs = [pair.split() for pair in PLURALS.split(",")]
-
-    assert {name: pluralize(name) for name, _ in pairs} == dict(pairs)
 
 
 def test_resource_takes_options_and_auth_of_its_data_source(connect):
