@@ -28,18 +28,20 @@ from app.rest.shared_methods import check_setting
 from app.rest.views.collection import check_relations, register_resource
 from app.throttles import throttles
 from app.todos.resource import todos
-from app.users import events as users_events
-from app.users import pages, passwords, transports, views
+from app.users import views
+from app.users.mailed import events as users_events
+from app.users.passwords import hashing
+from app.users.sessions import transports
 
 from . import config, errors, mail, openapi, outbox
 
 # The modules of commands, each imported when it is called.
 COMMANDS = {
     "db": "app.migrate",
-    "users": "app.users.cli",
-    "tokens": "app.users.cli",
-    "roles": "app.users.role_cli",
-    "audit": "app.users.audit_cli",
+    "users": "app.users.commands.users",
+    "tokens": "app.users.commands.tokens",
+    "roles": "app.users.commands.roles",
+    "audit": "app.users.commands.audit",
     "outbox": "app.outbox.cli",
     "datasources": "app.datasources.cli",
     "models": "app.definitions.cli",
@@ -77,7 +79,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     errors.init_app(app)
     constraints.init_app(app)
     hash_slots.init_app(app)
-    passwords.init_app(app)
+    hashing.init_app(app)
     transports.init_app(app)
     purging.init_app(app)
     throttles.init_app(app)
@@ -97,7 +99,6 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
         # Before users, which a model in JSON may change.
         import_module("app.definitions.setup").init_app(app)
     views.init_app(app)
-    pages.init_app(app)
     _add_optional_features(app)
     check_acls(app)
     check_setting(app)

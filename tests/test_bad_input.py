@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.database.session import db
 from app.todos.models import Todo
 from app.users.models import RESET_SCOPE, User
-from app.users.tokens import issue
+from app.users.sessions.tokens import issue
 from tests.conftest import NEW, PASSWORD
 from tests.support.answers import refusal
 from tests.support.rows import count, expire

@@ -22,8 +22,8 @@ NEEDED_LATER = (
     "app.openapi.document",
     "app.metrics",
     "app.outbox.cli",
-    "app.users.cli",
-    "app.users.transfer",
+    "app.users.commands.users",
+    "app.users.transfer.importing",
     "joserfc",
     "jsonpath_ng",
     "prometheus_client",
@@ -70,7 +70,7 @@ def test_a_command_imports_only_its_own(tmp_path):
 
     imported = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
     assert (result.returncode, result.stdout) == (0, "[]\n")
-    assert {*NEEDED_LATER, *NEVER} & imported == {"app.users.transfer"}
+    assert {*NEEDED_LATER, *NEVER} & imported == {"app.users.transfer.importing"}
 
 
 def test_a_start_imports_what_is_configured(start):

@@ -14,7 +14,7 @@ from sqlalchemy import event, text
 from app.database.session import db
 from app.outbox import claims, worker
 from app.outbox.delivery import drain
-from app.users.accounts import change_password
+from app.users.accounts.password_change import change_password
 from app.users.models import AccessToken
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.mail.resets import LINK

@@ -112,22 +112,22 @@ LIMITS = {
         " (RFC 5321, 4.5.3.1.1; RFC 1035, 2.3.4)",
         "MAX_USERNAME_LENGTH": "Characters of a username",
     },
-    "users.passwords": {"MAX_NORMALIZED": "Characters of a password that is normalized"},
-    "users.csv_files": {"MAX_LINE": "Characters of a line of a CSV file"},
-    "users.transfer": {
+    "users.passwords.hashing": {"MAX_NORMALIZED": "Characters of a password that is normalized"},
+    "users.transfer.csv_files": {"MAX_LINE": "Characters of a line of a CSV file"},
+    "users.transfer.importing": {
         "MAX_ROWS": "Users of a CSV file",
         "MAX_PROBLEMS": "Problems of a CSV file that are listed",
     },
     "access.roles": {"MAX_ROLE_LENGTH": "Characters of a role's name"},
     "ids": {"MAX_TEXT_ID": "Characters of an id that is text, unless its column says otherwise"},
-    "users.login": {
+    "users.sessions.login": {
         "RECENT_SESSION": "Seconds after a login in which a new email needs no password",
     },
-    "users.schemes": {
+    "users.passwords.stored_hashes": {
         "CACHE_SECONDS": "Seconds between two looks at the methods of stored hashes",
         "MAX_SCHEMES_PER_METHOD": "Costs of one hash method that a login makes up for",
     },
-    "users.tokens": {
+    "users.sessions.tokens": {
         "MAX_SESSIONS": "Sessions that a user is shown, the newest",
     },
     "oauth.flows": {
@@ -162,7 +162,9 @@ LIMITS = {
     },
     "oauth.profiles": {"MAX_TEXT": "Characters of a text of a profile that are kept"},
     "oauth.linking": {"MAX_IDENTITIES": "Identities of a user"},
-    "users.sliding": {"TOUCH_TIMEOUT": "Seconds that a request waits to prolong its token"},
+    "users.sessions.lifetimes": {
+        "TOUCH_TIMEOUT": "Seconds that a request waits to prolong its token"
+    },
     "observability.origin": {
         "MAX_USER_AGENT": "Characters of a `User-Agent` that a session keeps",
         "MAX_ADDRESS": "Characters of a client's address that are kept",
@@ -171,7 +173,9 @@ LIMITS = {
         "MAX_ATTEMPTS": "Records an hour of failed logins, as many of throttled requests, and as"
         " many of anonymous calls of data sources",
     },
-    "users.accounts": {"NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"},
+    "users.accounts.addresses": {
+        "NOTICE_LIFETIME": "Seconds for which a notice of a new email is tried"
+    },
     "settings": {"MAX_SERVICE_NAME": "Characters of `SERVICE_NAME`"},
     "http.languages": {
         "MAX_HEADER": "Characters of an `Accept-Language` header that are read",

@@ -13,9 +13,8 @@ from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.views.collection import all_endpoints
 from app.settings import SettingsSchema
-from app.users.definition import UsersDefinition
+from app.users.extension import TAKEN, UsersDefinition, problem_of
 from app.users.models import User
-from app.users.properties import TAKEN, problem_of
 from app.users.resource import users, usual_users
 
 from .bases import USER_SETTINGS, Merged

@@ -7,8 +7,8 @@ from flask import Flask
 
 from app import errors, ids
 from app.access.rules import READ, WRITE
-from app.users import other_logins
 from app.users.resource import users
+from app.users.sessions import login_methods
 
 from . import linking
 from .models import Identity
@@ -17,7 +17,7 @@ from .schemas import IdentitySchema
 
 def init_app(app: Flask) -> None:
     """Ask the owners of accounts about the identities that were added before they came."""
-    other_logins.register(app, linking)
+    login_methods.register(app, linking)
 
 
 def _is_served(settings: Mapping[str, Any]) -> bool:

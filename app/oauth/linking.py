@@ -20,16 +20,12 @@ from app.errors import (
 from app.ids import Id
 from app.signals import email_verified, emit, identity_linked, identity_unlinked
 from app.times import now
-from app.users.accounts import (
-    claim_account,
-    find_user,
-    get_user,
-    insert_users,
-    prepare_user_without_password,
-)
+from app.users.accounts.addresses import claim_account
+from app.users.accounts.lookup import find_user, get_user
+from app.users.accounts.registration import insert_users, prepare_user_without_password
 from app.users.models import AccessToken, User
-from app.users.other_logins import OtherLogin
-from app.users.tokens import lock
+from app.users.sessions.login_methods import OtherLogin
+from app.users.sessions.tokens import lock
 
 from .models import Identity
 from .problems import LoginError

@@ -16,9 +16,9 @@ from app.observability.origin import current_network
 from app.signals import emit, identity_login
 from app.throttles.throttles import LOGIN_ADDRESS, PROVIDER_LOGIN, attempt, count
 from app.times import now
-from app.users.accounts import get_user
-from app.users.login import login_identified
-from app.users.tokens import IssuedToken
+from app.users.accounts.lookup import get_user
+from app.users.sessions.login import login_identified
+from app.users.sessions.tokens import IssuedToken
 
 from . import flows
 from .client import Client

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.errors import ValidationError
 from app.settings import is_address
-from app.users.credentials import stored_email
+from app.users.names import stored_email
 
 from .models import MAX_SUBJECT
 from .problems import ProviderError

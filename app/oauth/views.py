@@ -12,8 +12,8 @@ from werkzeug.exceptions import HTTPException, Unauthorized
 from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
 from app.errors import AccessDenied, AccountExists
 from app.rest.requests.bodies import read_body
-from app.users.cookies import require_same_site, set_cookie, set_login_cookies
 from app.users.schemas import AccessTokenSchema
+from app.users.sessions.cookies import require_same_site, set_cookie, set_login_cookies
 
 from . import login
 from .client import Client

@@ -3,9 +3,15 @@
 import re
 import unicodedata
 
-from email_validator import SPECIAL_USE_DOMAIN_NAMES, EmailSyntaxError, validate_email
+from email_validator import (
+    SPECIAL_USE_DOMAIN_NAMES,
+    EmailNotValidError,
+    EmailSyntaxError,
+    validate_email,
+)
+from flask import current_app
 
-from app.errors import BLANK
+from app.errors import BLANK, ValidationError
 
 # Characters of an address (RFC 5321 4.5.3.1.3; RFC 3696, erratum 1690), and of its local part or a
 # label of its domain (RFC 5321 4.5.3.1.1, RFC 1035 2.3.4).
@@ -83,3 +89,29 @@ def username_key(name: str) -> str:
         return ""
     key = " ".join(unicodedata.normalize("NFKC", normalized.casefold()).split())
     return key if len(key) <= MAX_USERNAME_LENGTH else ""
+
+
+def stored_email(address: str) -> str:
+    """Return an address in its stored form; raise ValidationError if it is invalid."""
+    try:
+        return normalize_email(address, current_app.config["EMAIL_CASE_SENSITIVE"])
+    except EmailNotValidError:
+        raise ValidationError({"email": ["is not an email address"]}) from None
+
+
+def username_columns(name: str | None) -> dict[str, str | None]:
+    """Return the values of a username's columns; raise ValidationError if it is invalid."""
+    if name is None:
+        return {"username": None, "username_key": None}
+    try:
+        return {"username": normalize_username(name), "username_key": username_key(name)}
+    except ValueError as error:
+        raise ValidationError({"username": [str(error)]}) from None
+
+
+def lookup_email(address: str) -> str:
+    """Return an address in its stored form; if it is invalid, "", which matches no user."""
+    try:
+        return stored_email(address)
+    except ValidationError:
+        return ""

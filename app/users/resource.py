@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, current_app
 from sqlalchemy import ColumnElement
@@ -16,19 +16,17 @@ from app.errors import InvalidPassword, TooManyRequests, ValidationError
 from app.rest.relations import has_many
 from app.rest.resource import Resource, Store
 
-from . import email_change, verification
-from .accounts import (
-    changes_email,
-    delete_users,
-    identifying_columns,
-    insert_users,
-    prepare_users,
-    update_users,
-)
-from .definition import UsersDefinition
-from .login import reauthenticate
+from .accounts import email_change
+from .accounts.changes import changes_email, update_users
+from .accounts.registration import identifying_columns, insert_users, prepare_users
+from .accounts.removal import delete_users
+from .mailed import verification
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
+from .sessions.login import reauthenticate
+
+if TYPE_CHECKING:
+    from .extension import UsersDefinition
 
 # The methods that users may call on their own record and sessions.
 OWNER_METHODS = (
@@ -150,6 +148,6 @@ def users_of(app: Flask) -> Resource:
     if not app.config["USER_PROPERTIES"] and definition is None:
         return resource
     # Imported only where users are other than usual: it takes time to load.
-    extend = import_module("app.users.properties").extend
-    extended: Resource = extend(app, resource, definition or UsersDefinition())
+    extend = import_module("app.users.extension").extend
+    extended: Resource = extend(app, resource, definition)
     return extended

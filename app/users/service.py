@@ -1,20 +1,15 @@
 """The programmatic API for application code: functions with plain arguments, without a request."""
 
-from .accounts import (
-    change_password,
-    create_user,
-    delete_user,
-    disable_user,
-    enable_user,
-    find_user,
-    set_password,
-)
-from .confirmation import confirm_email
-from .email_change import request_email_change
-from .login import login, open_session
-from .password_reset import request_password_reset, reset_password
-from .tokens import IssuedToken, destroy_all_tokens, logout
-from .verification import request_verification
+from .accounts.confirmation import confirm_email
+from .accounts.email_change import request_email_change
+from .accounts.lookup import find_user
+from .accounts.password_change import change_password, set_password
+from .accounts.password_reset import request_password_reset, reset_password
+from .accounts.registration import create_user
+from .accounts.removal import delete_user, disable_user, enable_user
+from .mailed.verification import request_verification
+from .sessions.login import login, open_session
+from .sessions.tokens import IssuedToken, destroy_all_tokens, logout
 
 __all__ = [
     "IssuedToken",

@@ -12,9 +12,9 @@ from app.database.session import db
 from app.oauth.models import Identity
 from app.times import now
 from app.todos.models import Todo
-from app.users.accounts import disable_user
+from app.users.accounts.removal import disable_user
 from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User
-from app.users.passwords import hash_password
+from app.users.passwords.hashing import hash_password
 from tests.conftest import PASSWORD, Api
 from tests.support.rows import populate
 

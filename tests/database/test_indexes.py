@@ -9,7 +9,7 @@ from app.access.roles import grant
 from app.database.session import db
 from app.outbox import claims, maintenance
 from app.throttles import throttles
-from app.users.tokens import purge_tokens
+from app.users.sessions.tokens import purge_tokens
 from tests.conftest import PASSWORD
 from tests.support.databases import connected
 from tests.support.rows import statements

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
 from app.access.roles import Role, RoleMapping
 from app.todos.models import Todo
 from app.users.models import RESET_SCOPE, AccessToken, User
-from app.users.passwords import hash_password
+from app.users.passwords.hashing import hash_password
 from tests.support.rows import populate
 
 CHECKS = [

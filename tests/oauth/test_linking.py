@@ -18,7 +18,8 @@ from app.signals import (
     identity_login,
     identity_unlinked,
 )
-from app.users.accounts import create_user, disable_user
+from app.users.accounts.registration import create_user
+from app.users.accounts.removal import disable_user
 from app.users.models import User
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.mail.resets import parse

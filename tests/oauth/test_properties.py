@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from app.users.accounts import create_user
+from app.users.accounts.registration import create_user
 from tests.conftest import PASSWORD
 from tests.support.answers import refusal
 from tests.support.apps import build, close

@@ -6,7 +6,8 @@ from sqlalchemy import delete, select
 from app.audit.entries import Action, AuditRecord
 from app.database.session import db
 from app.oauth.models import Identity
-from app.users.accounts import create_user, disable_user
+from app.users.accounts.registration import create_user
+from app.users.accounts.removal import disable_user
 from app.users.models import AccessToken
 from tests.conftest import PASSWORD
 from tests.mail.resets import log_lines

@@ -3,9 +3,9 @@
 import pytest
 
 from app.signals import verification_request
-from app.users import login as login_service
-from app.users.accounts import disable_user, enable_user
+from app.users.accounts.removal import disable_user, enable_user
 from app.users.models import AccessToken
+from app.users.sessions import login as login_service
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.support.answers import field_codes, refusal
 from tests.support.races import at_once

@@ -12,7 +12,7 @@ import pytest
 from argon2 import PasswordHasher, Type, extract_parameters
 from werkzeug.security import generate_password_hash
 
-from app.users import passwords, schemes
+from app.users.passwords import hashing, stored_hashes
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.support.answers import field_codes, refusal
 from tests.support.installation import ROOT, Installation
@@ -138,9 +138,9 @@ def test_a_second_form_is_tried_only_where_there_is_one_and_for_nobody_more(app,
     api.register()
     store_hash(app, imported_hashes()["bcrypt"])
     tried = []
-    matches = passwords._matches
+    matches = hashing._matches
     monkeypatch.setattr(
-        passwords, "_matches", lambda *given: tried.append(given[2]) or matches(*given)
+        hashing, "_matches", lambda *given: tried.append(given[2]) or matches(*given)
     )
     work = {}
     for password in ("plain", DECOMPOSED):
@@ -273,13 +273,13 @@ def test_every_failed_login_verifies_once_for_each_stored_scheme(app, api, monke
         api.register(f"{name}@example.com")
         store_hash(app, each, f"{name}@example.com")
     work = []
-    matches = passwords._matches
+    matches = hashing._matches
 
     def counted(hasher, stored, password):
-        work.append((passwords.scheme_of(stored), len(password)))
+        work.append((hashing.scheme_of(stored), len(password)))
         return matches(hasher, stored, password)
 
-    monkeypatch.setattr(passwords, "_matches", counted)
+    monkeypatch.setattr(hashing, "_matches", counted)
     for attempt in ("wrong", "x" * 73, "x" * 50_000):
         seen = set()
         for name in ("ada", "nobody", *hashes):
@@ -308,18 +308,18 @@ def test_bcrypt_also_verifies_for_passwords_beyond_72_bytes(app, api, monkeypatc
 def test_the_stored_schemes_are_cached_for_a_minute(app, api, monkeypatch):
     api.register()
     found = []
-    find = schemes._find
-    monkeypatch.setattr(schemes, "_find", lambda method: found.append(method) or find(method))
+    find = stored_hashes._find
+    monkeypatch.setattr(stored_hashes, "_find", lambda method: found.append(method) or find(method))
 
     for _ in range(3):
         login_status(api, "wrong")
-    assert len(found) == len(schemes.METHODS)
+    assert len(found) == len(stored_hashes.METHODS)
 
-    monkeypatch.setattr(schemes, "CACHE_SECONDS", 0)
+    monkeypatch.setattr(stored_hashes, "CACHE_SECONDS", 0)
     app.extensions.pop("schemes")
     for _ in range(2):
         login_status(api, "wrong")
-    assert len(found) == 3 * len(schemes.METHODS)
+    assert len(found) == 3 * len(stored_hashes.METHODS)
 
 
 MEMORY = """
@@ -327,7 +327,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from wsgi import app
 from app.server.hooks import on_starting
-from app.users.passwords import hash_password, validate_password
+from app.users.passwords.hashing import hash_password, validate_password
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20

@@ -8,8 +8,9 @@ from werkzeug.security import generate_password_hash
 from app import errors
 from app.database import purging
 from app.database.session import db
-from app.users import service, tokens
+from app.users import service
 from app.users.models import AccessToken
+from app.users.sessions import tokens
 from tests.conftest import NEW, PASSWORD
 from tests.support.rows import count, expire, store_hash
 

@@ -13,7 +13,7 @@ from app.audit.entries import AuditRecord
 from app.database.session import db
 from app.hashing import slots as hash_slots
 from app.signals import reset_password_request
-from app.users import passwords
+from app.users.passwords import hashing
 from tests.conftest import NEW, PASSWORD, Api
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import make_old, statements
@@ -456,14 +456,14 @@ def test_a_login_that_finds_no_place_to_hash_is_refused(make_app, secrets, monke
     secrets.append(reset_token)
     before = counts(app)
     arrived, go = Event(), Event()
-    verify = passwords.verify_login
+    verify = hashing.verify_login
 
     def slow(*arguments):
         arrived.set()
         assert go.wait(10)
         return verify(*arguments)
 
-    monkeypatch.setattr("app.users.login.verify_login", slow)
+    monkeypatch.setattr("app.users.sessions.login.verify_login", slow)
     with ThreadPoolExecutor(1) as pool:
         login = pool.submit(log_in_right, Api(app.test_client(), secrets))
         assert arrived.wait(10)

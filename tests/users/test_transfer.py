@@ -13,8 +13,8 @@ from werkzeug.security import generate_password_hash
 
 from app.audit.entries import AuditRecord
 from app.database.session import db
-from app.users import transfer
 from app.users.models import User
+from app.users.transfer import exporting, importing
 from tests.conftest import NEW, Api
 from tests.support.documents import blocks
 from tests.support.rows import count
@@ -224,8 +224,9 @@ def test_a_dry_run_imports_nothing(app, run, file):
 
 @pytest.fixture
 def batches_of_two(monkeypatch):
-    monkeypatch.setattr(transfer, "BATCH", 2)
-    monkeypatch.setattr(transfer, "PAUSE", 0)
+    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(importing, "PAUSE", 0)
+    monkeypatch.setattr(exporting, "PAGE", 2)
 
 
 @on_one_database
@@ -251,7 +252,7 @@ def test_an_import_that_is_interrupted_goes_on_with_the_others(
             # What the check cannot have seen.
             api.register("u5@example.com")
 
-    monkeypatch.setattr("app.users.transfer.sleep", register_before_the_last)
+    monkeypatch.setattr("app.users.transfer.importing.sleep", register_before_the_last)
 
     failed = run("import", path)
     found = count(app, User), count(app, AuditRecord)
@@ -279,7 +280,7 @@ def test_an_import_that_is_killed_goes_on_with_the_others(
     def interrupt(_seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("app.users.transfer.sleep", interrupt)
+    monkeypatch.setattr("app.users.transfer.importing.sleep", interrupt)
     killed = run("import", path)
     monkeypatch.undo()
     resumed = run("import", path, "--skip-existing")
@@ -313,7 +314,7 @@ def test_others_write_while_users_are_imported(app, run, file, monkeypatch, ids)
     """Whoever registers in between gets none of the ids of the file."""
     rows = [f"{n if ids else ''},u{n}@example.com,{BCRYPT}" for n in range(1, 11)]
     path = file("id,email,passwordHash", *rows)
-    monkeypatch.setattr(transfer, "BATCH", 2)
+    monkeypatch.setattr(importing, "BATCH", 2)
     between = []
 
     def register_another(_seconds):
@@ -322,7 +323,7 @@ def test_others_write_while_users_are_imported(app, run, file, monkeypatch, ids)
             email = f"other{len(between)}@example.com"
             between.append(pool.submit(api.register, email).result()["id"])
 
-    monkeypatch.setattr("app.users.transfer.sleep", register_another)
+    monkeypatch.setattr("app.users.transfer.importing.sleep", register_another)
 
     result = run("import", path)
     monkeypatch.undo()
@@ -335,7 +336,7 @@ def test_others_write_while_users_are_imported(app, run, file, monkeypatch, ids)
 
 
 def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file, monkeypatch):
-    monkeypatch.setattr(transfer, "PAUSE", 0)
+    monkeypatch.setattr(importing, "PAUSE", 0)
     roles = ["", "admin", "clerk;admin"]
     rows = [f"u{n}@example.com,{BCRYPT},{roles[n % 3]}" for n in range(1500)]
     path = file("email,passwordHash,roles", *rows)

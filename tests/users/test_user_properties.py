@@ -15,10 +15,10 @@ from app.database.session import db
 from app.errors import ValidationError
 from app.rest.relations import belongs_to
 from app.signals import email_verified, reset_password_request, verification_request
-from app.users import events as users_events
 from app.users import service
-from app.users.accounts import prepare_user_without_password
-from app.users.definition import UsersDefinition
+from app.users.accounts.registration import prepare_user_without_password
+from app.users.extension import UsersDefinition
+from app.users.mailed import events as users_events
 from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes
 from tests.support.apps import build, close

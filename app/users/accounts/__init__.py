@@ -1,0 +1,1 @@
+"""Accounts of users: registration, lookup, changes of them, and what links in mails lead to."""

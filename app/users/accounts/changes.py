@@ -1,0 +1,103 @@
+"""The service for users: create, find, change and delete them and set their passwords."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from app.database.session import after_commit, db, in_transaction, transaction
+from app.ids import Id
+from app.signals import email_changed, emit
+from app.users.app_model import user_model
+from app.users.mailed.verification import announce, issue_verifications
+from app.users.models import User
+from app.users.names import stored_email, username_columns
+from app.users.sessions.tokens import delete_tokens, lock
+
+from .addresses import record_email_change
+from .uniqueness import raise_taken
+
+
+def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:
+    """Tell whether the email of a user selected by the conditions would change."""
+    model = user_model()
+    other = select(model.id).where(*conditions, model.email != stored_email(email))
+    return db.session.scalar(other.limit(1)) is not None
+
+
+def update_users(
+    conditions: Iterable[ColumnElement[bool]],
+    changes: Mapping[str, Any],
+    keep: str | None = None,
+    reauthenticated: bool = True,
+) -> Sequence[User]:
+    """Change the users selected by the conditions; return the changed users.
+
+    A new email is unverified, revokes all tokens but the one with digest `keep`, and is announced
+    by emailChanged, and by verificationRequest if EMAIL_VERIFICATION is set. Unless the caller is
+    `reauthenticated`, only users that already have the email are changed. Raises ValidationError
+    for a name that is taken.
+    """
+    chosen, values, model = list(conditions), dict(changes), user_model()
+    if "username" in values:
+        values |= username_columns(values["username"])
+    if "email" in values:
+        values["email"] = stored_email(values["email"])
+    try:
+        with transaction():
+            old_emails = _prepare_email(chosen, values, keep, reauthenticated)
+            changed = update(model).where(*chosen).values(values).returning(model)
+            refreshed = {"populate_existing": True}
+            users = db.session.scalars(changed, execution_options=refreshed).all()
+            _follow_email_changes([user for user in users if user.id in old_emails], old_emails)
+    except IntegrityError:
+        if in_transaction():
+            raise
+        raise_taken(db.session.scalars(select(model).where(*chosen)).all(), values)
+        raise
+    return users
+
+
+def _prepare_email(
+    chosen: list[ColumnElement[bool]],
+    values: dict[str, Any],
+    keep: str | None,
+    reauthenticated: bool,
+) -> dict[Id, str]:
+    """Complete the conditions and values of a change that has a new email, and revoke tokens.
+
+    Returns the old emails of the users, which are locked, that have another one.
+    """
+    if "email" not in values:
+        return {}
+    model = user_model()
+    is_same = model.email == values["email"]
+    values["email_verified"] = and_(is_same, model.email_verified)
+    if not reauthenticated:
+        # Part of the statement: a concurrent request may have changed the email.
+        chosen.append(is_same)
+    return _revoke_tokens_of_other_email(chosen, values["email"], keep)
+
+
+def _revoke_tokens_of_other_email(
+    chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
+) -> dict[Id, str]:
+    """Lock the users that have another email and revoke their tokens; return their old emails."""
+    model = user_model()
+    others = [*chosen, model.email != email]
+    lock(*others, model=model)
+    rows = db.session.execute(select(model.id, model.email).where(*others))
+    old_emails = {row.id: row.email for row in rows}
+    delete_tokens(list(old_emails), keep)
+    return old_emails
+
+
+def _follow_email_changes(users: Sequence[User], old_emails: Mapping[Id, str]) -> None:
+    """Record the new email of these users in the open transaction, and emit its events after it."""
+    for user in users:
+        record_email_change(user.id, old_emails[user.id], user.email)
+        info = {"oldEmail": old_emails[user.id], "user": user}
+        after_commit(partial(emit, email_changed, info=info))
+    after_commit(partial(announce, issue_verifications(users)))

@@ -1,0 +1,124 @@
+"""Confirmation of an address by a token that was mailed to it: of the user's own, or a new one."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlalchemy import and_, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from app.audit.entries import Action, record
+from app.database.session import affected_rows, db, transaction
+from app.errors import InvalidConfirmation, ValidationError
+from app.signals import email_changed, email_verified, emit
+from app.users.app_model import user_model
+from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
+from app.users.sessions import login_methods
+from app.users.sessions.tokens import delete_scoped, delete_tokens, lock, use_up
+
+from .addresses import mark_verified, record_email_change
+
+
+class Confirmation(NamedTuple):
+    """What a token confirms: that the user has this address, or is to have it from now on."""
+
+    user: User
+    email: str
+    is_new: bool
+    # What happened with it: other logins that were removed, and whether all sessions were ended.
+    removed: int = 0
+    ends_sessions: bool = False
+
+
+def find_confirmation(digest: str) -> Confirmation:
+    """Return what the token with this digest confirms; raise InvalidConfirmation."""
+    model = user_model()
+    own = and_(AccessToken.is_live(VERIFY_SCOPE), AccessToken.email == model.email)
+    live = or_(own, AccessToken.is_live(CHANGE_SCOPE))
+    row = db.session.execute(
+        select(model, AccessToken.email, AccessToken.scope)
+        .join(AccessToken, AccessToken.user_id == model.id)
+        .where(AccessToken.digest == digest, live, model.disabled_at.is_(None)),
+        execution_options={"populate_existing": True},
+    ).first()
+    if row is None:
+        raise InvalidConfirmation()
+    user, email, scope = row
+    return Confirmation(user, email or "", scope == CHANGE_SCOPE)
+
+
+def confirm_email(
+    token: str, kept: Collection[str] | None = None, end_sessions: bool = False
+) -> Confirmation:
+    """Verify the address that a token proves, or change the user's address to it.
+
+    `kept` are the keys of the other logins that its owner calls their own (`login_methods`): those
+    that were added before and are not kept are removed, and all sessions are ended with them. By
+    default nobody was asked, and all of them stay until a password reset removes them. Raises
+    InvalidConfirmation, or ValidationError for a new address that another user has.
+    """
+    digest = token_digest(token)
+    confirmation = find_confirmation(digest)
+    if confirmation.is_new:
+        return _change_email(digest, confirmation, kept)
+    return _verify_email(digest, confirmation, kept, end_sessions)
+
+
+def confirm_own_address(user_id: str, digest: str) -> None:
+    """Verify the address of the user with this id; raise InvalidConfirmation.
+
+    A token for a new address is invalid here.
+    """
+    confirmation = find_confirmation(digest)
+    if str(confirmation.user.id) != user_id or confirmation.is_new:
+        raise InvalidConfirmation()
+    _verify_email(digest, confirmation)
+
+
+def _verify_email(
+    digest: str,
+    confirmation: Confirmation,
+    kept: Collection[str] | None = None,
+    end_sessions: bool = False,
+) -> Confirmation:
+    user, email = confirmation.user, confirmation.email
+    with transaction():
+        lock(User.id == user.id)
+        if not use_up(digest, VERIFY_SCOPE):
+            raise InvalidConfirmation()
+        # Who has asked for another address before need not be the owner of this one.
+        delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
+        verified = mark_verified(user.id)
+        removed = 0 if kept is None else login_methods.settle(user, email, kept)
+        # A session may be that of who has added what was removed.
+        ends_sessions = end_sessions or bool(removed)
+        if ends_sessions and (deleted := delete_tokens([user.id])):
+            record(Action.SESSION_REVOKED, user.id, user.id, tokens=deleted)
+    if verified:
+        emit(email_verified, info={"email": email, "user": user})
+    return confirmation._replace(removed=removed, ends_sessions=ends_sessions)
+
+
+def _change_email(
+    digest: str, confirmation: Confirmation, kept: Collection[str] | None
+) -> Confirmation:
+    """Change the address; revokes all tokens of the user, as every change of an address does."""
+    user, email = confirmation.user, confirmation.email
+    old_email = user.email
+    model = user_model()
+    new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
+    try:
+        with transaction():
+            lock(User.id == user.id)
+            if not use_up(digest, CHANGE_SCOPE):
+                raise InvalidConfirmation()
+            delete_tokens([user.id])
+            affected_rows(new)
+            record_email_change(user.id, old_email, email, actor_id=user.id)
+            record(Action.EMAIL_VERIFIED, user.id, user.id)
+            removed = 0 if kept is None else login_methods.settle(user, email, kept)
+    except IntegrityError:
+        # The token stays valid: the address may become free again.
+        raise ValidationError({"email": ["already exists"]}) from None
+    emit(email_changed, info={"oldEmail": old_email, "user": user})
+    emit(email_verified, info={"email": email, "user": user})
+    return confirmation._replace(removed=removed, ends_sessions=True)

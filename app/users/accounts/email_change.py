@@ -1,0 +1,67 @@
+"""A change of a user's address that takes effect when the new address is confirmed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import select
+
+from app import outbox
+from app.database.session import db, transaction
+from app.errors import InvalidPassword, ValidationError
+from app.ids import Id
+from app.signals import EMAIL_CHANGE_NOTICE, email_change_request, emit
+from app.users.mailed.tokens import issue_for_mail
+from app.users.mailed.verification import count_change
+from app.users.models import CHANGE_SCOPE, User
+from app.users.names import stored_email
+from app.users.passwords.attempts import check_password
+from app.users.sessions.tokens import delete_scoped, lock
+
+from .addresses import NOTICE_LIFETIME
+from .lookup import get_user
+
+
+def is_enabled(settings: Mapping[str, Any]) -> bool:
+    """Tell whether users change their address in this way, and in no other."""
+    return bool(settings["EMAIL_CHANGE"] == "confirmed")
+
+
+def request_email_change(user_id: Id, new_email: str, password: str) -> None:
+    """Issue a token for the new address and emit emailChangeRequest; an older request is void.
+
+    Whether another user has the address is not told here, but to whoever opens the link in the
+    mail. Raises what `check_password` and `count_change` do, or ValidationError for an address that
+    is invalid or the user's own.
+    """
+    user = get_user(user_id)
+    check_password(user.id, user.password_hash, password)
+    email = _new_address(user, new_email)
+    count_change(user_id)
+    event, ttl = email_change_request, current_app.config["VERIFY_TOKEN_TTL"]
+    with transaction():
+        lock(User.id == user_id)
+        _check_unchanged(user)
+        delete_scoped(user_id, CHANGE_SCOPE)
+        token = issue_for_mail(event.name, user, email, ttl, CHANGE_SCOPE)
+        notice = {"user_id": user_id, "email": user.email}
+        outbox.record(EMAIL_CHANGE_NOTICE, notice, NOTICE_LIFETIME)
+    emit(event, info={"accessToken": token, "email": email, "user": user})
+
+
+def _check_unchanged(user: User) -> None:
+    """Raise InvalidPassword if the password that was just verified has been changed since."""
+    same = select(User.id).where(User.id == user.id, User.password_hash == user.password_hash)
+    if db.session.scalar(same) is None:
+        raise InvalidPassword()
+
+
+def _new_address(user: User, new_email: str) -> str:
+    """Return a new address in its stored form; raise ValidationError."""
+    try:
+        email = stored_email(new_email)
+    except ValidationError:
+        raise ValidationError({"newEmail": ["is not an email address"]}) from None
+    if email == user.email:
+        raise ValidationError({"newEmail": ["is the address of the account already"]})
+    return email

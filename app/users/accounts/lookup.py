@@ -1,0 +1,52 @@
+"""Looking up users."""
+
+from sqlalchemy import func, select
+
+from app.access.roles import Role, RoleMapping
+from app.database.session import db
+from app.errors import ModelNotFound
+from app.ids import Id
+from app.users.app_model import user_model
+from app.users.models import User
+from app.users.names import lookup_email
+
+
+def get_user(user_id: Id) -> User:
+    """Return a user; raise ModelNotFound."""
+    user = db.session.get(user_model(), user_id)
+    if user is None:
+        raise ModelNotFound("user", user_id)
+    return user
+
+
+def find_user(email: str, realm: str | None = None) -> User | None:
+    """Return the user with this email in this realm."""
+    model = user_model()
+    return db.session.scalar(
+        select(model).where(model.email == lookup_email(email), model.realm == (realm or ""))
+    )
+
+
+def find_realms(email: str) -> list[str | None]:
+    """Return the realms that have a user with this email; None stands for no realm."""
+    realms = select(User.realm).where(User.email == lookup_email(email)).order_by(User.realm)
+    return [realm or None for realm in db.session.scalars(realms)]
+
+
+def find_enabled_user(email: str, realm: str | None = None) -> User | None:
+    """Return the user with this email in this realm, unless the user is disabled."""
+    user = find_user(email, realm)
+    return None if user is None or user.disabled_at else user
+
+
+def list_users() -> list[User]:
+    """Return all users in the order in which they were created."""
+    model = user_model()
+    return list(db.session.scalars(select(model).order_by(model.created, model.id)))
+
+
+def list_role_holders() -> list[tuple[str, Id, str, str | None]]:
+    """Return who has which role: its name, and the user's id, email and realm."""
+    holders = select(Role.name, User.id, User.email, func.nullif(User.realm, ""))
+    holders = holders.join_from(Role, RoleMapping).join(User, User.id == RoleMapping.user_id)
+    return [tuple(row) for row in db.session.execute(holders.order_by(Role.name, User.id))]

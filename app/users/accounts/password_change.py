@@ -1,0 +1,53 @@
+"""Changing and setting the password of a user."""
+
+from sqlalchemy import update
+
+from app.audit.entries import Action, record
+from app.database.session import affected_rows, transaction
+from app.errors import InvalidPassword
+from app.ids import Id
+from app.users.app_model import user_model
+from app.users.models import User
+from app.users.passwords.attempts import check_password, forget_failures
+from app.users.passwords.hashing import hash_password, hashing, validate_password
+from app.users.passwords.stored_hashes import replace_hash
+from app.users.sessions.tokens import delete_tokens
+
+from .lookup import get_user
+
+
+def change_password(
+    user_id: Id, old_password: str, new_password: str, keep: str | None = None
+) -> None:
+    """Change a user's password; revokes all tokens but the one with digest `keep`.
+
+    Raises ValidationError for a weak new password, and what `check_password` does for the old one.
+    """
+    user = get_user(user_id)
+    with hashing():
+        check_password(user.id, user.password_hash, old_password)
+        validate_password(new_password, user.email, user.username, field="newPassword")
+        new_hash = hash_password(new_password)
+    with transaction():
+        if not replace_hash(user, new_hash):
+            raise InvalidPassword()
+        delete_tokens([user_id], keep)
+        record(Action.PASSWORD_CHANGED, user_id)
+
+
+def set_password(user: User, new_password: str) -> None:
+    """Set a user's password without the old one; revokes all tokens."""
+    validate_password(new_password, user.email, user.username)
+    new_hash = hash_password(new_password)
+    with transaction():
+        store_password(user.id, new_hash)
+        record(Action.PASSWORD_CHANGED, user.id)
+    forget_failures(user)
+
+
+def store_password(user_id: Id, password_hash: str) -> None:
+    """Replace a user's password hash and revoke all tokens."""
+    model = user_model()
+    with transaction():
+        affected_rows(update(model).where(model.id == user_id).values(password_hash=password_hash))
+        delete_tokens([user_id])

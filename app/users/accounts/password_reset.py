@@ -1,0 +1,113 @@
+"""Password reset: request a short-lived token, and set a new password with it."""
+
+from email_validator import EmailNotValidError
+from flask import current_app
+from sqlalchemy import select
+
+from app.audit.entries import Action, record
+from app.database.session import db, transaction
+from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
+from app.observability.origin import current_network
+from app.signals import email_verified, emit, password_reset, reset_password_request
+from app.throttles.mailboxes import mailbox
+from app.throttles.throttles import (
+    RESET_ADDRESS,
+    RESET_CONFIRMATION,
+    RESET_EMAIL,
+    RESET_RECIPIENT,
+    allows,
+    count,
+)
+from app.users.app_model import user_model
+from app.users.mailed.tokens import issue_for_mail
+from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
+from app.users.names import lookup_email, normalize_email
+from app.users.passwords.attempts import forget_failures
+from app.users.passwords.hashing import hash_password, hashing, validate_password
+from app.users.sessions import login_methods
+from app.users.sessions.tokens import lock, use_up
+
+from .addresses import mark_verified
+from .lookup import find_enabled_user
+from .password_change import store_password
+
+
+def request_password_reset(email: object, realm: object = None) -> None:
+    """Issue a reset token and emit resetPasswordRequest, if an enabled user has this email.
+
+    Returns nothing in either case, nor where too many were requested for the email: only who reads
+    its mails learns anything. Raises EmailRequired, InvalidEmail or InvalidRealm, and
+    TooManyRequests for a client with too many requests.
+    """
+    if not isinstance(email, str) or not email:
+        raise EmailRequired()
+    if realm is not None and not isinstance(realm, str):
+        raise InvalidRealm()
+    try:
+        normalize_email(email, case_sensitive=True)
+    except EmailNotValidError:
+        raise InvalidEmail() from None
+    count(RESET_ADDRESS, current_network())
+    if not _is_within_budget(realm or "", lookup_email(email)):
+        return
+    user, ttl = find_enabled_user(email, realm), current_app.config["RESET_TOKEN_TTL"]
+    event = reset_password_request
+    token = issue_for_mail(event.name, user, user.email if user else email, ttl, RESET_SCOPE)
+    if user is not None and token is not None:
+        emit(event, info={"accessToken": token, "email": user.email, "user": user})
+
+
+def _is_within_budget(realm: str, email: str) -> bool:
+    """Count a request for an email: by client, and if that is within its budget for the mailbox.
+
+    A single client leaves most of the mailbox's budget to others.
+    """
+    by_client = allows(RESET_EMAIL, current_network(), realm, email)
+    return by_client and allows(RESET_RECIPIENT, mailbox(email))
+
+
+def check_reset_token(digest: str) -> User:
+    """Return the enabled user of a reset token; raise InvalidToken.
+
+    The user must have the address that the token was mailed to: the request may have been
+    concurrent with a change of it, which deletes only the tokens that it finds.
+    """
+    live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
+    model = user_model()
+    is_valid = *live, AccessToken.email == model.email, model.disabled_at.is_(None)
+    of_token = select(model).join(AccessToken, AccessToken.user_id == model.id)
+    user = db.session.scalar(of_token.where(*is_valid))
+    if user is None:
+        raise InvalidToken()
+    return user
+
+
+def reset_password(token: str, new_password: str) -> None:
+    """Set a new password with a reset token; raises what `use_reset_token` does."""
+    use_reset_token(token_digest(token), new_password)
+
+
+def use_reset_token(digest: str, new_password: str) -> None:
+    """Set a new password with the token of this digest; deletes all tokens of the user.
+
+    Raises InvalidToken, or ValidationError for a weak password, TooManyRequests or TooManyHashes,
+    which keep the token valid.
+    """
+    with hashing():
+        count(RESET_CONFIRMATION, current_network())
+        user = check_reset_token(digest)
+        validate_password(new_password, user.email, user.username, field="newPassword")
+        new_hash = hash_password(new_password)
+    with transaction():
+        lock(User.id == user.id)
+        if not use_up(digest, RESET_SCOPE):
+            raise InvalidToken()
+        store_password(user.id, new_hash)
+        record(Action.PASSWORD_RESET, user.id, user.id)
+        # The token was mailed to the address, which is therefore that of the user.
+        verified = mark_verified(user.id)
+        login_methods.settle(user, user.email)
+        emit(password_reset, info={"user": user, "verified": bool(verified)})
+    forget_failures(user)
+    if verified:
+        emit(email_verified, info={"email": user.email, "user": user})

@@ -1,0 +1,123 @@
+"""Registration: new users, checked, stored and recorded."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from flask import current_app
+from sqlalchemy.exc import IntegrityError
+
+from app.access.roles import grant
+from app.audit.entries import Action, record
+from app.database.session import after_commit, db, in_transaction, transaction
+from app.errors import BLANK, ValidationError
+from app.observability.origin import current_network
+from app.throttles.throttles import REGISTRATION, count
+from app.users.app_model import user_model, with_defaults
+from app.users.mailed.verification import announce, issue_verifications
+from app.users.models import User
+from app.users.names import stored_email, username_columns
+from app.users.passwords.hashing import hash_password, hashing, validate_password
+
+from .uniqueness import check_unique
+
+
+def create_user(
+    email: str,
+    password: str,
+    username: str | None = None,
+    realm: str | None = None,
+    roles: Iterable[str] = (),
+    email_verified: bool = False,
+    **properties: Any,
+) -> User:
+    """Create a user with these roles, and with values of USER_PROPERTIES by attribute.
+
+    A user whose address is not verified is asked to confirm it, if EMAIL_VERIFICATION is set.
+    Raises ValidationError for a weak password, a name that is taken, or a required property
+    without a value; values are not checked otherwise.
+    """
+    names = {"email": email, "username": username, "realm": realm}
+    user = {**names, **properties, "password": password, "email_verified": email_verified}
+    return create_users([user], roles)[0]
+
+
+def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) -> list[User]:
+    """Create users in one transaction, from the arguments of `create_user`, each with the roles.
+
+    Raises what `prepare_users` and `insert_users` do.
+    """
+    return insert_users(prepare_users(items), roles)
+
+
+def prepare_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
+    """Return new users with hashed passwords, from the arguments of `create_user`.
+
+    Raises ValidationError, TooManyRequests for a client that has created too many, TooManyHashes.
+    """
+    with hashing():
+        count(REGISTRATION, current_network(), uses=len(items))
+        return [_new_user(**each) for each in items]
+
+
+def prepare_user_without_password(email: str, realm: str, email_verified: bool) -> User:
+    """Return a new user who logs in by an identity provider.
+
+    Raises ValidationError for an invalid email, or a property that is required and has no default,
+    and TooManyRequests as `prepare_users` does.
+    """
+    names = identifying_columns(email, None, realm)
+    columns = {**names, **with_defaults({}), "email_verified": email_verified}
+    count(REGISTRATION, current_network())
+    return user_model()(**columns, password_hash=None)
+
+
+def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]:
+    """Store new users, each with the roles; raise ValidationError for a name that is taken."""
+    try:
+        with transaction():
+            for user in users:
+                check_unique(user.realm, vars(user))
+                db.session.add(user)
+                db.session.flush()
+                record(Action.REGISTERED, user.id)
+                for role in roles:
+                    grant(user.id, role)
+            after_commit(partial(announce, issue_verifications(users)))
+    except IntegrityError:
+        if in_transaction():
+            raise
+        # A concurrent request created the user first: now the check finds it.
+        for user in users:
+            check_unique(user.realm, vars(user))
+        raise
+    return list(users)
+
+
+def check_new_user(
+    email: str, username: str | None = None, realm: str | None = None, **properties: Any
+) -> None:
+    """Raise ValidationError for what is invalid, missing or taken, as `create_user` does."""
+    names = identifying_columns(email, username, realm)
+    check_unique(names["realm"], {**names, **with_defaults(properties)})
+
+
+def identifying_columns(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
+    """Return the columns that identify a new user; raise ValidationError for an invalid one."""
+    if current_app.config["REALM_REQUIRED"] and not realm:
+        raise ValidationError({"realm": [BLANK]})
+    return {"email": stored_email(email), "realm": realm or "", **username_columns(username)}
+
+
+def _new_user(
+    email: str,
+    password: str,
+    username: str | None = None,
+    realm: str | None = None,
+    email_verified: bool = False,
+    **properties: Any,
+) -> User:
+    names = identifying_columns(email, username, realm)
+    columns = {**names, **with_defaults(properties), "email_verified": email_verified}
+    validate_password(password, names["email"], username)
+    return user_model()(**columns, password_hash=hash_password(password))

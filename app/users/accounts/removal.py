@@ -1,0 +1,59 @@
+"""Deleting and disabling users."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import ColumnElement, delete, update
+
+from app.audit.entries import Action, record, record_all, recording
+from app.database.session import affected_rows, db, transaction
+from app.ids import Id
+from app.times import now
+from app.users.app_model import user_model
+from app.users.sessions.tokens import delete_tokens
+
+
+def delete_user(user_id: Id) -> int:
+    """Delete a user with all tokens and to-dos; return the number of users deleted."""
+    return delete_users([user_model().id == user_id])
+
+
+def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
+    """Delete the users selected by the conditions with all tokens and to-dos; return their number.
+
+    Their records in the audit log stay.
+    """
+    model = user_model()
+    with recording():
+        user_ids = db.session.scalars(delete(model).where(*conditions).returning(model.id)).all()
+        record_all(Action.USER_DELETED, ((user_id, {}) for user_id in user_ids))
+    return len(user_ids)
+
+
+def disable_user(user_id: Id) -> bool:
+    """Bar a user from logging in, and delete all tokens; return False if that was done before.
+
+    A concurrent login either fails or leaves a token that is deleted here (`login.open_session`).
+    """
+    model = user_model()
+    enabled = model.id == user_id, model.disabled_at.is_(None)
+    with transaction():
+        changed = affected_rows(update(model).where(*enabled).values(disabled_at=now()))
+        delete_tokens([user_id])
+        if changed:
+            record(Action.USER_DISABLED, user_id)
+    return bool(changed)
+
+
+def enable_user(user_id: Id) -> bool:
+    """Let a disabled user log in again; return False for a user who is not disabled.
+
+    Tokens that were issued before the user was disabled, or meanwhile, stay invalid.
+    """
+    model = user_model()
+    disabled = model.id == user_id, model.disabled_at.is_not(None)
+    with transaction():
+        changed = affected_rows(update(model).where(*disabled).values(disabled_at=None))
+        if changed:
+            delete_tokens([user_id])
+            record(Action.USER_ENABLED, user_id)
+    return bool(changed)

@@ -1,0 +1,50 @@
+"""Values that must be unique: emails, usernames and unique properties."""
+
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, select, true
+
+from app.database.session import db
+from app.errors import ValidationError
+from app.ids import Id
+from app.users.app_model import user_model, user_properties
+from app.users.models import User
+
+TAKEN = "already exists"
+
+
+def check_unique(realm: str, values: Mapping[str, Any], except_id: Id | None = None) -> None:
+    """Raise ValidationError for values by attribute that must be unique and another user has."""
+    if not (same := _same(realm, values)):
+        return
+    model = user_model()
+    is_other = true() if except_id is None else model.id != except_id
+    other = select(model.id).where(is_other)
+    found = select(*(other.where(condition).exists() for condition in same.values()))
+    taken = compress(same, db.session.execute(found).one())
+    if messages := {name: [TAKEN] for name in taken}:
+        raise ValidationError(messages)
+
+
+def raise_taken(users: Sequence[User], values: Mapping[str, Any]) -> None:
+    """Raise ValidationError for what these users cannot be given because it must be unique."""
+    for user in users:
+        check_unique(user.realm, values, user.id)
+    if len(users) > 1 and (same := _same(users[0].realm, values)):
+        raise ValidationError({name: [TAKEN] for name in same})
+
+
+def _same(realm: str, values: Mapping[str, Any]) -> dict[str, ColumnElement[bool]]:
+    """Return the condition that a user has the same value, for each that must be unique."""
+    model, in_realm = user_model(), user_model().realm == realm
+    same = {}
+    if (email := values.get("email")) is not None:
+        same["email"] = and_(in_realm, model.email == email)
+    if (username_key := values.get("username_key")) is not None:
+        same["username"] = and_(in_realm, model.username_key == username_key)
+    for each in user_properties():
+        if each.unique and values.get(each.column_name) is not None:
+            same[each.name] = getattr(model, each.column_name) == values[each.column_name]
+    return same

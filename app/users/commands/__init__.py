@@ -1,0 +1,1 @@
+"""The commands for users, tokens, roles and the audit log."""

@@ -1,0 +1,84 @@
+"""What the commands for users share: options, finding the user, and checking roles."""
+
+import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import click
+from flask import current_app
+
+from app.access.policy import roles_in_rules
+from app.access.roles import check_role
+from app.errors import quote
+from app.users.accounts import lookup
+from app.users.app_model import user_properties
+from app.users.models import User
+from app.users.transfer.text_values import from_text
+
+# Realms that an error names.
+MAX_NAMED_REALMS = 5
+
+realm_option = click.option("--realm", help="The realm of the user.")
+password_option = click.option(
+    "--password-stdin", is_flag=True, help="Read the password from the first line of stdin."
+)
+
+property_option = click.option(
+    "--property",
+    "properties",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A property of USER_PROPERTIES: text as it is, anything else as JSON; may be repeated.",
+)
+
+
+def read_properties(given: Iterable[str]) -> dict[str, Any]:
+    """Return the JSON values of properties that are given as `name=value`."""
+    known = {each.name: each for each in user_properties()}
+    values = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if not separator or name not in known:
+            names = ", ".join(known) or "none"
+            raise click.ClickException(
+                f"--property {quote(text)} is not NAME=VALUE; the names are {names}."
+            )
+        values[name] = from_text(known[name], value)
+    return values
+
+
+def read_password(from_stdin: bool) -> str:
+    """Return the password: the first line of stdin, or what is typed at a prompt."""
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+
+
+def find_user(email: str, realm: str | None) -> User:
+    """Return the user with this email; if there is none, say which realms have one."""
+    user = lookup.find_user(email, realm)
+    if user is None:
+        raise click.ClickException(f"There is no user {email}{_where(email, realm)}.")
+    return user
+
+
+def _where(email: str, realm: str | None) -> str:
+    """Say where there is no user with this email, and where there is one."""
+    others = lookup.find_realms(email)[:MAX_NAMED_REALMS]
+    there = " or ".join(f"in realm {each}" if each else "without a realm" for each in others)
+    hint = f"; there is one {there}" if there else ""
+    if realm:
+        return f" in realm {realm}{hint}"
+    return f" without a realm{hint}" if hint else ""
+
+
+def check_roles(names: Iterable[str]) -> None:
+    """Refuse names that no role can have; warn of roles that permit nothing."""
+    known = roles_in_rules(current_app)
+    for name in names:
+        check_role(name)
+        if name not in known:
+            similar = get_close_matches(name, known, 1)
+            hint = f"; did you mean {similar[0]}?" if similar else "."
+            click.echo(f"Warning: no rule mentions the role {name}{hint}", err=True)

@@ -1,0 +1,70 @@
+"""The commands `flask audit`."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from flask import current_app
+
+from app.audit import entries as audit_log
+from app.audit.entries import Action, AuditRecord
+from app.commands import CommandGroup, json_option, print_rows
+from app.database.ids import app_id_form
+from app.errors import ModelNotFound
+from app.ids import Id
+
+from .arguments import find_user, realm_option
+
+# Records that are listed without --limit.
+DEFAULT_LIMIT = 1000
+COLUMNS = ("id", "time", "action", "actorId", "userId", "address", "requestId", "details")
+
+audit = CommandGroup("audit", help="List and purge the audit log.")
+
+
+@audit.command("list")
+@click.option("--user", help="Only what this user did or what was done to it: an email or id.")
+@realm_option
+@click.option("--action", type=click.Choice([each.value for each in Action]), metavar="ACTION")
+@click.option("--since", type=click.DateTime(), help="A date, or a time in UTC.")
+@click.option("--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True)
+@json_option
+def list_(
+    user: str | None,
+    realm: str | None,
+    action: str | None,
+    since: datetime | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the newest records, the newest first."""
+    user_id = None if user is None else _user_id(user, realm)
+    found = audit_log.find_records(limit, user_id, action, since and since.replace(tzinfo=UTC))
+    print_rows(COLUMNS, (_row(each, as_json) for each in found), as_json)
+
+
+@audit.command()
+@click.option("--days", type=click.IntRange(0), help="Keep so many days; by default AUDIT_DAYS.")
+def purge(days: int | None) -> None:
+    """Delete old records."""
+    kept = current_app.config["AUDIT_DAYS"] if days is None else days
+    if kept is None:
+        raise click.ClickException("AUDIT_DAYS is null: say with --days how many days to keep.")
+    click.echo(f"Purged {audit_log.purge(kept)} records that were older than {kept} days.")
+
+
+def _row(record: AuditRecord, as_json: bool) -> tuple[Any, ...]:
+    """Return the values of COLUMNS."""
+    pairs = [f"{name}={value}" for name, value in record.details.items()]
+    shown = record.details if as_json else pairs
+    ids = record.actor_id, record.user_id
+    return record.id, record.time, record.action, *ids, record.address, record.request_id, shown
+
+
+def _user_id(user: str, realm: str | None) -> Id:
+    """Return the id of a user who may have been deleted, if the id is given."""
+    if "@" not in user:
+        if (user_id := app_id_form().parse(user)) is None:
+            raise ModelNotFound("user", user)
+        return user_id
+    return find_user(user, realm).id

@@ -1,0 +1,30 @@
+"""The commands `flask tokens`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from app.commands import CommandGroup
+from app.users.sessions import tokens as access_tokens
+
+from .arguments import find_user, realm_option
+
+if TYPE_CHECKING:
+    pass
+
+tokens = CommandGroup("tokens", help="Purge and revoke access tokens.")
+
+
+@tokens.command()
+def purge() -> None:
+    """Delete all expired tokens."""
+    click.echo(f"Purged {access_tokens.purge_tokens()} expired tokens.")
+
+
+@tokens.command()
+@click.argument("email")
+@realm_option
+def revoke(email: str, realm: str | None) -> None:
+    """End all sessions of the user EMAIL."""
+    user = find_user(email, realm)
+    click.echo(f"Revoked {access_tokens.destroy_all_tokens(user.id)} tokens of user {user.id}.")

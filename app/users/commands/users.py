@@ -1,0 +1,130 @@
+"""The commands `flask users`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.commands import CommandGroup, json_option, print_rows
+from app.users.accounts import lookup, password_change, registration, removal
+from app.users.app_model import user_properties, users_resource
+from app.users.models import User
+
+from .arguments import (
+    check_roles,
+    find_user,
+    password_option,
+    property_option,
+    read_password,
+    read_properties,
+    realm_option,
+)
+from .transfer import export, import_
+
+if TYPE_CHECKING:
+    from app.properties.properties import Property
+
+users = CommandGroup("users", help="Create, list, change, import and export users.")
+users.add_command(import_)
+users.add_command(export)
+
+USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt")
+
+
+@users.command()
+@click.argument("email")
+@click.option("--username", help="A name to log in with, besides the email.")
+@realm_option
+@click.option("--role", "roles", multiple=True, help="A role to grant; may be repeated.")
+@property_option
+@password_option
+def create(
+    email: str,
+    username: str | None,
+    realm: str | None,
+    roles: tuple[str, ...],
+    properties: tuple[str, ...],
+    password_stdin: bool,
+) -> None:
+    """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
+    given = {"email": email, "username": username, "realm": realm, **read_properties(properties)}
+    schema = users_resource().create_schema_instance
+    values = schema.load(given, partial=("password",))
+    # Before the password is asked.
+    registration.check_new_user(**values)
+    check_roles(roles)
+    password = read_password(password_stdin)
+    # The operator vouches for the address.
+    user = registration.create_user(**values, password=password, roles=roles, email_verified=True)
+    noun = "role" if len(roles) == 1 else "roles"
+    with_roles = f", with {noun} {', '.join(roles)}" if roles else ""
+    click.echo(f"Created user {user.id}, {user.email}{with_roles}.")
+
+
+@users.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List all users."""
+    names = (*USER_COLUMNS, *(each.name for each in _shown_properties()))
+    print_rows(names, map(_user_row, lookup.list_users()), as_json)
+
+
+@users.command()
+@click.argument("email")
+@realm_option
+@password_option
+def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
+    """Give the user EMAIL a new password and end all its sessions."""
+    user = find_user(email, realm)
+    password_change.set_password(user, read_password(password_stdin))
+    click.echo(f"Set the password of user {user.id} and ended all sessions.")
+
+
+@users.command()
+@click.argument("email")
+@realm_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(email: str, realm: str | None, yes: bool) -> None:
+    """Delete the user EMAIL, with all tokens and to-dos."""
+    user = find_user(email, realm)
+    if not yes:
+        click.confirm(f"Delete user {user.id}, {user.email}, with all to-dos?", abort=True)
+    removal.delete_user(user.id)
+    click.echo(f"Deleted user {user.id}, {user.email}.")
+
+
+@users.command()
+@click.argument("email")
+@realm_option
+def disable(email: str, realm: str | None) -> None:
+    """Bar the user EMAIL from logging in, and end all sessions; nothing is deleted."""
+    user = find_user(email, realm)
+    done = removal.disable_user(user.id)
+    click.echo(
+        f"Disabled user {user.id}, {user.email}, and ended all sessions."
+        if done
+        else f"User {user.id} is disabled already."
+    )
+
+
+@users.command()
+@click.argument("email")
+@realm_option
+def enable(email: str, realm: str | None) -> None:
+    """Let the disabled user EMAIL log in again; earlier sessions stay ended."""
+    user = find_user(email, realm)
+    done = removal.enable_user(user.id)
+    click.echo(
+        f"Enabled user {user.id}, {user.email}." if done else f"User {user.id} is not disabled."
+    )
+
+
+def _shown_properties() -> "list[Property]":
+    return [each for each in user_properties() if not each.hidden]
+
+
+def _user_row(user: User) -> tuple[Any, ...]:
+    """Return the values of USER_COLUMNS, and of the properties that are not hidden."""
+    realm = user.realm or None
+    names = user.id, user.email, user.username, realm
+    values = (each.field().serialize(each.column_name, user) for each in _shown_properties())
+    return *names, user.email_verified, user.created, user.disabled_at, *values

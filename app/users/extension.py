@@ -1,0 +1,160 @@
+"""Users extended by USER_PROPERTIES, and by a model in JSON with `base: "User"`."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import Column
+from sqlalchemy.orm import registry
+
+from app.access.rules import Rule
+from app.config import ConfigurationError
+from app.database.metadata import app_metadata
+from app.problems import Problems
+from app.properties.properties import Property, read_property
+from app.rest.fields.base import Schema
+from app.rest.relations import Relation
+from app.rest.resource import Resource
+
+from .models import User
+from .schemas import RegistrationSchema, UserSchema
+from .transfer.row_schema import RowSchema
+
+# The names of what users have already, in JSON and in files.
+TAKEN = {"id"} | {each.data_key or name for name, each in RowSchema().fields.items()}
+
+
+@dataclass(frozen=True)
+class UsersDefinition:
+    """What a model with `base: "User"` says of users, beside USERS_PATH and USER_PROPERTIES.
+
+    It is `app.extensions["users_definition"]` before users are registered.
+    """
+
+    # In addition to those of `resource.py`.
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    # In addition to USER_PROPERTIES: those that hold the ids of other models, and the relations by
+    # which these ids are checked if none of `relations` does it.
+    keys: Sequence[Property] = ()
+    foreign_keys: Sequence[Relation] = ()
+    # In addition to those of `resource.py`, as LoopBack 3 adds rules to those of its User.
+    rules: Sequence[Rule] | None = None
+    # Properties that never leave the service, also some of every user.
+    hidden: frozenset[str] = frozenset()
+    # Methods that are switched off and on.
+    shared_methods: Mapping[str, bool] = field(default_factory=dict)
+    # Whether users have endpoints, and whether `PUT` replaces their record.
+    is_public: bool = True
+    replaces_on_put: bool = True
+    # What errors and the document call a user.
+    singular: str = "user"
+
+
+def extend(app: Flask, users: Resource, definition: UsersDefinition | None) -> Resource:
+    """Return the resource of users with the app's properties, and with what a definition says.
+
+    Raises ConfigurationError for properties that cannot be used.
+    """
+    definition = definition or UsersDefinition()
+    relations = {**users.relations, **definition.relations}
+    properties = [
+        replace(each, hidden=each.hidden or each.name in definition.hidden)
+        for each in (*read_properties(app, relations), *definition.keys)
+    ]
+    model = make_model(app, properties) if properties else User
+    app.extensions["user_properties"] = properties
+    make = partial(make_schema, properties=properties, hidden=definition.hidden)
+    return replace(
+        users,
+        singular=definition.singular,
+        model=model,
+        schema=make(UserSchema),
+        create_schema=make(RegistrationSchema),
+        relations=relations,
+        foreign_keys=definition.foreign_keys,
+        shared_methods=definition.shared_methods,
+        is_public=definition.is_public,
+        replaces_on_put=definition.replaces_on_put,
+        rules=lambda settings: [*users.rules(settings), *(definition.rules or ())],
+    )
+
+
+def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Property]:
+    """Return the properties of USER_PROPERTIES; raise ConfigurationError, which has all problems.
+
+    `relations` are the names of the users' relations, which properties cannot have.
+    """
+    problems, properties = Problems(), list[Property]()
+    for name, declared in app.config["USER_PROPERTIES"].items():
+        each = read_property(name, declared, problems, name)
+        if each and (problem := problem_of(each, {*TAKEN, *relations})):
+            problems.add(name, problem)
+        elif each:
+            properties.append(each)
+    _check_columns(properties, problems)
+    problems.raise_any("USER_PROPERTIES")
+    for warning in problems.warnings:
+        app.logger.warning("USER_PROPERTIES: %s", warning)
+    return properties
+
+
+def problem_of(declared: Property, taken: Collection[str]) -> str:
+    """Return why users cannot have a property; `taken` are the names of what they have."""
+    if declared.name in taken:
+        return "users have a property or a relation of this name"
+    # Also what Python has under this name in the model, such as its methods.
+    if hasattr(User, declared.column_name):
+        return f"the column {declared.column_name} is one of the service's own"
+    return ""
+
+
+def _check_columns(properties: Iterable[Property], problems: Problems) -> None:
+    """Report columns of two properties."""
+    names: dict[str, str] = {}
+    for each in properties:
+        if each.column_name in names:
+            other = names[each.column_name]
+            problems.add(each.name, f"the column {each.column_name} is that of {other} too")
+        names[each.column_name] = each.name
+
+
+def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
+    """Return a subclass of User whose table, the app's own, has a column for each property."""
+    metadata = app_metadata(app)
+    table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
+    for each in properties:
+        table.append_column(_column(each))
+    model: type[User] = type("User", (User,), {"__abstract__": True, "__doc__": User.__doc__})
+    mapping = registry(metadata=metadata)
+    mapping.map_imperatively(model, table, inherits=User, concrete=True)
+    return model
+
+
+def _column(declared: Property) -> Column[Any]:
+    column = declared.column()
+    # The table may have users already, from before the property was declared or required.
+    column.nullable = True
+    # An index rather than a constraint: SQLite would copy the table to add one.
+    column.index = declared.index or declared.unique
+    return column
+
+
+def make_schema(
+    base: type[Schema], properties: Iterable[Property], hidden: Collection[str] = ()
+) -> type[Schema]:
+    """Return a schema of users with these properties; those of ours that are hidden are not shown.
+
+    Raises ConfigurationError for a hidden id.
+    """
+    if "id" in hidden:
+        raise ConfigurationError("the id of users cannot be hidden")
+    known = base().fields
+    unseen = [name for name in hidden if name in known and known[name].dump_only]
+    written = [name for name in hidden if name in known and name not in unseen]
+    excluded = (*getattr(base.Meta, "exclude", ()), *unseen)
+    options = {"register": False, "exclude": excluded, "load_only": tuple(written)}
+    made = {each.name: each.field() for each in properties}
+    meta = type("Meta", (base.Meta,), options)
+    return type(base.__name__, (base,), {**made, "Meta": meta, "__doc__": base.__doc__})

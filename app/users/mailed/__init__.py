@@ -1,0 +1,1 @@
+"""Tokens that are mailed, and the events that mail them."""

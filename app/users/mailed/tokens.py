@@ -1,0 +1,97 @@
+"""Tokens that are mailed: the outbox has their handle, and never their value."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from app import outbox
+from app.database.session import affected_rows, db, transaction
+from app.outbox import Attempt
+from app.throttles.digests import key_digest
+from app.times import now
+from app.users.app_model import user_model
+from app.users.models import HANDLE_LENGTH, AccessToken, User, token_digest
+from app.users.sessions.tokens import IssuedToken, issue, lock
+
+
+def issue_for_mail(
+    event: str, user: User | None, email: str, ttl: float, scope: str
+) -> IssuedToken | None:
+    """Issue a token and record the event that mails it to `email`, in one transaction.
+
+    Returns None without a user, or if the user is deleted meanwhile. Without a user decoys are
+    stored, which takes the same time: otherwise it would reveal which users there are.
+    """
+    any_user_id = select(User.id).order_by(User.id).limit(1).scalar_subquery()
+    try:
+        with transaction():
+            value, row = issue(user.id if user else any_user_id, ttl, scope, email=email)
+            data: dict[str, Any] = {"scope": scope, "handle": row.handle}
+            if user:
+                data |= {"user_id": user.id, "user_email": user.email, "email": email}
+                outbox.record(event, data, ttl, secret=value)
+            else:
+                outbox.record_decoy(event, data, ttl)
+            decoy_digest = "" if user else row.digest
+            affected_rows(delete(AccessToken).where(AccessToken.digest == decoy_digest))
+    except IntegrityError:
+        return None
+    return IssuedToken(value, ttl, row.created, user.id) if user else None
+
+
+def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
+    """Return the payload for an attempt to mail a token: `accessToken`, `email` and `user`.
+
+    The first attempt mails the token that was issued. Every other one mails another token beside
+    it, which replaces the one that an earlier attempt has mailed. Returns None if the token was
+    used, revoked or has expired; after a retry by an operator, only if the user was deleted, is
+    disabled or has another address.
+    """
+    user = db.session.get(user_model(), data["user_id"])
+    if user is None or user.disabled_at or user.email != data["user_email"]:
+        return None
+    token = _current_token(data, attempt)
+    if token is None:
+        return None
+    return {"accessToken": token, "email": data["email"], "user": user}
+
+
+def _current_token(data: dict[str, Any], attempt: Attempt) -> IssuedToken | None:
+    """Return the token that this attempt mails; None if that of the event is of no use any more."""
+    if attempt.secret:
+        return _find(data, attempt.secret)
+    with transaction():
+        lock(User.id == data["user_id"])
+        end = attempt.deadline if attempt.is_retried else _find_end(data)
+        return None if end is None else _issue_another(data, attempt.subscriber, end)
+
+
+def _find(data: dict[str, Any], value: str) -> IssuedToken | None:
+    """Return the token with this value, if it is live."""
+    live = AccessToken.digest == token_digest(value), AccessToken.is_live(data["scope"])
+    row = db.session.scalar(select(AccessToken).where(*live))
+    return None if row is None else IssuedToken(value, row.ttl, row.created, row.user_id)
+
+
+def _find_end(data: dict[str, Any]) -> datetime | None:
+    """Return when the token of the event expires; None if it is not live."""
+    live = *_named(data, data["handle"]), AccessToken.is_live(data["scope"])
+    return db.session.scalar(select(AccessToken.expires_at).where(*live))
+
+
+def _issue_another(data: dict[str, Any], subscriber: str, end: datetime) -> IssuedToken:
+    """Issue a token beside that of the event, which another subscriber may have sent.
+
+    It replaces the one that an earlier attempt has issued for this subscriber.
+    """
+    user_id, ttl = data["user_id"], (end - now()).total_seconds()
+    handle = key_digest(data["handle"], subscriber)[:HANDLE_LENGTH]
+    affected_rows(delete(AccessToken).where(*_named(data, handle)))
+    value, row = issue(user_id, ttl, data["scope"], handle, data["email"])
+    return IssuedToken(value, ttl, row.created, user_id)
+
+
+def _named(data: dict[str, Any], handle: str) -> tuple[ColumnElement[bool], ...]:
+    return AccessToken.user_id == data["user_id"], AccessToken.handle == handle

@@ -1,0 +1,1 @@
+"""Passwords: hashing, policy, and limits on guessing."""

@@ -1,0 +1,44 @@
+"""Attempts to guess a password: how many may fail at login, and of a user who is logged in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.errors import InvalidPassword
+from app.ids import Id
+from app.observability.origin import current_network
+from app.throttles.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, PASSWORD_CHECK, attempt, clear
+from app.users.models import User
+
+from .hashing import find_form, hashing
+
+
+@contextmanager
+def login_attempt(realm: str, name: str, value: str) -> Iterator[None]:
+    """Count an attempt to log in, which fails if the block raises.
+
+    It is counted by what was submitted, whether there is such a user or not. Raises
+    TooManyRequests, or TooManyHashes, which counts nothing.
+    """
+    identity = LOGIN_IDENTITY, realm, name, value
+    with hashing(), attempt(LOGIN_ADDRESS, current_network()), attempt(*identity):
+        yield
+
+
+def check_password(user_id: Id, stored: str | None, password: str) -> None:
+    """Require the password of a user who is logged in; raise InvalidPassword for a wrong one.
+
+    Raises TooManyRequests after too many wrong ones, or TooManyHashes; InvalidPassword, which says
+    so, for a user who has no password.
+    """
+    if stored is None:
+        raise InvalidPassword("The account has no password; a password reset sets one.")
+    with hashing(), attempt(PASSWORD_CHECK, user_id):
+        if find_form(stored, password) is None:
+            raise InvalidPassword()
+
+
+def forget_failures(user: User) -> None:
+    """Let a user whose password was set anew log in at once, whatever failed before."""
+    clear(LOGIN_IDENTITY, user.realm, "email", user.email)
+    clear(LOGIN_IDENTITY, user.realm, "username_key", user.username_key)
+    clear(PASSWORD_CHECK, user.id)

@@ -1,0 +1,59 @@
+"""The schemes of the stored password hashes, so that every login takes the same time."""
+
+import time
+from collections.abc import Iterator, Mapping
+
+from flask import current_app
+from sqlalchemy import select, update
+
+from app.database.session import affected_rows, db
+from app.users.models import User
+
+from .hashing import BCRYPT, scheme_of
+
+# The prefixes of hashes, by method.
+METHODS = ("$argon2", *BCRYPT, "pbkdf2:", "scrypt:")
+# Seconds for which a process caches the schemes.
+CACHE_SECONDS = 60
+# Schemes of one method; each adds a verification to every login.
+MAX_SCHEMES_PER_METHOD = 4
+
+
+def stored_schemes() -> Mapping[str, str]:
+    """Return the stored schemes, each with one hash; queried once every CACHE_SECONDS."""
+    known: tuple[float, Mapping[str, str]] = current_app.extensions.get("schemes", (0.0, {}))
+    if known[0] <= time.monotonic():
+        found = {scheme: each for method in METHODS for scheme, each in _find(method)}
+        known = time.monotonic() + CACHE_SECONDS, found
+        current_app.extensions["schemes"] = known
+    return known[1]
+
+
+def replace_hash(user: User, new_hash: str) -> int:
+    """Replace a user's hash if it is unchanged since the user was read; else return 0."""
+    seen = User.password_hash == user.password_hash
+    return affected_rows(
+        update(User)
+        .where(User.id == user.id, seen)
+        .values(password_hash=new_hash)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _find(method: str) -> Iterator[tuple[str, str]]:
+    """Yield the schemes of a method, each with its first hash in the index."""
+    start, end = method, _prefix_end(method)
+    for _ in range(MAX_SCHEMES_PER_METHOD):
+        first = select(User.password_hash).where(
+            User.password_hash >= start, User.password_hash < end
+        )
+        stored = db.session.scalar(first.order_by(User.password_hash).limit(1))
+        if stored is None or (scheme := scheme_of(stored)) is None:
+            return
+        yield scheme, stored
+        start = _prefix_end(scheme)
+
+
+def _prefix_end(prefix: str) -> str:
+    """Return the upper bound of all texts with this ASCII prefix."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)

@@ -1,0 +1,1 @@
+"""Logging in, access tokens, and where requests carry them."""

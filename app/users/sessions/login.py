@@ -1,0 +1,155 @@
+"""Login with a password, and reauthentication of a logged-in caller."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.exc import IntegrityError
+
+from app.audit.entries import Action, record, record_attempt
+from app.database.session import db, transaction
+from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
+from app.ids import Id
+from app.observability.origin import current_origin
+from app.throttles.digests import key_digest
+from app.times import now
+from app.users.app_model import user_model
+from app.users.models import AccessToken, User
+from app.users.passwords.attempts import check_password, login_attempt
+from app.users.passwords.hashing import hash_password, needs_rehash, normal_form, verify_login
+from app.users.passwords.stored_hashes import replace_hash, stored_schemes
+
+from .credentials import parse_credentials, parse_remember_me
+from .lifetimes import parse_ttl
+from .tokens import IssuedToken, issue
+
+# Seconds after a login in which no reauthentication is required.
+RECENT_SESSION = 300
+
+
+def login(
+    credentials: Mapping[str, Any], include: str | Iterable[str] | None = None
+) -> IssuedToken:
+    """Check credentials and issue an access token, with `user` when `include` names it.
+
+    Raises LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required"
+    and the user's address is not verified, and the errors of `parse_credentials`, `parse_ttl` and
+    `login_attempt`.
+    """
+    realm, name, value = parse_credentials(credentials)
+    ttl = parse_ttl(credentials.get("ttl"))
+    remember_me = parse_remember_me(credentials.get("rememberMe"))
+    model = user_model()
+    is_named = getattr(model, name) == value, model.realm == realm
+    with login_attempt(realm, name, value):
+        found = db.session.scalar(
+            select(model).where(*is_named), execution_options={"populate_existing": True}
+        )
+        digest, user_id = key_digest(realm, name, value), found.id if found else None
+        try:
+            user, token = _log_in(found, credentials.get("password"), ttl, remember_me)
+        except LoginFailed:
+            record_attempt(Action.LOGIN_FAILED, user_id, identity=digest)
+            raise
+    if token is None:
+        # Not a failed attempt to guess: the password is right.
+        record_attempt(Action.LOGIN_FAILED, user.id, identity=digest, reason="unverified email")
+        raise EmailNotVerified(user.id)
+    names = [include] if isinstance(include, str) else include or []
+    return replace(token, user=user) if "user" in {str(each).lower() for each in names} else token
+
+
+def login_identified(
+    user_id: Id, *conditions: ColumnElement[bool], **details: object
+) -> IssuedToken:
+    """Issue a login token for a user whom an identity provider has identified.
+
+    `details` are those of the record in the audit log. Raises EmailNotVerified as `login` does, and
+    what `open_session` does.
+    """
+    columns = select(User.email_verified).where(User.id == user_id, User.disabled_at.is_(None))
+    is_verified = db.session.scalar(columns)
+    if is_verified is None:
+        raise LoginFailed()
+    if not (is_verified or _may_log_in_unverified()):
+        raise EmailNotVerified(user_id)
+    return open_session(user_id, parse_ttl(None), True, *conditions, **details)
+
+
+def open_session(
+    user_id: Id,
+    ttl: float,
+    remember_me: bool = True,
+    *conditions: ColumnElement[bool],
+    **details: object,
+) -> IssuedToken:
+    """Issue a login token for an identified user; `remember_me`: its cookie outlives the browser.
+
+    `details` are further ones of the record in the audit log. Raises LoginFailed if the user does
+    not exist, is disabled or does not meet the conditions.
+    """
+    origin = current_origin()
+    columns = {"user_agent": origin.user_agent, "address": origin.address}
+    try:
+        with transaction():
+            value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
+            _require_user(User.id == user_id, User.disabled_at.is_(None), *conditions)
+            record(Action.LOGIN, user_id, user_id, session=row.handle, **details)
+    except IntegrityError:
+        raise LoginFailed() from None
+    return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
+
+
+def reauthenticate(digest: str, password: str | None) -> None:
+    """Require the password, unless the session with this digest was opened recently.
+
+    A stolen token must not suffice to take over an account. Raises ValidationError for a missing
+    password, what `check_password` does, and InvalidToken for a session that has ended meanwhile.
+    """
+    session = select(AccessToken.created, AccessToken.user_id, User.password_hash).join(User)
+    row = db.session.execute(session.where(AccessToken.digest == digest)).first()
+    if row is None:
+        raise InvalidToken()
+    if row.created > now() - timedelta(seconds=RECENT_SESSION):
+        return
+    if password is None:
+        raise ValidationError({"password": ["is needed for a new email"]})
+    check_password(row.user_id, row.password_hash, password)
+
+
+def _log_in(
+    user: User | None, password: object, ttl: float, remember_me: bool
+) -> tuple[User, IssuedToken | None]:
+    """Open a session for a user with this password; raise LoginFailed, after the same work.
+
+    There is no session for a user whose address must be verified first.
+    """
+    stored = user.password_hash if user else None
+    form = verify_login(stored, password, stored_schemes())
+    if form is None or user is None or user.disabled_at is not None or stored is None:
+        raise LoginFailed()
+    if not (user.email_verified or _may_log_in_unverified()):
+        return user, None
+    # The verified hash: a concurrent reset either deletes the token or is detected by this.
+    token = open_session(user.id, ttl, remember_me, User.password_hash == stored)
+    if needs_rehash(stored) or form != normal_form(form):
+        replace_hash(user, hash_password(form))
+    return user, token
+
+
+def _may_log_in_unverified() -> bool:
+    return bool(current_app.config["EMAIL_VERIFICATION"] != "required")
+
+
+def _require_user(*conditions: ColumnElement[bool]) -> None:
+    """Raise LoginFailed if no user meets the conditions; lock the user against changes.
+
+    Called when the token is inserted: whoever changes the user and deletes the tokens concurrently
+    either deletes this one too, or is detected here.
+    """
+    chosen = select(User.id).where(*conditions).with_for_update(read=True)
+    if db.session.scalar(chosen) is None:
+        raise LoginFailed()

@@ -1,0 +1,62 @@
+"""Ways to log in besides the password that other features keep, such as identities at providers.
+
+Somebody else may have added them to an account before its owner proved the address.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from flask import Flask, current_app
+
+from app.users.models import User
+
+
+class OtherLogin(NamedTuple):
+    """A way to log in, as the owner of an account is asked about it."""
+
+    # Tells it from all others of the account.
+    key: str
+    provider: str
+    # Who it is at the provider; None if that is not known.
+    name: str | None
+    added: datetime
+
+
+class OtherLogins(Protocol):
+    """The ways to log in that a feature keeps."""
+
+    def find_unproven(self, user: User, email: str) -> Sequence[OtherLogin]:
+        """Return what was added to the account before its owner proved this address."""
+        ...
+
+    def settle(self, user: User, email: str, kept: Collection[str]) -> int:
+        """Remove what was added before, except for these keys; return how many were removed.
+
+        What stays is from now on the owner's, as long as the account has this address. Called in
+        the transaction in which the owner proves it.
+        """
+        ...
+
+
+def register(app: Flask, logins: OtherLogins) -> None:
+    """Let a feature's ways to log in be asked about and removed."""
+    app.extensions.setdefault("other_logins", []).append(logins)
+
+
+def find_unproven(user: User, email: str) -> list[OtherLogin]:
+    """Return what was added to the account before its owner proved this address."""
+    return [login for logins in _registered() for login in logins.find_unproven(user, email)]
+
+
+def settle(user: User, email: str, kept: Collection[str] = ()) -> int:
+    """Remove what was added before the owner of this address proved it, except for these keys.
+
+    Returns how many were removed. Call it in the transaction of the proof.
+    """
+    return sum(logins.settle(user, email, kept) for logins in _registered())
+
+
+def _registered() -> list[OtherLogins]:
+    registered: list[OtherLogins] = current_app.extensions.get("other_logins", [])
+    return registered

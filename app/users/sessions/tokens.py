@@ -1,0 +1,193 @@
+"""The service for access tokens: issue, list and delete them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, func, select
+
+from app.audit.entries import Action, record, recording
+from app.database.purging import delete_batch, purge_all
+from app.database.session import affected_rows, db, transaction
+from app.errors import AccessTokenRequired, ModelNotFound
+from app.ids import Id
+from app.times import now
+from app.users.models import HANDLE, AccessToken, User, new_token, token_digest
+
+# Sessions of one list.
+MAX_SESSIONS = 1000
+
+
+@dataclass(frozen=True)
+class IssuedToken:
+    """A new access token; the only object with its value, `id`."""
+
+    id: str = field(repr=False)
+    ttl: float
+    created: datetime
+    user_id: Id
+    user: User | None = None
+    # Whether its cookie outlives the browser's session.
+    remember_me: bool = True
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session of a user: a login token without its value."""
+
+    handle: str
+    user_id: Id
+    ttl: float
+    created: datetime
+    # At most TOKEN_TOUCH_INTERVAL seconds before the last use; None without TOKEN_SLIDING.
+    last_used: datetime | None
+    user_agent: str | None
+    address: str | None
+    current: bool
+
+
+def issue(
+    user_id: Id | ScalarSelect[Any],
+    ttl: float,
+    scope: str | None = None,
+    handle: str | None = None,
+    email: str | None = None,
+    **columns: Any,
+) -> tuple[str, AccessToken]:
+    """Store a token with a lifetime of `ttl` seconds; return its value and its row.
+
+    `handle` is that of a token which this one replaces. A token with a scope proves the address
+    `email`, to which it is mailed. `columns` are the values of further columns. Raises
+    IntegrityError when there is no such user.
+    """
+    value = new_token()
+    row = AccessToken.issue(value, user_id, ttl, scope, handle, email, **columns)
+    with transaction():
+        db.session.add(row)
+        db.session.flush()
+    return value, row
+
+
+def logout(token: str) -> None:
+    """Delete an access token; raise AccessTokenRequired if it is not a valid login."""
+    delete_session(token_digest(token))
+
+
+def delete_session(digest: str) -> None:
+    """Delete the login token with this digest; raise AccessTokenRequired if there is none."""
+    login = AccessToken.digest == digest, AccessToken.is_live()
+    with recording():
+        row = _delete_one(*login)
+        if row is None:
+            raise AccessTokenRequired()
+        record(Action.LOGOUT, row.user_id, row.user_id, session=row.handle)
+
+
+def list_sessions(user_id: Id, current: str | None = None) -> list[Session]:
+    """Return a user's newest sessions, the newest first, at most MAX_SESSIONS.
+
+    `current` is the digest of the caller's token.
+    """
+    rows = db.session.scalars(
+        select(AccessToken)
+        .where(AccessToken.user_id == user_id, AccessToken.is_live())
+        .order_by(AccessToken.created.desc(), AccessToken.handle)
+        .limit(MAX_SESSIONS)
+    )
+    return [_to_session(row, row.digest == current) for row in rows]
+
+
+def count_sessions(user_id: Id) -> int:
+    """Return the number of a user's sessions."""
+    live = AccessToken.user_id == user_id, AccessToken.is_live()
+    return db.session.scalar(select(func.count()).select_from(AccessToken).where(*live)) or 0
+
+
+def find_session(user_id: Id, handle: str, current: str | None = None) -> Session:
+    """Return one of a user's sessions by its handle; raise ModelNotFound."""
+    named = AccessToken.user_id == user_id, AccessToken.handle == handle
+    row = db.session.scalar(select(AccessToken).where(*named, AccessToken.is_live()))
+    if row is None:
+        raise ModelNotFound("accessToken", handle)
+    return _to_session(row, row.digest == current)
+
+
+def revoke_session(user_id: Id, handle: str) -> None:
+    """Delete one of a user's tokens by its handle; raise ModelNotFound."""
+    named = AccessToken.user_id == user_id, AccessToken.handle == handle
+    with recording():
+        if not HANDLE.fullmatch(handle) or not _delete_one(*named):
+            raise ModelNotFound("accessToken", handle)
+        record(Action.SESSION_REVOKED, user_id, session=handle)
+
+
+def destroy_all_tokens(user_id: Id) -> int:
+    """Delete every token of a user; return their number."""
+    with recording():
+        if deleted := delete_tokens([user_id]):
+            record(Action.SESSION_REVOKED, user_id, tokens=deleted)
+    return deleted
+
+
+def lock(*conditions: ColumnElement[bool], model: type[User] = User) -> None:
+    """Lock users until the end of the transaction; the conditions are about this model.
+
+    Every transaction that deletes tokens of a user locks the user first, to avoid deadlocks. SQLite
+    has one writer at a time and ignores the lock.
+    """
+    chosen = select(model.id).where(*conditions).order_by(model.id)
+    db.session.scalars(chosen.with_for_update(key_share=True)).all()
+
+
+def delete_tokens(user_ids: Sequence[Id], keep: str | None = None) -> int:
+    """Delete every token of these users but the one with digest `keep`; return their number.
+
+    Within a transaction, lock the users first.
+    """
+    others = AccessToken.digest != (keep or "")
+    return affected_rows(delete(AccessToken).where(AccessToken.user_id.in_(user_ids), others))
+
+
+def use_up(digest: str, scope: str) -> bool:
+    """Delete a live token of this scope; of several concurrent calls only one returns True."""
+    return _delete_one(AccessToken.digest == digest, AccessToken.is_live(scope)) is not None
+
+
+def delete_scoped(user_id: Id, *scopes: str) -> None:
+    """Delete the tokens of a user that have one of these scopes."""
+    named = AccessToken.user_id == user_id, AccessToken.scope.in_(scopes)
+    affected_rows(delete(AccessToken).where(*named))
+
+
+def purge_tokens() -> int:
+    """Delete the expired tokens, in batches; return their number."""
+    return purge_all(purge_batch)
+
+
+def purge_batch() -> int:
+    """Delete expired tokens, at most PURGE_BATCH; return their number."""
+    return delete_batch(select(AccessToken.digest).where(AccessToken.expires_at <= now()))
+
+
+def _delete_one(*conditions: ColumnElement[bool]) -> Row[Id, str] | None:
+    """Delete the token that meets the conditions; return its user id and handle, or None."""
+    statement = delete(AccessToken).where(*conditions)
+    returning = statement.returning(AccessToken.user_id, AccessToken.handle)
+    return db.session.execute(returning).first()
+
+
+def _to_session(row: AccessToken, current: bool) -> Session:
+    """Return the session of a token; the login is its first use."""
+    used = (row.last_used or row.created) if current_app.config["TOKEN_SLIDING"] else None
+    return Session(
+        row.handle,
+        row.user_id,
+        row.ttl,
+        row.created,
+        used,
+        row.user_agent,
+        row.address,
+        current,
+    )

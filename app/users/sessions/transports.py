@@ -1,0 +1,182 @@
+"""Token transports: where a request may contain its access token, and resolving the identity."""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from flask import Flask, after_this_request, current_app, request
+from sqlalchemy import bindparam, exists, inspect, or_, select, type_coerce
+from sqlalchemy.types import NullType
+
+from app.access.identity import (
+    ANONYMOUS,
+    COOKIE,
+    HEADER,
+    QUERY,
+    Identity,
+    TokenTransport,
+    current_identity,
+    set_identity,
+)
+from app.access.roles import RoleMapping
+from app.database.statements import PreparedStatement
+from app.errors import InvalidToken
+from app.observability.logs import note_for_log
+from app.times import now
+from app.users.models import AccessToken, has_expired, token_digest
+
+from .cookies import refuse_cross_site, renew_cookie
+from .lifetimes import prolong
+
+AUTHORIZATION = TokenTransport(
+    HEADER, "Authorization", "The access token itself, which `users.login` answers as `id`."
+)
+
+# Core columns and a fixed two-value condition: half the cost of the ORM form, on every request.
+TOKENS, ROLE_MAPPINGS = inspect(AccessToken).columns, inspect(RoleMapping).columns
+TOKEN = select(
+    TOKENS.digest,
+    TOKENS.user_id,
+    TOKENS.scope,
+    TOKENS.created,
+    TOKENS.expires_at,
+    # Most users have no role; then the roles are not queried.
+    exists().where(ROLE_MAPPINGS.user_id == TOKENS.user_id).label("has_roles"),
+).where(or_(TOKENS.digest == bindparam("first"), TOKENS.digest == bindparam("last")))
+TOKEN_QUERY = PreparedStatement(TOKEN)
+# With what decides whether the token is to be prolonged. Every driver returns floats as such;
+# SQLAlchemy's own conversion would need a cursor.
+TTL = type_coerce(TOKENS.ttl, NullType).label("ttl")
+SLIDING_TOKEN_QUERY = PreparedStatement(
+    TOKEN.add_columns(TTL, TOKENS.last_used, TOKENS.remember_me)
+)
+
+
+def init_app(app: Flask) -> None:
+    """Resolve the access token before every request."""
+    transports = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
+    app.extensions["token_transports"] = transports
+    is_sliding = app.config["TOKEN_SLIDING"]
+    resolve = resolve_sliding_token if is_sliding else resolve_access_token
+    app.before_request(partial(resolve, transports))
+    if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
+        app.before_request(partial(_replace_user_literal, literal))
+
+
+def resolve_access_token(
+    transports: Iterable[TokenTransport], query: PreparedStatement = TOKEN_QUERY
+) -> None:
+    """Set the identity of the request from its access token, with at most one query.
+
+    Raises AccessDenied for a cross-site request with a cookie.
+    """
+    transport, value = _find_token(transports)
+    identity = ANONYMOUS if transport is None else _identify(transport, value, query)
+    set_identity(identity)
+    note_for_log(identity.user_id)
+    if transport is not None and transport.location == COOKIE and identity.token is not None:
+        refuse_cross_site()
+
+
+def resolve_sliding_token(transports: Iterable[TokenTransport]) -> None:
+    """Set the identity as `resolve_access_token` does, and prolong the token of a login.
+
+    If it came in a cookie, the response renews the cookie.
+    """
+    resolve_access_token(transports, SLIDING_TOKEN_QUERY)
+    session: Any = current_identity().session
+    if session is None or not (expires_at := prolong(session)):
+        return
+    transport, value = _find_token(transports)
+    if transport is not None and transport.location == COOKIE:
+        seconds = (expires_at - now()).total_seconds()
+        after_this_request(
+            partial(renew_cookie, transport.name, value, seconds, session.remember_me)
+        )
+
+
+def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
+    """Yield the transports in order of precedence; the first with a value is used."""
+    yield AUTHORIZATION
+    for name in ("X-Access-Token", *middleware.get("headers", ())):
+        yield TokenTransport(HEADER, name)
+    for name in ("access_token", *middleware.get("params", ())):
+        yield TokenTransport(QUERY, name)
+    for name in middleware.get("cookies", ()):
+        yield TokenTransport(COOKIE, name)
+
+
+def _find_token(transports: Iterable[TokenTransport]) -> tuple[TokenTransport | None, str]:
+    """Return the first transport that has a value, and the value."""
+    for transport in transports:
+        if value := READERS[transport.location](transport.name):
+            return transport, value
+    return None, ""
+
+
+def _header(name: str) -> str | None:
+    """Return a header unless it is repeated, which servers join by commas (RFC 9110 5.3)."""
+    value: str = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}", "")
+    return None if "," in value else value
+
+
+def _query(name: str) -> str | None:
+    return _single(request.args.getlist(name))
+
+
+def _cookie(name: str) -> str | None:
+    return _single(request.cookies.getlist(name))
+
+
+def _single(values: list[str]) -> str | None:
+    """Return the only value; repeated values are ambiguous and count as absent."""
+    return values[0] if len(values) == 1 else None
+
+
+READERS: dict[str, Callable[[str], str | None]] = {HEADER: _header, QUERY: _query, COOKIE: _cookie}
+
+
+def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -> Identity:
+    """Return the identity of the caller with this token."""
+    if transport.location == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
+        return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
+    candidates = _tokens_in_authorization(value) if transport is AUTHORIZATION else [value]
+    digests = [token_digest(each) for each in candidates]
+    if not digests:
+        return ANONYMOUS
+    row = query.first({"first": digests[0], "last": digests[-1]})
+    if row is None:
+        return ANONYMOUS
+    error = InvalidToken() if has_expired(row.expires_at) else None
+    return Identity(None if error else row, error, transport)
+
+
+def _tokens_in_authorization(header: str) -> list[str]:
+    """Return the possible tokens in the header: plain, `Bearer` (also base64) or in `Basic`."""
+    scheme, _, rest = header.partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return [rest.strip(), *filter(None, [_decode_base64(rest)])]
+        case "basic":
+            return [*filter(None, _decode_base64(rest).split(":", 1))]
+        case _:
+            return [header]
+
+
+def _decode_base64(text: str) -> str:
+    """Decode base64 text; return "" if it is invalid."""
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _replace_user_literal(literal: str) -> None:
+    """Let the current-user literal stand where a user id goes."""
+    arguments = request.view_args or {}
+    # The preflight of another origin's page comes without a token (Fetch 4.8).
+    is_preflight = request.method == "OPTIONS"
+    if request.blueprint == "users" and arguments.get("id") == literal and not is_preflight:
+        arguments["id"] = str(current_identity().require_session().user_id)

@@ -1,0 +1,1 @@
+"""Import and export of users in CSV files."""

@@ -1,0 +1,57 @@
+"""Export of users to a CSV file."""
+
+from collections.abc import Iterable, Sequence
+from typing import TextIO, cast
+
+from sqlalchemy import ColumnElement, select, true
+
+from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping
+from app.database.session import db
+from app.ids import Id
+from app.times import iso_time
+from app.users.app_model import user_model, user_properties
+from app.users.models import User
+
+from .csv_files import write_rows
+from .row_schema import HASH_COLUMN
+from .text_values import to_text
+
+# What is exported; hashes of passwords only on request.
+COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
+
+
+# Users of one query.
+PAGE = 500
+
+
+def export_users(file: TextIO, with_hashes: bool = False) -> int:
+    """Write all users to a file, by default without hashes of passwords; return how many."""
+    model, names = user_model(), [*COLUMNS, *(each.name for each in user_properties())]
+    write_rows(file, [[*names, HASH_COLUMN] if with_hashes else names])
+    count, after = 0, cast("ColumnElement[bool]", true())
+    while users := db.session.scalars(
+        select(model).where(after).order_by(model.id).limit(PAGE)
+    ).all():
+        roles = _roles_of([user.id for user in users])
+        write_rows(file, (_cells(user, roles.get(user.id, []), with_hashes) for user in users))
+        count, after = count + len(users), model.id > users[-1].id
+    return count
+
+
+def _roles_of(user_ids: Sequence[Id]) -> dict[Id, list[str]]:
+    """Return the roles of users by user id."""
+    held = select(RoleMapping.user_id, Role.name).join(Role).order_by(Role.name)
+    roles: dict[Id, list[str]] = {}
+    for user_id, name in db.session.execute(held.where(RoleMapping.user_id.in_(user_ids))):
+        roles.setdefault(user_id, []).append(name)
+    return roles
+
+
+def _cells(user: User, roles: Iterable[str], with_hash: bool) -> list[str]:
+    """Return the cells of COLUMNS, of USER_PROPERTIES, and of HASH_COLUMN if asked for."""
+    verified = "true" if user.email_verified else "false"
+    names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
+    disabled = iso_time(user.disabled_at) if user.disabled_at else ""
+    properties = [to_text(each, user) for each in user_properties()]
+    cells = [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), *properties]
+    return [*cells, user.password_hash or ""] if with_hash else cells

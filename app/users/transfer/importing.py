@@ -1,0 +1,228 @@
+"""Import of users from a CSV file; of a file with a problem nobody is imported."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import itemgetter
+from time import sleep
+from typing import TYPE_CHECKING, Any, TextIO
+
+import marshmallow
+from sqlalchemy import func, insert, or_, select, text
+
+from app.access.roles import assign
+from app.audit.entries import Action, record_all
+from app.database.ids import app_id_form, new_id
+from app.database.session import db, transaction
+from app.errors import ValidationError, quote, to_validation_error
+from app.ids import Id
+from app.users.accounts.registration import identifying_columns
+from app.users.app_model import user_model, user_properties
+from app.users.models import User
+from app.users.passwords.hashing import hash_password, validate_password
+
+from .csv_files import InvalidFileError, read_rows
+from .row_schema import row_schema
+
+if TYPE_CHECKING:
+    from app.properties.properties import Property
+
+# What is imported, besides ids and roles.
+INSERTED = (
+    "email",
+    "username",
+    "username_key",
+    "realm",
+    "password_hash",
+    "email_verified",
+    "created",
+    "disabled_at",
+)
+# Rows of a file, which are in memory while the file is checked: about 1 KB each.
+MAX_ROWS = 100_000
+# Problems of a file that are listed; the others are counted.
+MAX_PROBLEMS = 100
+# Rows of one statement, and of one transaction of an import.
+BATCH = 500
+# Seconds between two transactions of an import, in which others write: on SQLite whoever waits for
+# the database looks again after a tenth of a second at most.
+PAUSE = 0.1
+
+# A user to import: the columns of its row, its roles, and the password unless there is a hash.
+NewUser = dict[str, Any]
+
+
+# What must be unique: what it is, the realm, if it is unique in that, and the value.
+Name = tuple[str, str, Any]
+# A problem: the number of the line, and what is wrong with it.
+Problem = tuple[int, str]
+
+
+@dataclass
+class Checked:
+    """The users of a file, and what is wrong with it."""
+
+    users: list[NewUser] = field(default_factory=list)
+    # Users who were left out, because there is one with the email already.
+    skipped: int = 0
+    problem_count: int = 0
+    # The first MAX_PROBLEMS.
+    problems: list[Problem] = field(default_factory=list)
+
+
+def check_file(file: TextIO, skip_existing: bool = False) -> Checked:
+    """Return the users of a file and all its problems.
+
+    `skip_existing` leaves out users whose email is there already, as part of an import was. Raises
+    InvalidFileError for a file that is not CSV, or has other columns or too many rows.
+    """
+    rows = read_rows(file)
+    _, header = next(rows, (1, []))
+    _check_header(header)
+    checked, lines = Checked(), dict[Name, int]()
+    while batch := list(islice(rows, BATCH)):
+        problems: list[Problem] = []
+        loaded = list(_load(header, batch, problems))
+        stored = _stored_names([user for _, user in loaded])
+        users = [row for row in loaded if not (skip_existing and _email(row[1]) in stored)]
+        problems += _find_taken(users, stored, lines)
+        checked.users += [user for _, user in users]
+        checked.skipped += len(loaded) - len(users)
+        checked.problem_count += len(problems)
+        checked.problems = [*checked.problems, *sorted(problems)][:MAX_PROBLEMS]
+        if len(checked.users) > MAX_ROWS:
+            raise InvalidFileError(f"it has more than {MAX_ROWS} users")
+    return checked
+
+
+def import_users(users: Sequence[NewUser]) -> Iterator[int]:
+    """Create users with hashed passwords and roles; yield how many each transaction has stored.
+
+    Others write in between, and hashes, which take long, are made there too.
+    """
+    # The highest id first, so that no other user gets one of them.
+    with_ids = sorted((user for user in users if "id" in user), key=itemgetter("id"), reverse=True)
+    if with_ids:
+        _count_on_after(with_ids[0]["id"])
+    without_ids = [user for user in users if "id" not in user]
+    for number, batch in enumerate([*_batches(with_ids), *_batches(without_ids)]):
+        hashed = [_hash(user) for user in batch]
+        if number:
+            sleep(PAUSE)
+        with transaction():
+            _insert(hashed)
+        yield len(hashed)
+
+
+def _check_header(header: Sequence[str]) -> None:
+    known = [each.data_key or name for name, each in row_schema().fields.items()]
+    if unknown := [name for name in header if name not in known]:
+        raise InvalidFileError(
+            f"line 1: {quote(unknown[0])} is not a column; {', '.join(known)} are"
+        )
+    if "email" not in header or len(set(header)) < len(header):
+        raise InvalidFileError("line 1 must name the columns, email among them, each once")
+
+
+def _load(
+    header: Sequence[str], rows: Iterable[tuple[int, list[str]]], problems: list[Problem]
+) -> Iterator[tuple[int, NewUser]]:
+    """Yield the valid rows with the numbers of their lines; append the problems of the others."""
+    schema = row_schema()
+    for line, cells in rows:
+        try:
+            user = schema.load_cells(header, cells)
+            user |= identifying_columns(user["email"], user["username"], user["realm"])
+            if "password" in user:
+                validate_password(user["password"], user["email"], user["username"])
+            yield line, user
+        except marshmallow.ValidationError as error:
+            problems.append((line, to_validation_error(error).sentences))
+        except ValidationError as error:
+            problems.append((line, error.sentences))
+
+
+def _find_taken(
+    users: Iterable[tuple[int, NewUser]], stored: set[Name], lines: dict[Name, int]
+) -> Iterator[Problem]:
+    """Yield the names that are taken: in the database, or by an earlier line, as `lines` says."""
+    for line, user in users:
+        for name in _names(user):
+            if name in stored:
+                yield line, f"`{name[0]}` already exists"
+            elif name in lines:
+                yield line, f"`{name[0]}` is that of line {lines[name]} too"
+            lines.setdefault(name, line)
+
+
+def _email(user: Mapping[str, Any]) -> Name:
+    return "email", user["realm"], user["email"]
+
+
+def _names(user: Mapping[str, Any]) -> list[Name]:
+    """Return the names of a user, given its columns."""
+    names: list[Name] = [
+        ("id", "", user.get("id")),
+        _email(user),
+        ("username", user["realm"], user["username_key"]),
+        *((each.name, "", user[each.column_name]) for each in _unique_properties()),
+    ]
+    return [name for name in names if name[2] is not None]
+
+
+def _unique_properties() -> "list[Property]":
+    return [each for each in user_properties() if each.unique]
+
+
+def _stored_names(users: Iterable[NewUser]) -> set[Name]:
+    """Return the names of the stored users that have one of these names."""
+    model = user_model()
+    columns = {"id": model.id, "email": model.email, "username": model.username_key} | {
+        each.name: getattr(model, each.column_name) for each in _unique_properties()
+    }
+    values: dict[str, list[Any]] = {kind: [] for kind in columns}
+    for kind, _, value in (name for user in users for name in _names(user)):
+        values[kind].append(value)
+    chosen = or_(*(column.in_(values[kind]) for kind, column in columns.items()))
+    found = db.session.execute(select(model.realm, *columns.values()).where(chosen))
+    return {name for row in found for name in _names(row._asdict())}
+
+
+def _hash(user: NewUser) -> NewUser:
+    if "password" not in user:
+        return user
+    return {**user, "password_hash": hash_password(user["password"])}
+
+
+def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
+    for start in range(0, len(users), BATCH):
+        yield users[start : start + BATCH]
+
+
+def _count_on_after(highest: Id) -> None:
+    """Let PostgreSQL go on after this id, if it generates them; SQLite does when it is stored."""
+    if app_id_form().generate is None and db.engine.dialect.name == "postgresql":
+        with transaction():
+            # Otherwise an id that is given out meanwhile would be given out again.
+            db.session.execute(text("LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"))
+            sequence = func.pg_get_serial_sequence("users", "id")
+            last = func.greatest(highest, func.nextval(sequence))
+            db.session.execute(select(func.setval(sequence, last)))
+
+
+def _insert(users: Sequence[NewUser]) -> None:
+    """Insert users, of whom all have an id or none."""
+    names, model = [*INSERTED, *(each.column_name for each in user_properties())], user_model()
+    rows = [_id_of(user) | {name: user[name] for name in names} for user in users]
+    # With NULLs rendered, all rows have the same columns, and one statement inserts them.
+    statement = insert(model).returning(model.id, model.realm, model.email)
+    stored = db.session.execute(statement, rows, execution_options={"render_nulls": True}).all()
+    record_all(Action.REGISTERED, ((row.id, {}) for row in stored))
+    roles = {(user["realm"], user["email"]): user["roles"] for user in users}
+    assign([(row.id, role) for row in stored for role in roles[row.realm, row.email]])
+
+
+def _id_of(user: NewUser) -> NewUser:
+    """Return the id that a user is given; nothing if the database generates it."""
+    user_id = user.get("id") or new_id(User.id.type)
+    return {} if user_id is None else {"id": user_id}

@@ -1,0 +1,105 @@
+"""The schema of a row in a CSV file of users."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from marshmallow import ValidationError, fields, validates, validates_schema
+
+from app.access.roles import ROLE_SEPARATOR, check_role
+from app.database.ids import app_id_form
+from app.errors import ValidationError as InvalidRole
+from app.ids import Id
+from app.times import now
+from app.users.app_model import user_properties
+from app.users.passwords.hash_formats import hash_problem
+from app.users.schemas import RegistrationSchema
+
+from .text_values import from_text
+
+HASH_COLUMN = "passwordHash"
+TIME_ERRORS: dict[str, Any] = {
+    "invalid": "must be a time, such as 2026-01-02T03:04:05Z",
+    "invalid_awareness": "must have a time zone",
+}
+
+
+class Roles(fields.Field[list[str]]):
+    """The names of roles, separated by semicolons."""
+
+    def _deserialize(self, value: str, *args: Any, **kwargs: Any) -> list[str]:
+        names = [name.strip() for name in value.split(ROLE_SEPARATOR)]
+        try:
+            for name in names:
+                check_role(name)
+        except InvalidRole as error:
+            raise ValidationError(error.details["messages"]["role"]) from None
+        return list(dict.fromkeys(names))
+
+
+class UserId(fields.Field[Id]):
+    """The id of a user, of the form that ID_TYPE says."""
+
+    def _deserialize(self, value: str, *args: Any, **kwargs: Any) -> Id:
+        form = app_id_form()
+        if (user_id := form.parse(value)) is None:
+            raise ValidationError(f"must be {form.description}")
+        return user_id
+
+
+class RowSchema(RegistrationSchema):
+    """A user to import, with a password in clear or its hash."""
+
+    # Without one the user gets a new one.
+    id = UserId()  # type: ignore[assignment]
+    password = fields.String()  # type: ignore[assignment]
+    password_hash = fields.String(data_key=HASH_COLUMN)
+    emailVerified = fields.Boolean(  # noqa: N815
+        attribute="email_verified",
+        load_default=False,
+        truthy={"true", "True", "TRUE"},
+        falsy={"false", "False", "FALSE"},
+        error_messages={"invalid": "must be true or false"},
+    )
+    created = fields.AwareDateTime(  # type: ignore[assignment]
+        load_default=now, error_messages=TIME_ERRORS
+    )
+    disabledAt = fields.AwareDateTime(  # noqa: N815
+        attribute="disabled_at", load_default=None, error_messages=TIME_ERRORS
+    )
+    roles = Roles(load_default=list)
+
+    @validates("created", "disabledAt")
+    def _check_time(self, value: datetime | None, **_options: Any) -> None:
+        if value is not None and (value.year < 1970 or value > now()):
+            raise ValidationError("must be between 1970 and now")
+
+    @validates("password_hash")
+    def _check_hash(self, value: str, **_options: Any) -> None:
+        if problem := hash_problem(value):
+            raise ValidationError(problem)
+
+    @validates_schema
+    def _check_secrets(self, row: dict[str, Any], **_options: Any) -> None:
+        if "password" in row and "password_hash" in row:
+            raise ValidationError("is given twice, in clear and as a hash", "password")
+        if "password" not in row and "password_hash" not in row:
+            raise ValidationError(f"or `{HASH_COLUMN}` is missing", "password")
+
+    def load_cells(self, header: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+        """Load a row, whose empty cells count as absent; raise ValidationError."""
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} cells for {len(header)} columns"
+            raise ValidationError({"row": [problem]})
+        given: dict[str, Any] = {n: c for n, c in zip(header, cells, strict=True) if c}
+        for each in user_properties():
+            if each.name in given:
+                given[each.name] = from_text(each, given[each.name])
+        row: dict[str, Any] = self.load(given)
+        return row
+
+
+def row_schema() -> RowSchema:
+    """Return the schema of a row of this app, with its USER_PROPERTIES, also read-only ones."""
+    declared = {each.name: each.field(dump_only=False) for each in user_properties()}
+    return RowSchema.from_dict(declared)() if declared else RowSchema()  # type: ignore[return-value]

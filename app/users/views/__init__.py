@@ -1,0 +1,21 @@
+"""The endpoints of users and access tokens, in addition to those of every collection."""
+
+from flask import Flask
+
+from app.database.purging import purger_of
+from app.rest.views.collection import register_resource
+from app.users.models import AccessToken
+from app.users.resource import users_of
+from app.users.sessions.tokens import purge_batch
+
+from . import addresses, audit, pages, passwords, sessions
+
+__all__ = ["addresses", "audit", "init_app", "pages", "passwords", "sessions"]
+
+
+def init_app(app: Flask) -> None:
+    """Serve the resource of users, with its own endpoints and pages."""
+    register_resource(app, users_of(app))
+    audit.init_app(app)
+    pages.init_app(app)
+    purger_of(app).add(AccessToken.__tablename__, purge_batch)

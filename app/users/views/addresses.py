@@ -1,0 +1,82 @@
+"""The endpoints that verify and change addresses."""
+
+from typing import Any
+
+from flask import Response, current_app, request
+
+from app import errors
+from app.access.identity import current_identity
+from app.access.rules import EXECUTE, READ
+from app.database.ids import app_id_form
+from app.users.accounts import confirmation, email_change
+from app.users.mailed import verification
+from app.users.models import token_digest
+from app.users.resource import users
+from app.users.schemas import (
+    ChangeEmailSchema,
+)
+
+BAD_NEW_EMAIL = errors.ValidationError({"newEmail": ["is not an email address"]})
+CONFIRMATION = (
+    {"name": "uid", "in": "query", "required": True, "schema": {"type": "string"}},
+    {"name": "token", "in": "query", "required": True, "schema": {"type": "string"}},
+    {
+        "name": "redirect",
+        "in": "query",
+        "description": "One of `REDIRECT_URLS`; without it the answer is 204.",
+        "schema": {"type": "string"},
+    },
+)
+
+
+@users.endpoint(
+    "verify",
+    EXECUTE,
+    "POST /<id>/verify",
+    finds_row=False,
+    errors=(errors.TooManyRequests(60),),
+    is_served=verification.is_served,
+)
+def verify(id: str) -> None:
+    """Mail a user a link that confirms the address.
+
+    The response is the same for unknown ids, and for users whose address is confirmed.
+    """
+    verification.request_verification(app_id_form().parse(id))
+
+
+@users.endpoint(
+    "confirm",
+    READ,
+    "GET /confirm",
+    parameters=CONFIRMATION,
+    redirects=True,
+    errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
+    is_served=verification.is_served,
+)
+def confirm() -> Response:
+    """Confirm the address of a user with the token that was mailed."""
+    target = request.args.get("redirect")
+    if target and target not in current_app.config["REDIRECT_URLS"]:
+        raise errors.InvalidRedirect()
+    digest = token_digest(request.args.get("token", ""))
+    confirmation.confirm_own_address(request.args.get("uid", ""), digest)
+    return Response(status=302, headers={"Location": target}) if target else Response(status=204)
+
+
+@users.endpoint(
+    "changeEmail",
+    EXECUTE,
+    "POST /change-email",
+    body=ChangeEmailSchema,
+    errors=(errors.InvalidPassword(), BAD_NEW_EMAIL, errors.TooManyRequests(60)),
+    hashes=True,
+    is_served=email_change.is_enabled,
+)
+def change_email(body: dict[str, Any]) -> None:
+    """Mail a link to a new address, which becomes the user's when it is confirmed.
+
+    The old address is told. The response is the same for an address that another user has.
+    """
+    session = current_identity().require_session()
+    email_change.request_email_change(session.user_id, **body)

@@ -1,0 +1,45 @@
+"""The audit log as a resource that is only read, and only below its user."""
+
+from dataclasses import replace
+from typing import Any
+
+from flask import Flask
+from flask.typing import ResponseReturnValue
+
+from app.access.rules import READ
+from app.audit.entries import AuditRecord
+from app.rest.requests.parameters import read_parameter
+from app.rest.resource import Resource
+from app.rest.views.serialization import respond_page
+from app.users.resource import users
+from app.users.schemas import AuditRecordSchema
+
+records = Resource(
+    name="audit",
+    singular="auditRecord",
+    model=AuditRecord,
+    schema=AuditRecordSchema,
+    # No caller is allowed anything else.
+    rules=lambda _settings: [],
+)
+
+
+def init_app(app: Flask) -> None:
+    """Make the resource known to the OpenAPI document; it has no endpoints of its own."""
+    app.extensions.setdefault("resources", {})[records.name] = records
+
+
+@users.endpoint(
+    "__get__audit",
+    READ,
+    "GET /<id>/audit",
+    query="filter",
+    answer="[{}WithRelations]",
+    subject="audit",
+)
+def audit_records(user: Any) -> ResponseReturnValue:
+    """List the records of the audit log about a user, the newest first."""
+    filter_ = records.parse(read_parameter("filter"))
+    ordered = replace(filter_, order=filter_.order or [AuditRecord.id.desc()])
+    conditions = [AuditRecord.user_id == user.id]
+    return respond_page(records, records.rows.find(conditions, ordered), conditions, ordered)

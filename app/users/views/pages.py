@@ -1,0 +1,130 @@
+"""The pages to which mails link, without JavaScript: set a new password, confirm an address."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from secrets import token_urlsafe
+
+from flask import Blueprint, Flask, Response, make_response, render_template, request
+from flask.typing import ResponseReturnValue
+from jinja2 import Template
+
+from app.errors import (
+    InvalidConfirmation,
+    InvalidToken,
+    TooManyHashes,
+    TooManyRequests,
+    ValidationError,
+)
+from app.http.languages import current_languages, preferred_languages, to_language
+from app.rest.hashing import computes_hash
+from app.rest.requests.bodies import read_body
+from app.users.accounts import email_change
+from app.users.accounts.confirmation import confirm_email, find_confirmation
+from app.users.accounts.password_reset import check_reset_token, reset_password
+from app.users.mailed import verification
+from app.users.models import token_digest
+from app.users.sessions import login_methods
+from app.users.sessions.tokens import count_sessions
+
+bp = Blueprint("user_pages", __name__)
+confirmation_bp = Blueprint("confirmation", __name__)
+
+
+def init_app(app: Flask) -> None:
+    """Serve the pages; the one that confirms an address only if the settings need it."""
+    app.register_blueprint(bp)
+    if verification.is_enabled(app.config) or email_change.is_enabled(app.config):
+        app.register_blueprint(confirmation_bp)
+
+
+@bp.get("/reset-password")
+def show() -> ResponseReturnValue:
+    """Show the form; does not use up the token, because mail scanners follow links too."""
+    token = request.args.get("access_token", "")
+    try:
+        user = check_reset_token(token_digest(token))
+    except InvalidToken:
+        return _page("reset_password.html", 401, current_languages(), expired=True)
+    return _page("reset_password.html", 200, preferred_languages(user), token=token)
+
+
+@bp.post("/reset-password")
+@computes_hash
+def submit() -> ResponseReturnValue:
+    """Set the password, or show the form again with an error."""
+    form = _read_form()
+    token, page = form.get("access_token", ""), partial(_page, "reset_password.html")
+    languages = _languages_of(form)
+    try:
+        reset_password(token, form.get("newPassword", ""))
+    except InvalidToken:
+        return page(401, languages, expired=True)
+    except ValidationError as error:
+        problem = error.details["messages"]["newPassword"][0]
+        return page(422, languages, token=token, problem=f"The password {problem}.")
+    except (TooManyHashes, TooManyRequests) as error:
+        response = page(error.code, languages, token=token, problem=error.description)
+        response.headers["Retry-After"] = str(error.retry_after)
+        return response
+    return page(200, languages, done=True)
+
+
+@confirmation_bp.get("/confirm-email")
+def ask() -> ResponseReturnValue:
+    """Show the address, what the account has already, and a button; does not use up the token."""
+    token = request.args.get("token", "")
+    try:
+        confirmation = find_confirmation(token_digest(token))
+    except InvalidConfirmation:
+        return _page("confirm_email.html", 400, current_languages(), expired=True)
+    user = confirmation.user
+    return _page(
+        "confirm_email.html",
+        200,
+        preferred_languages(user),
+        token=token,
+        confirmation=confirmation,
+        logins=login_methods.find_unproven(user, confirmation.email),
+        sessions=0 if confirmation.is_new else count_sessions(user.id),
+    )
+
+
+@confirmation_bp.post("/confirm-email")
+def submit_confirmation() -> ResponseReturnValue:
+    """Confirm the address; what the account has and is not ticked is removed."""
+    form, page = _read_form(), partial(_page, "confirm_email.html")
+    token, languages = form.get("token", ""), _languages_of(form)
+    try:
+        confirmation = confirm_email(token, kept=form, end_sessions="endSessions" in form)
+    except InvalidConfirmation:
+        return page(400, languages, expired=True)
+    except ValidationError:
+        return page(422, languages, taken=True)
+    return page(200, languages, done=True, confirmation=confirmation)
+
+
+def _read_form() -> dict[str, str]:
+    return {name: str(value) for name, value in read_body().items()}
+
+
+def _languages_of(form: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the language of the page that has sent a form, which may be the user's own, first."""
+    shown = to_language(form.get("language"))
+    return (*filter(None, [shown]), *current_languages())
+
+
+def _page(name: str, status: int, languages: Sequence[str], **context: object) -> Response:
+    """Render a page in the first of the languages that it has, in English if it has none of them.
+
+    Its policy forbids scripts, external resources and framing.
+    """
+    nonce = token_urlsafe(16)
+    templates: list[str | Template] = [
+        f"pages/{language}/{name}" for language in (*languages, "en")
+    ]
+    response = make_response(render_template(templates, nonce=nonce, **context), status)
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return response

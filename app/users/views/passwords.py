@@ -1,0 +1,65 @@
+"""The endpoints that change passwords."""
+
+from typing import Any
+
+from app import errors
+from app.access.identity import current_identity
+from app.access.rules import EXECUTE
+from app.users.accounts import password_change, password_reset
+from app.users.models import RESET_SCOPE
+from app.users.resource import users
+from app.users.schemas import (
+    ChangePasswordSchema,
+    NewPasswordSchema,
+    ResetRequestSchema,
+)
+
+BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
+
+
+@users.endpoint(
+    "resetPassword",
+    EXECUTE,
+    "POST /reset",
+    body=ResetRequestSchema,
+    answer={"type": "object", "additionalProperties": False},
+    errors=(
+        errors.EmailRequired(),
+        errors.InvalidEmail(),
+        errors.InvalidRealm(),
+        errors.TooManyRequests(60),
+    ),
+)
+def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
+    """Request a password reset; the response is the same for unknown emails."""
+    password_reset.request_password_reset(**body)
+    return {}
+
+
+@users.endpoint(
+    "setPassword",
+    EXECUTE,
+    "POST /reset-password",
+    body=NewPasswordSchema,
+    scope=RESET_SCOPE,
+    errors=(BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
+    hashes=True,
+)
+def reset_password(body: dict[str, Any]) -> None:
+    """Set a new password with a reset token."""
+    digest = current_identity().require_scope(RESET_SCOPE).digest
+    password_reset.use_reset_token(digest, **body)
+
+
+@users.endpoint(
+    "changePassword",
+    EXECUTE,
+    "POST /change-password",
+    body=ChangePasswordSchema,
+    errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
+    hashes=True,
+)
+def change_password(body: dict[str, Any]) -> None:
+    """Set a new password with the old one; the user's other sessions end."""
+    session = current_identity().require_session()
+    password_change.change_password(session.user_id, keep=session.digest, **body)

@@ -1,0 +1,175 @@
+"""The endpoints to log in and out, and those of a user's sessions."""
+
+from typing import Any
+
+from flask import Response, jsonify, request
+from marshmallow import fields
+
+from app import errors
+from app.access.identity import current_identity
+from app.access.rules import EXECUTE, READ, WRITE
+from app.errors import AccessTokenRequired, TooDeep
+from app.rest.requests.bodies import parse_json
+from app.settings import is_compatible
+from app.users.app_model import users_resource
+from app.users.models import token_digest
+from app.users.resource import users
+from app.users.schemas import (
+    AccessTokenSchema,
+    CredentialsSchema,
+    LogoutSchema,
+    LoopBackSessionSchema,
+    SessionSchema,
+)
+from app.users.sessions import login as login_service
+from app.users.sessions import tokens
+from app.users.sessions.cookies import clear_cookie, set_cookie
+
+INCLUDE = {
+    "name": "include",
+    "in": "query",
+    "description": "`user` adds the user to the response.",
+    "schema": {"type": "string", "enum": ["user"]},
+}
+UNKNOWN_SESSION = errors.ModelNotFound("accessToken", "0123456789abcdef")
+
+
+class LoginSchema(AccessTokenSchema):
+    """A new access token with its user, who may have properties of this app's own."""
+
+    user = fields.Nested(lambda: users_resource().schema_instance)
+
+
+@users.endpoint(
+    "login",
+    EXECUTE,
+    "POST /login",
+    body=CredentialsSchema,
+    answer=LoginSchema,
+    parameters=(INCLUDE,),
+    errors=(
+        errors.LoginFailed(),
+        errors.EmailNotVerified(1),
+        errors.UsernameOrEmailRequired(),
+        errors.RealmRequired(),
+        errors.InvalidEmail(),
+        errors.InvalidUsername(),
+        errors.InvalidRealm(),
+        errors.InvalidTtl(),
+        errors.TooManyRequests(60),
+    ),
+    hashes=True,
+)
+def login(body: dict[str, Any]) -> Response:
+    """Log in: exchange credentials for an access token."""
+    token = login_service.login(body, include=_requested_includes())
+    schema = AccessTokenSchema() if token.user is None else LoginSchema()
+    answer = schema.dump(token)
+    if token.user is not None:
+        answer["user"] = users_resource().leave(token.user, answer["user"])
+    response = jsonify(answer)
+    set_cookie(response, token.id, token.ttl, token.remember_me)
+    return response
+
+
+@users.endpoint(
+    "logout",
+    EXECUTE,
+    *(f"{verb} /logout" for verb in ("POST", "GET", "PUT", "PATCH", "DELETE")),
+    body=LogoutSchema,
+    token_optional=True,
+    errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
+)
+def logout(body: dict[str, Any]) -> Response:
+    """Log out: delete the access token that was presented, or sent as `sid`."""
+    tokens.delete_session(_token_to_end(body))
+    response = Response(status=204)
+    clear_cookie(response)
+    return response
+
+
+@users.endpoint(
+    "__get__accessTokens",
+    READ,
+    "GET /<id>/accessTokens",
+    answer=[LoopBackSessionSchema],
+    is_served=is_compatible,
+)
+@users.endpoint(
+    "__get__accessTokens",
+    READ,
+    "GET /<id>/accessTokens",
+    answer=[SessionSchema],
+    is_served=lambda settings: not is_compatible(settings),
+)
+def sessions(user: Any) -> list[tokens.Session]:
+    """List a user's sessions."""
+    return tokens.list_sessions(user.id, current_identity().require_session().digest)
+
+
+@users.endpoint(
+    "__count__accessTokens",
+    READ,
+    "GET /<id>/accessTokens/count",
+    answer="Count",
+    errors=(errors.InvalidFilter("where cannot be used here."),),
+    is_served=is_compatible,
+)
+def count_sessions(user: Any) -> dict[str, int]:
+    """Count a user's sessions."""
+    if any(name.partition("[")[0] == "where" for name in request.args):
+        raise errors.InvalidFilter("where cannot be used here.")
+    return {"count": tokens.count_sessions(user.id)}
+
+
+@users.endpoint(
+    "__findById__accessTokens",
+    READ,
+    "GET /<id>/accessTokens/<handle>",
+    answer=LoopBackSessionSchema,
+    errors=(UNKNOWN_SESSION,),
+    is_served=is_compatible,
+)
+def session(user: Any, handle: str) -> tokens.Session:
+    """Show one of a user's sessions, by its handle."""
+    return tokens.find_session(user.id, handle, current_identity().require_session().digest)
+
+
+@users.endpoint(
+    "__destroyById__accessTokens",
+    WRITE,
+    "DELETE /<id>/accessTokens/<handle>",
+    errors=(UNKNOWN_SESSION,),
+)
+def revoke(user: Any, handle: str) -> None:
+    """End one of a user's sessions."""
+    tokens.revoke_session(user.id, handle)
+
+
+@users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens")
+def revoke_all(user: Any) -> None:
+    """End all of a user's sessions."""
+    tokens.destroy_all_tokens(user.id)
+
+
+def _requested_includes() -> list[Any]:
+    """Return the values of `?include=`, which may be repeated or a JSON list."""
+    names: list[Any] = []
+    for value in request.args.getlist("include"):
+        try:
+            parsed = parse_json(value)
+        except (ValueError, TooDeep):
+            parsed = value
+        names.extend(parsed if isinstance(parsed, list) else [parsed])
+    return names
+
+
+def _token_to_end(body: dict[str, Any]) -> str:
+    """Return the digest of `sid` from the body, or else of the token that was presented."""
+    sid = body.get("sid")
+    if isinstance(sid, str) and sid:
+        return token_digest(sid)
+    identity = current_identity()
+    if identity.session is None:
+        raise identity.error or AccessTokenRequired()
+    return identity.session.digest
