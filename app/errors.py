@@ -15,13 +15,14 @@ from app.ids import Id
 FieldErrors = dict[str, list[str]]
 # The message for a value that is missing, null or blank, of every type.
 BLANK = "can't be blank"
-# Characters of a request's value that an error message quotes.
+#: Characters of a request that an error repeats.
 MAX_QUOTED = 100
-# Fields that one validation error lists.
+#: Fields that an error names.
 MAX_FIELD_ERRORS = 50
-# Seconds in the Retry-After header of 503 responses.
+#: Seconds in `Retry-After` of a 503.
 RETRY_AFTER = 5
-# The same where requests wait to compute a password hash: by then all of them are done or refused.
+#: Seconds in `Retry-After` of a 503 where requests wait to compute a password hash: by then all of
+#: them are done or refused.
 HASH_RETRY_AFTER = 10
 # Error codes of statement and lock time-outs: PostgreSQL's query_canceled and lock_not_available,
 # and their equivalents in SQLite.

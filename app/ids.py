@@ -11,7 +11,7 @@ from typing import Any
 # An id as Python has it: a whole number, or text in its normal form.
 Id = int | str
 
-# Characters of an id that is text, and of a UUID.
+#: Characters of an id that is text, unless its column says otherwise.
 MAX_TEXT_ID = 255
 UUID_LENGTH = 36
 

@@ -15,7 +15,7 @@ ORIGIN = re.compile(
 
 # The sender of mails by default, which nobody can answer.
 NO_REPLY = "no-reply@localhost"
-# Characters of SERVICE_NAME, which stands in headers of mails.
+#: Characters of `SERVICE_NAME`, which is in headers of mails.
 MAX_SERVICE_NAME = 64
 
 positive = validate.Range(min=1)

@@ -7,7 +7,6 @@ hand.
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from app.settings import (
 from . import compatibility
 from . import connector_tables as connector
 from .differences import DIFFERENCES
-from .limits import LIMITS
+from .limits import limits
 
 FOLDER = Path(__file__).parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -186,22 +185,16 @@ def metrics() -> str:
     return _table(("Metric", "Type", "Labels", "Meaning"), rows)
 
 
-def limits() -> str:
+def limits_of_the_code() -> str:
     """Return the table of the limits that are constants in the code."""
     rows = [
-        (meaning, _value(getattr(import_module(f"app.{module}"), name)), _where(module, name))
-        for module, constants in LIMITS.items()
-        for name, meaning in constants.items()
+        (limit.meaning, _value(limit.value), f"`{limit.file}` `{limit.name}`") for limit in limits()
     ]
     return _table(("Limit", "Value", "Where"), rows)
 
 
 def _value(value: float) -> str:
     return f"{value:,}".removesuffix(".0")
-
-
-def _where(module: str, name: str) -> str:
-    return f"`app/{module.replace('.', '/')}.py` `{name}`"
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -228,7 +221,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "audit_actions": audit_actions,
     "mails": mails,
     "metrics": metrics,
-    "limits": limits,
+    "limits": limits_of_the_code,
 }
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from app.ids import Id
 
 # The role that may call every method of users and to-dos.
 ADMIN = "admin"
-# Characters of a role's name, the length of its column.
+#: Characters of a role's name, the length of its column.
 MAX_ROLE_LENGTH = 255
 # What names of roles that are computed for each request start with, such as $owner.
 COMPUTED = "$"

@@ -20,7 +20,8 @@ from app.observability.origin import MAX_ADDRESS, current_origin
 from app.signals import audited, emit
 from app.times import now
 
-# Records of one action an hour, where an action changes nothing that could bound their number.
+#: Records an hour of failed logins, as many of throttled requests, and as many of anonymous calls
+#: of data sources: nothing else bounds their number.
 MAX_ATTEMPTS = 1000
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .errors import ConfigError
 
-# Levels of settings or of a template.
+#: Levels of a data source's settings, or of a template.
 MAX_LEVELS = 50
 
 

@@ -25,11 +25,12 @@ _SCALARS = (str, int, float)
 _MAX_DEPTH = 50
 # Characters of a log line of urllib3 that are kept.
 _MAX_LOG_LENGTH = 2000
-# With more secrets than this, or more characters in them, a text is masked as a whole: the
-# search would take more than 100 ms.
+#: Secrets that are looked for in a text; with more, all of it is masked.
+# The search would take more than 100 ms.
 MAX_SECRETS = 200
+#: Characters of the secrets that are looked for in a text; with more, all of it is masked.
 MAX_CHARACTERS = 20_000
-# A longer name counts as that of a secret: callers can send names of any length.
+#: Characters of a name; a value with a longer one is masked: callers can send names of any length.
 MAX_NAME_LENGTH = 256
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, DateTime, Dialect, Integer, Numeric
 from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine, UserDefinedType
 
-# Digits that a 64-bit integer always holds: SQLite stores a decimal as the integer of its digits.
+#: Digits of a decimal: SQLite stores them as an integer of 64 bits.
 MAX_PRECISION = 18
 
 

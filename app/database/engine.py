@@ -27,18 +27,19 @@ POSTGRES_DEFAULTS = {
     "tcp_user_timeout": 10_000,
 }
 ALWAYS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
-# Seconds after which PostgreSQL ends a transaction that sends nothing, as that of a host that died.
+#: Seconds after which PostgreSQL ends a transaction that sends nothing, as that of a host that
+#: died.
 # Longer than the calls of data sources that a hook may make in one.
 IDLE_IN_TRANSACTION = 60
 # PostgreSQL's read_only_sql_transaction: the server has become a standby, or is to become one.
 READ_ONLY = "25006"
 # What PgBouncer says about the `options` of a connection.
 BOUNCED = "unsupported startup parameter"
-# Connections in addition to one for each thread: for the outbox, the purge, and a scrape of the
-# metrics.
+#: Database connections of a process beyond `THREADS`: for the outbox, the purge, and a scrape of
+#: the metrics.
 POOL_OVERFLOW = 3
-# Compiled statements of a process, of about 30 kB each; filters make any number of them. SQLAlchemy
-# keeps half as many more for a while.
+#: Compiled statements that a process keeps, of about 30 kB each.
+# Filters make any number of them. SQLAlchemy keeps half as many more for a while.
 QUERY_CACHE = 200
 # KiB of a SQLite file that a connection keeps in memory, instead of 2,000: a process has several,
 # and the system keeps the file for all of them.

@@ -12,11 +12,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .session import connection
 
-# Rows that one statement deletes, in some milliseconds, so that it does not hold locks for long.
+#: Expired rows that one statement deletes, in some milliseconds, so that it does not hold locks for
+#: long.
 PURGE_BATCH = 200
-# Seconds between two batches, in which others may write; and until the next look at the tables
-# once there is nothing left, up to half as much again, so that processes do not look at once.
+#: Seconds between two such statements of a process, in which others may write.
 PAUSE = 0.1
+#: Seconds until a process looks for expired rows again, up to half as much again, so that processes
+#: do not look at once.
 PURGE_INTERVAL = 60.0
 # Seconds for the batch in progress when a process ends.
 STOP_TIMEOUT = 5.0

@@ -10,7 +10,7 @@ import threading
 import time
 from contextlib import suppress
 
-# Seconds between two looks at the statements that are executed.
+#: Seconds between two looks for statements that exceed `STATEMENT_TIMEOUT` on SQLite.
 INTERVAL = 0.2
 # Looks without a statement after which the thread ends.
 IDLE_LOOKS = 50

@@ -21,8 +21,10 @@ from .files import CONFIG, Source
 from .keys import IdProperty, take_id
 from .remoting import DISABLED, REMOTING, SHARED, Switches
 
-NAME = re.compile(r"[A-Za-z_][\w-]{0,62}", re.ASCII)
-NAME_RULE = "must begin with a letter or _, followed by at most 62 letters, digits, _ and -"
+NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)
+NAME_RULE = (
+    f"must begin with a letter or _, followed by at most {MAX_NAME - 1} letters, digits, _ and -"
+)
 # Segments of a path below the base path; none is `.` or `..`.
 PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
 # What LoopBack 3 has in files and does nothing here, or what nothing needs to be said of.

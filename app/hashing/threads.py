@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-# By how much these threads are nicer than others: a tenth of a busy core, see sched(7).
+#: Niceness of the threads that hash passwords beyond that of others: a tenth of a busy core, see
+#: sched(7).
 NICENESS = 10
 # Processes that share the memory in which they count; more share a count with another one.
 MAX_PROCESSES = 256

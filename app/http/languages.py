@@ -6,10 +6,11 @@ from flask import g, has_app_context, has_request_context, request
 from werkzeug.datastructures import LanguageAccept
 from werkzeug.http import parse_accept_header
 
-# Characters of an Accept-Language header that are read; those of browsers are shorter.
+#: Characters of an `Accept-Language` header that are read; those of browsers are shorter.
 MAX_HEADER = 255
-# Languages of a client that are kept, and their characters, joined: each has three at most.
+#: Languages of a client that are kept for its mails.
 MAX_LANGUAGES = 5
+# Characters of these languages, joined: each has three at most.
 MAX_JOINED = 4 * MAX_LANGUAGES
 LANGUAGE = re.compile(r"([a-z]{2,3})(?=[-_]|\Z)", re.ASCII | re.IGNORECASE)
 # The properties in which an application may have the language of a user.

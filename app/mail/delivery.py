@@ -17,7 +17,7 @@ from app.config import ConfigurationError
 from app.outbox import DeliveryError
 from app.settings import STARTTLS
 
-# Seconds for one conversation with the server.
+#: Seconds for one step with the mail server.
 SERVER_TIMEOUT = 10.0
 
 # Replies about the session, which the settings or the server must mend, and not about the mail:

@@ -16,7 +16,7 @@ from app.times import now
 
 from .catalog import database_up, outbox_levels
 
-# Seconds that a scrape waits for the database; Prometheus waits 10 for the scrape.
+#: Seconds that a scrape of Prometheus waits for the database; Prometheus waits 10 for the scrape.
 TIMEOUT = 1.0
 
 # Ids of events follow their time. The first index of deliveries begins with the state.

@@ -24,9 +24,9 @@ from .gauges import Levels
 from .processes import Processes
 from .requests import RequestCounter
 
-# Seconds that a client has to send its request, and to take the answer.
+#: Seconds that Prometheus has to send a request and to read the answer.
 CLIENT_TIMEOUT = 5.0
-# Seconds between two looks at the levels of a process.
+#: Seconds between two samples of a process's pool and hashes for metrics.
 LEVELS_INTERVAL = 1.0
 # The variable with the open port's file descriptor, when gunicorn replaces itself (SIGUSR2).
 INHERITED = "OSTIARY_METRICS_FD"

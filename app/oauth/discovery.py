@@ -16,15 +16,15 @@ from .problems import ProviderError
 
 Document = TypeVar("Document")
 
-# Seconds for which metadata and keys are used.
+#: Seconds for which a provider's metadata and keys are used.
 CACHE_SECONDS = 3600
-# Seconds after a failed request for one of them in which there is no other.
+#: Seconds in which metadata and keys that could not be fetched are not asked for again.
 RETRY_INTERVAL = 10
-# Seconds between two requests for the keys because of an unknown key id.
+#: Seconds between two requests for keys because of an unknown key id.
 REFRESH_INTERVAL = 60
-# Keys of a provider that are read.
+#: Keys of a provider that are read.
 MAX_KEYS = 50
-# Bits of an RSA key (RFC 7518, section 3.3).
+#: Bits that an RSA key of a provider has at least (RFC 7518, 3.3).
 MIN_RSA_BITS = 2048
 DISCOVERY_PATH = "/.well-known/openid-configuration"
 # What Microsoft's metadata have in place of the tenant, where several may log in.

@@ -15,7 +15,7 @@ from app.users.models import token_digest
 
 from .models import LoginFlow
 
-# Seconds for a login, and for the cookie of its browser.
+#: Seconds for a login by a provider, and for the cookie of its browser.
 FLOW_LIFETIME = 600
 # Bytes of randomness; RFC 7636 (7.1) and RFC 6749 (10.10) ask for at least 32 and 16.
 RANDOM_BYTES = 32

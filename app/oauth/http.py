@@ -21,14 +21,16 @@ from app.connector.http.guard import HostPolicy
 from .configuration import LOCAL_HOSTS, Provider, is_secure
 from .problems import ProviderError
 
-# Seconds for all requests of a login, and for each read of an answer.
+#: Seconds for all requests of a login to its provider.
 LOGIN_TIMEOUT = 8.0
+#: Seconds for each read of a provider's answer.
 READ_TIMEOUT = 5.0
-# Seconds for a connection.
+#: Seconds for a connection to a provider.
 CONNECT_TIMEOUT = 3.0
-# Seconds that a request waits for one of the others of the same provider.
+#: Seconds that a request to a provider waits while half of `THREADS` are under way.
 SLOT_TIMEOUT = 1.0
-# Bytes of an answer; the keys and the discovery document of Microsoft take about 20,000.
+#: Bytes of a provider's answer, with the header fields; the keys and the metadata of Microsoft take
+#: about 20,000.
 MAX_ANSWER = 131_072
 # Any host that has a public address; those of the settings may have a private one.
 PUBLIC_HOSTS = "?*"

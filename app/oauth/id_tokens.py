@@ -21,9 +21,9 @@ MALFORMED = (
     *(JoseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     RecursionError,
 )
-# Seconds by which clocks may differ.
+#: Seconds by which the clocks of a provider and the service may differ.
 LEEWAY = 60
-# Seconds for which an ID token is accepted after it was issued, whatever it says itself.
+#: Seconds for which an ID token is accepted after it was issued, whatever it says itself.
 MAX_AGE = 86_400
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     # It needs the connector, which is imported only if there are providers.
     from .configuration import Provider
 
-# Identities of one user.
+#: Identities of a user.
 MAX_IDENTITIES = 50
 # How often a login is tried again that met a concurrent one of the same identity or email.
 ATTEMPTS = 3

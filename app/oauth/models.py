@@ -12,8 +12,9 @@ from app.database.session import Model
 from app.ids import Id
 from app.times import now
 
-# Characters of an issuer that are accepted. OpenID Connect bounds a subject only (Core, section 2).
+#: Characters of an issuer; OpenID Connect bounds a subject only.
 MAX_ISSUER = 255
+#: Characters of a subject (OpenID Connect Core, 2).
 MAX_SUBJECT = 255
 
 

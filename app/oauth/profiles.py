@@ -12,7 +12,7 @@ from app.users.names import stored_email
 from .models import MAX_SUBJECT
 from .problems import ProviderError
 
-# Characters of a text of a profile that are kept.
+#: Characters of a text of a profile that are kept.
 MAX_TEXT = 255
 # What is kept of a profile: OpenID Connect's claims (Core, 5.1), and the login name of GitHub.
 KEPT_CLAIMS = (

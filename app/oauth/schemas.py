@@ -12,10 +12,11 @@ from .models import MAX_ISSUER
 
 # A path as a route: without Flask's placeholders.
 PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?\Z", error="must be a path such as /auth/google")
-# Characters of a code that a provider sends.
+#: Characters of the code that a provider sends.
 MAX_CODE = 4096
-# Characters of an ID token that is read.
+#: Characters of an ID token.
 MAX_ID_TOKEN = 16_384
+#: Characters of the nonce that an app sends.
 MAX_NONCE = 255
 
 

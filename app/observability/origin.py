@@ -8,9 +8,9 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app.ids import Id
 
-# Characters of a User-Agent header that are kept.
+#: Characters of a `User-Agent` header that a session keeps.
 MAX_USER_AGENT = 200
-# Characters of an address that are kept; an IPv6 address has at most 45, without its zone.
+#: Characters of a client's address that are kept; an IPv6 address has at most 45, without its zone.
 MAX_ADDRESS = 64
 
 

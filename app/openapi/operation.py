@@ -12,6 +12,7 @@ from werkzeug.routing import Rule
 from app.errors import BLANK, InvalidFilter, ModelNotFound, TooDeep, TooManyHashes, ValidationError
 from app.rest.endpoint import Endpoint
 from app.rest.hashing import hashed_property
+from app.rest.requests.parameters import MAX_DEPTH
 from app.rest.resource import Resource
 
 from .responses import body_errors, responses
@@ -179,7 +180,7 @@ class Operation:
         if self._endpoint.query:
             name = self._endpoint.query.strip("!")
             yield InvalidFilter(f"{name} must be an object.")
-            yield TooDeep(f"{name} nests deeper than 12 levels.")
+            yield TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
         if isinstance(self._endpoint.body, str):
             required = [
                 name

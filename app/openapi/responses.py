@@ -14,6 +14,7 @@ from werkzeug.exceptions import (
 )
 
 from app import errors
+from app.rest.requests.bodies import MAX_DEPTH
 
 from .schemas import Json, ref
 
@@ -36,7 +37,7 @@ def body_errors() -> list[HTTPException]:
     """Return the errors of any request body."""
     return [
         errors.MalformedBody("The body must be a JSON object."),
-        errors.TooDeep("It nests deeper than 32 levels."),
+        errors.TooDeep(f"It nests deeper than {MAX_DEPTH} levels."),
         RequestEntityTooLarge(),
         UnsupportedMediaType("Send the body with Content-Type: application/json."),
     ]

@@ -12,11 +12,11 @@ from app.times import now
 
 from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
 
-# Seconds after which another worker may take over from one that does not renew its lease.
+#: Seconds after which another process takes over the mail of one that died.
 LEASE = 60.0
-# Seconds between two attempts to deliver.
+#: Seconds between two attempts to deliver a mail.
 MAX_BACKOFF = 60.0
-# Seconds by which the clocks of several hosts may differ.
+#: Seconds by which the clocks of hosts that deliver mail may differ.
 CLOCK_TOLERANCE = 60.0
 
 

@@ -21,7 +21,7 @@ EXPIRED = "expired"
 OBSOLETE = "obsolete"
 STATES = (PENDING, DELIVERED, FAILED, EXPIRED, OBSOLETE)
 
-# Characters of the reason of a failure that are kept.
+#: Characters of the reason of a failed delivery that are kept.
 MAX_REASON = 200
 
 

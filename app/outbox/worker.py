@@ -16,9 +16,9 @@ from .registry import registry_of
 # Seconds before the first attempt, so that it does not slow down the answer to the request that
 # caused it: the time of an answer must not tell who gets a mail.
 DELIVERY_DELAY = 0.1
-# Seconds for the attempt in progress when a process ends. gunicorn kills a process after 30.
+#: Seconds for the mail that is being sent when a process ends; gunicorn kills a process after 30.
 STOP_TIMEOUT = 25.0
-# Deliveries that wait for this process alone; others are for every process.
+#: Mails that wait for the process that recorded them; others are sent by any process.
 MAX_RESERVED = 1000
 # Seconds to wait when other processes were faster.
 CONTENTION_PAUSE = 0.1

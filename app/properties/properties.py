@@ -21,9 +21,9 @@ from app.times import iso_time, now
 from .types import PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
-NAME = re.compile(r"[A-Za-z_$][\w$-]{0,62}", re.ASCII)
-# Characters of the name of a column or a table in PostgreSQL.
+#: Characters of the name of a property of a model in JSON, a column or a table, as in PostgreSQL.
 MAX_NAME = 63
+NAME = re.compile(rf"[A-Za-z_$][\w$-]{{0,{MAX_NAME - 1}}}", re.ASCII)
 # Names that a `where` has a meaning for.
 RESERVED = ("and", "or")
 WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+")
@@ -101,7 +101,7 @@ def read_property(name: str, declared: Any, problems: Problems, path: str) -> Pr
     if not NAME.fullmatch(name) or name in RESERVED:
         problems.add(
             path,
-            "a name has letters, digits, _, $ and -, at most 63, and is none of "
+            f"a name has letters, digits, _, $ and -, at most {MAX_NAME}, and is none of "
             + ", ".join(map(repr, RESERVED)),
         )
         return None

@@ -16,8 +16,10 @@ from app.rest.fields.base import MAX_TEXT, Field
 
 Declared = Mapping[str, Any]
 
-# Characters of a text with an index: PostgreSQL's entries have at most 2704 bytes.
+#: Characters of a text of a model in JSON that has an index: an entry of an index of PostgreSQL has
+#: at most 2704 bytes.
 MAX_INDEXED = 600
+# Characters of one whose `length` is not declared.
 INDEXED_TEXT = 255
 # Digits of a decimal after the point, if its `scale` is not declared.
 SCALE = 2

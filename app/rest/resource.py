@@ -34,7 +34,8 @@ from .rows.references import check_changed_references, check_references
 from .rows.repository import Conditions, Repository, Values
 from .rows.undeclared import ATTRIBUTE, flatten, merge_others
 
-# Values that clients give to the rows that one request creates: they are loaded in 50 to 100 ms.
+#: Values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format` counts
+#: by the ways in which it may match.
 MAX_VALUES = 4000
 
 # Changes the rows that fulfil conditions; returns them as they now are.

@@ -12,11 +12,11 @@ from gunicorn.http.errors import (
 )
 from werkzeug.exceptions import RequestEntityTooLarge
 
-# Chunks of a body; each takes the main loop some microseconds.
+#: Chunks of a body; each takes the main loop some microseconds.
 MAX_CHUNKS = 1000
-# Bytes of the line with a chunk's size.
+#: Bytes of the line with a chunk's size.
 MAX_SIZE_LINE = 1024
-# Bytes of the fields after the last chunk, as many as those of a head.
+#: Bytes of the fields after the last chunk, as many as those of a head.
 MAX_TRAILERS = 64 * 1024
 
 SIZE = re.compile(rb"[0-9a-f]+", re.IGNORECASE)

@@ -14,7 +14,7 @@ from .fair_queue import FairQueue
 from .hash_calls import HashCalls
 from .incoming import IncomingRequest
 
-# Bytes of the requests that wait in a process; most have a few hundred.
+#: Bytes of the requests of a process that wait to compute a password hash; most have a few hundred.
 MAX_BYTES = 16 * 1024 * 1024
 
 

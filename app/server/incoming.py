@@ -17,9 +17,9 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from .bodies import ChunkedBody, SizedBody, TooLargeBody
 
-# Bytes of a request line; Node.js accepts as much for request line and header together.
+#: Bytes of a request line; Node.js accepts as much for a whole head.
 MAX_LINE = 16 * 1024
-# Bytes of the request line and all header fields.
+#: Bytes of a request line and its header fields together.
 MAX_HEAD = 64 * 1024
 # The newest version that is spoken: requests of a later 1.x are answered in it (RFC 9110, 2.5).
 VERSION = (1, 1)

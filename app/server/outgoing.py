@@ -2,9 +2,10 @@
 
 from typing import Any
 
-# Bytes of an answer that are kept; a thread waits until the client of a longer one has taken what
-# is beyond. Lists end at 2 MB (MAX_BYTES in app/rest/rows/pages.py): only views of an application,
-# and data sources with a large `maxResponseBytes`, send more.
+#: Bytes of one answer that are kept for a client that reads slowly; a thread waits until the client
+#: of a longer one has read the rest.
+# Lists end at 2 MB (MAX_BYTES in app/rest/rows/pages.py): only views of an application, and data
+# sources with a large `maxResponseBytes`, send more.
 MAX_UNSENT = 4 * 1024 * 1024
 
 

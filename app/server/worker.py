@@ -31,12 +31,12 @@ from .outgoing import ClientGoneError, Outgoing, UnreadAnswerError
 
 # Errors where a process, or the machine, has no more files to open.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
-# Seconds that a client has to close a connection after the last response, as in gunicorn.
+#: Seconds that a client has to close a connection after the last answer, as in gunicorn.
 LINGER_SECONDS = 2
 # Bytes of one receive call.
 RECEIVE_BYTES = 64 * 1024
-# Bytes of answers that a process keeps for its clients; beyond it, the connection whose client has
-# taken nothing for longest is closed.
+#: Bytes of answers that a process keeps for clients that read slowly; beyond it, the connection
+#: whose client has read nothing for longest is closed.
 MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 # The turn of requests that do not wait for one.
 AT_ONCE = nullcontext()

@@ -13,11 +13,12 @@ from flask import current_app
 
 from app.errors import BLANK, ValidationError
 
-# Characters of an address (RFC 5321 4.5.3.1.3; RFC 3696, erratum 1690), and of its local part or a
-# label of its domain (RFC 5321 4.5.3.1.1, RFC 1035 2.3.4).
+#: Characters of an email address (RFC 5321, 4.5.3.1.3; RFC 3696, erratum 1690).
 MAX_EMAIL_LENGTH = 254
+#: Characters of an email address before its `@`, and of a label of its domain (RFC 5321, 4.5.3.1.1;
+#: RFC 1035, 2.3.4).
 MAX_EMAIL_PART_LENGTH = 64
-# Characters of a username, the length of its columns.
+#: Characters of a username, the length of its columns.
 MAX_USERNAME_LENGTH = 255
 # The Unicode categories of control, format, unassigned and private characters and separators.
 UNPRINTED = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}

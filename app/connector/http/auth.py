@@ -27,8 +27,9 @@ _RENEWAL_MARGIN = 30.0
 _DEFAULT_LIFETIME = 3600.0
 # The characters of an access token; RFC 6749, appendix A.12.
 _TOKEN = re.compile(r"[\x20-\x7e]+")
-# OAuth 2 clients whose tokens are kept. Credentials may come from variables; a call with
-# credentials beyond this number fetches a token of its own.
+#: OAuth 2 clients of a data source whose tokens are kept.
+# Credentials may come from variables; a call with credentials beyond this number fetches a token of
+# its own.
 _MAX_CLIENTS = 1000
 
 

@@ -18,7 +18,7 @@ from app.connector.settings.call_options import Options
 from .retry import read_retry_after
 from .transport import REDIRECTS
 
-# Characters of a remote's error message that our message contains.
+#: Characters of a remote's message that an error repeats.
 _MAX_MESSAGE_LENGTH = 300
 _ERRORS: dict[int, type[HTTPStatusError]] = {
     401: UnauthorizedError,

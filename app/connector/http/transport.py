@@ -26,9 +26,9 @@ from .connection import Adapter, Limits, current_limits
 from .guard import HostPolicy
 
 _CHUNK = 65536
-# Bytes of a response allowed for headers and chunk framing, beside twice the body limit.
+#: Bytes of headers and framing that a response may have beyond twice `maxResponseBytes`.
 _OVERHEAD = 1024 * 1024
-# Bytes of the header fields of all redirects of a call.
+#: Bytes of the header fields of all redirects of a call.
 _MAX_REDIRECT_HEADERS = 65_536
 _HOSTS = 20
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

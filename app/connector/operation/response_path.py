@@ -11,18 +11,21 @@ from jsonpath_ng.ext.parser import parse
 
 from app.connector.errors import ResponsePathError, translate_errors
 
-# Values and levels of a body that a path with wildcards may search: jsonpath-ng takes up to 5
-# microseconds for each value, and up to 10 where the path descends or filters.
+#: Values of a body that a response path with `*` searches.
+# jsonpath-ng takes up to 5 microseconds for each value, and up to 10 where the path descends or
+# filters.
 MAX_VALUES = 20_000
+#: Values of a body that a response path with `..` or a filter searches.
 MAX_SEARCHED_VALUES = 5_000
+#: Levels of a body that a response path with `*`, `..` or a filter searches.
 MAX_DEPTH = 100
-# The levels of these values, all together, where the path descends or filters: jsonpath-ng hands
-# each match up through all levels above it.
+#: Levels of the values that a response path with `..` or a filter searches, all together.
+# jsonpath-ng hands each match up through all levels above it.
 MAX_SEARCHED_LEVELS = 100_000
-# Names, indices and filters of a path, all together.
+#: Names, indices and filters of a response path, all together.
 _MAX_STEPS = 100
-# Values and characters that a path with `..` may match in total; a value counts again for
-# each match that contains it.
+#: Values and characters that a response path with `..` matches; a value counts again for each match
+#: that contains it.
 _LARGEST_MATCHES = 10_000_000
 
 

@@ -15,7 +15,7 @@ from app.connector.values import MISSING, number, to_json_scalar, to_text
 from .encoding import encode_form
 
 _FORM = "application/x-www-form-urlencoded"
-# Characters of each name in the path of a value that is not JSON.
+#: Characters of a name in the path of a body's value that is not JSON.
 _MAX_STEP_LENGTH = 100
 
 

@@ -24,12 +24,12 @@ _IN_AUTHORITY = re.compile(r"[^/?#]*://[^/?#]*\Z")
 _HOST_TEXT = re.compile(r"[A-Za-z0-9.:_\[\]-]*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _SEPARATOR = re.compile("[/?#]")
-# Characters of a host name (RFC 1035) with a port; libraries normalize an
-# international host in quadratic time.
+#: Characters of the host and port of a URL that is called.
+# Libraries normalize an international host in quadratic time.
 _MAX_AUTHORITY_LENGTH = 300
-# Characters of a url; few servers accept more than 16 KiB.
+#: Characters of a URL that is called; few servers accept more than 16 KiB.
 MAX_URL_LENGTH = 32_768
-# Characters of a host name; RFC 1035, section 2.3.4.
+#: Characters of a host name (RFC 1035, 2.3.4).
 _MAX_HOST_LENGTH = 253
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _PLACEHOLDER = "\0"

@@ -66,10 +66,12 @@ OPTIONS: dict[str, Default] = {
     ),
 }
 
-# Bytes of a response of a public data source, which anyone may ask for.
+#: Bytes of a public data source's response, which anyone may ask for, unless `maxResponseBytes`
+#: says otherwise.
 PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
-# Values and names in the JSON of such a response, and of one with the rows of a model: to read and
-# write them takes up to 0.1 s.
+#: Values and names in the JSON of a public data source's response, and of one with the rows of a
+#: model at a data source, unless `maxResponseValues` says otherwise.
+# To read and write them takes up to 0.1 s.
 PUBLIC_MAX_VALUES = 200_000
 
 _PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_MAX_VALUES}

@@ -24,10 +24,11 @@ CONTROL_EXCEPT_WHITESPACE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 DECIMAL = re.compile(r"(?=.{1,40}\Z)-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
-# The largest whole number that JavaScript and both databases hold exactly (RFC 8259 6).
+#: The largest whole number in the JSON of a property: JavaScript and both databases hold it exactly
+#: (RFC 8259, 6).
 MAX_SAFE = 2**53 - 1
-# Characters of a text whose `length` is not declared, and of the longest: what a pattern of a
-# filter is compared with.
+#: Characters of a text of a model in JSON, unless its `length` is less: what a pattern of a filter
+#: is compared with.
 MAX_TEXT = 10_000
 
 Field = fields.Field[Any]

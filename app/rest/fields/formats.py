@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from marshmallow import ValidationError
 
-# Ways to divide the longest text among the repetitions: 10 ms.
+#: Ways to divide a text among the repetitions of a `format`, which take 10 ms.
 MAX_WAYS = 200_000
 # Ways that take as long as loading and storing a value.
 WAYS_PER_VALUE = 400

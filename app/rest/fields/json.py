@@ -11,7 +11,7 @@ from app.database.columns import Position
 
 from .base import MAX_SAFE, Parsed
 
-# Characters of the JSON of one property.
+#: Characters of the JSON of one property.
 MAX_LENGTH = 20_000
 
 

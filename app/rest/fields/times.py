@@ -14,7 +14,7 @@ MILLISECONDS = re.compile(r"-?[0-9]{11,15}", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A day from the ends of what Python counts: drivers convert to other time zones.
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-# Characters of a time; the longest form has the name of a time zone in brackets.
+#: Characters of a time; the longest form has the name of a time zone in brackets.
 MAX_LENGTH = 100
 
 

@@ -17,11 +17,11 @@ from .json_paths import is_json
 from .targets import Column, Properties, find_place, find_property, is_text, text_order
 from .where import json_cost_of, nearest_first, translate
 
-# Rows in one response: the default and the maximum.
+#: Rows of a list: the default and the maximum.
 MAX_LIMIT = 1000
-# Properties to order by.
+#: Properties to order by.
 MAX_ORDER = 20
-# The largest offset: the maximum of a 32-bit SQL INTEGER.
+#: Rows to skip: the maximum of a 32-bit SQL INTEGER.
 MAX_SKIP = 2**31 - 1
 DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
 KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}

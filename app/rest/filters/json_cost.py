@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from app.errors import InvalidFilter
 
-# Operands that are compared with what JSON columns hold.
+#: Values that a filter and its includes compare with objects, arrays and positions.
 MAX_IN_JSON = 20
-# Conditions on arrays: each goes through the items of every row.
+#: Conditions of a filter and its includes on arrays: each goes through the items of every row.
 MAX_ARRAYS = 2
-# Paths to order by.
+#: Paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
 
 

@@ -27,7 +27,7 @@ from app.database.columns import GeoPoint, Json, Jsonb
 from app.database.session import db
 from app.errors import InvalidFilter, quote
 
-# Names after the first one in a path.
+#: Names after the first one in a path such as `address.city`.
 MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
 NUMBERS = ("integer", "real")

@@ -13,7 +13,7 @@ from app.errors import InvalidFilter
 
 LIKE = ("like", "nlike", "ilike", "nilike")
 ESCAPE = "\\"
-# Characters of one pattern: a thousand texts of 10,000 characters are searched in 80 ms.
+#: Characters of a pattern: a thousand texts of 10,000 characters are searched in 80 ms.
 MAX_PATTERN = 100
 PATTERN_TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
 # Literal text with an optional % before and after it.

@@ -11,9 +11,9 @@ from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 from app.errors import MalformedBody, TooDeep
 
 FORM = "application/x-www-form-urlencoded"
-# Levels of a body; LoopBack 3's limit.
+#: Levels of a JSON body, as in LoopBack 3.
 MAX_DEPTH = 32
-# Fields of one form.
+#: Fields of a form.
 MAX_FIELDS = 1000
 # Characters that PostgreSQL cannot store or UTF-8 cannot encode.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

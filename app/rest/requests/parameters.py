@@ -11,7 +11,7 @@ from app.errors import InvalidFilter, TooDeep, quote
 
 from .bodies import check_text, parse_json
 
-# Levels of a filter; LoopBack 3's limit.
+#: Levels of a filter, as in LoopBack 3.
 MAX_DEPTH = 12
 BRACKETS = re.compile(r"\[([^\]]*)\]")
 

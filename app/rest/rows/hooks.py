@@ -18,7 +18,7 @@ from app.errors import TooManyRows
 from .repository import Conditions, Repository, Values
 
 Receiver = TypeVar("Receiver", bound=Callable[..., Any])
-# Rows that one request changes or deletes, if each of them is told to a hook.
+#: Rows that one request changes or deletes where hooks are called.
 MAX_ROWS = 500
 
 

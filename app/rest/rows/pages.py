@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from app.errors import InvalidFilter
 from app.rest.filters.filter import Filter
 
-# Included objects of one response, at all levels together.
+#: Included objects of an answer; each counts as often as the answer has it.
 MAX_OBJECTS = 10_000
-# Bytes of JSON in the rows of a response; with an include, half of them are for included rows.
+#: Bytes of the JSON of an answer's rows; half of it for included rows where there are any.
 MAX_BYTES = 2_000_000
 # Bytes of a property in JSON beside its name and text: a number or a point in time.
 PROPERTY_SIZE = 20
-# How many bytes one of JSON counts: it is read, measured and written again.
+#: How often the JSON of objects and arrays counts towards these bytes: it is read, measured and
+#: written again.
 JSON_COST = 2
 
 

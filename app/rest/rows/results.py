@@ -17,7 +17,7 @@ from app.rest.fields.base import MAX_TEXT
 from app.rest.filters.json_paths import is_json
 from app.rest.filters.targets import is_text
 
-# Characters that the rows of one statement may have for psycopg to read all of them at once.
+#: Characters that the rows of a statement may have for PostgreSQL to send all of them at once.
 MAX_CHARACTERS = 16_000_000
 
 

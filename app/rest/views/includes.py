@@ -15,9 +15,9 @@ from app.rest.resource import Resource
 from .included_rows import select_by_id, select_of_parents
 from .kept import KeptStatement
 
-# Depth of nested includes.
+#: Levels of includes.
 MAX_LEVELS = 3
-# Relations that one filter may include, at all levels together; each is a query.
+#: Includes of a filter, at all levels together; each is a query.
 MAX_INCLUDES = 10
 
 # Each is a foreign key, or the model between both sides.

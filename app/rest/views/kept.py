@@ -15,8 +15,8 @@ from app.rest.rows.results import is_read_in_parts, open_rows
 Result = TypeVar("Result")
 # Returns the statement for the rows that fulfil conditions; it may have parameters.
 Build = Callable[[Conditions], Select[Any]]
-# Compiled statements that a process keeps, those that were used last: of about 50 kB each, and a
-# list has one for each of its includes.
+#: Compiled statements of lists and includes that a process keeps, those that were used last.
+# Each takes about 50 kB, and a list has one for each of its includes.
 MAX_STATEMENTS = 128
 
 

@@ -21,8 +21,9 @@ from .kept import KeptStatement
 
 # Returns the condition that rows belong to the parent with an id: those of a relation.
 Belonging = Callable[[Any], ColumnElement[bool]]
-# Filters that a process keeps, those that were used last, and the characters of one of them.
+#: Filters of lists that a process keeps, those that were used last.
 MAX_FILTERS = 64
+#: Characters of a filter that is kept.
 MAX_LENGTH = 500
 
 

@@ -34,8 +34,9 @@ from .includes import Include, parse_includes
 Object = dict[str, Any]
 Includes = Sequence[Include]
 
-# Characters of the URL of a next page: a longer one would not be taken as a request line (MAX_LINE
-# in app/server/incoming.py). The nginx of docs/deployment.md has room for it in an answer's head.
+#: Characters of the URL of a next page.
+# A longer one would not be taken as a request line (MAX_LINE in app/server/incoming.py). The nginx
+# of docs/deployment.md has room for it in an answer's head.
 MAX_URL = 16_000
 
 

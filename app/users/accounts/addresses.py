@@ -13,7 +13,7 @@ from app.users.app_model import user_model
 from app.users.models import User
 from app.users.sessions.tokens import delete_tokens, lock
 
-# Seconds for which notices are tried, such as that of a new email.
+#: Seconds for which a notice of a new email is tried.
 NOTICE_LIFETIME = 86400.0
 
 

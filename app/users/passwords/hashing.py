@@ -20,7 +20,7 @@ from werkzeug.security import check_password_hash
 from app.errors import BLANK, ValidationError
 from app.hashing.slots import slots_of
 
-# Characters of a password that is normalized: more take quadratic time, 1.5 ms for these.
+#: Characters of a password that is normalized: more take quadratic time, 1.5 ms for these.
 MAX_NORMALIZED = 1024
 # Bytes of a password that bcrypt uses.
 BCRYPT_MAX_BYTES = 72

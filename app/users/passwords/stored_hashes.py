@@ -13,9 +13,9 @@ from .hashing import BCRYPT, scheme_of
 
 # The prefixes of hashes, by method.
 METHODS = ("$argon2", *BCRYPT, "pbkdf2:", "scrypt:")
-# Seconds for which a process caches the schemes.
+#: Seconds between two looks at the methods of stored hashes.
 CACHE_SECONDS = 60
-# Schemes of one method; each adds a verification to every login.
+#: Costs of one hash method that a login makes up for; each adds a verification to every login.
 MAX_SCHEMES_PER_METHOD = 4
 
 

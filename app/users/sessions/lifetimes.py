@@ -17,7 +17,7 @@ from app.users.models import AccessToken
 
 from .credentials import ABSENT
 
-# Seconds that a request waits for a lock of the database to prolong its token.
+#: Seconds that a request waits for a lock of the database to prolong its token.
 TOUCH_TIMEOUT = 0.1
 
 # A number as text, which forms send: as in JSON (RFC 8259 section 6), with optional spaces.

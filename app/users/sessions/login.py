@@ -26,7 +26,7 @@ from .credentials import parse_credentials, parse_remember_me
 from .lifetimes import parse_ttl
 from .tokens import IssuedToken, issue
 
-# Seconds after a login in which no reauthentication is required.
+#: Seconds after a login in which a new email needs no password.
 RECENT_SESSION = 300
 
 

@@ -16,7 +16,7 @@ from app.ids import Id
 from app.times import now
 from app.users.models import HANDLE, AccessToken, User, new_token, token_digest
 
-# Sessions of one list.
+#: Sessions that a user is shown, the newest.
 MAX_SESSIONS = 1000
 
 

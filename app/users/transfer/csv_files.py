@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-# Characters of a line; a cell may have twice as many, on several lines.
+#: Characters of a line of a CSV file; a cell may have twice as many, on several lines.
 MAX_LINE = 65_536
 # A spreadsheet takes a cell that starts with one of these for a formula (OWASP, "CSV Injection");
 # the last four are full-width. Such a cell is written with an apostrophe in front, which is removed

@@ -38,9 +38,9 @@ INSERTED = (
     "created",
     "disabled_at",
 )
-# Rows of a file, which are in memory while the file is checked: about 1 KB each.
+#: Users of a CSV file, which are in memory while it is checked: about 1 kB each.
 MAX_ROWS = 100_000
-# Problems of a file that are listed; the others are counted.
+#: Problems of a CSV file that are listed; the others are counted.
 MAX_PROBLEMS = 100
 # Rows of one statement, and of one transaction of an import.
 BATCH = 500
