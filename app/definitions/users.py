@@ -13,7 +13,7 @@ from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.views.collection import all_endpoints
 from app.settings import SettingsSchema
-from app.users.extension import TAKEN, UsersDefinition, problem_of
+from app.users.extension import TAKEN, UsersExtension, problem_of
 from app.users.models import User
 from app.users.resource import users, usual_users
 
@@ -101,7 +101,7 @@ def configure_users(
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
     endpoints = users_endpoints(usual_users(app.config), related.relations)
     methods = {each.method: each.owned for each in endpoints}
-    app.extensions["users_definition"] = UsersDefinition(
+    app.extensions["users_definition"] = UsersExtension(
         relations=related.relations,
         keys=[each for name, each in definition.properties.items() if name not in own],
         foreign_keys=related.foreign_keys,

@@ -7,10 +7,10 @@ from flask import current_app
 
 from app.commands import CommandGroup
 
-from .problems import ProviderError
+from .errors import ProviderError
 
 if TYPE_CHECKING:
-    from .client import Client
+    from .client import ProviderClient
 
 providers = CommandGroup("providers", help="Check the identity providers.")
 
@@ -19,7 +19,7 @@ providers = CommandGroup("providers", help="Check the identity providers.")
 def check() -> None:
     """Fetch what each provider publishes, and say what was found; exit with 1 if one fails."""
     # Without providers their module, and the libraries that it needs, are not imported.
-    clients: dict[str, Client] = current_app.extensions.get("providers", {})
+    clients: dict[str, ProviderClient] = current_app.extensions.get("providers", {})
     results = [_check(client) for client in clients.values()]
     if not results:
         click.echo("There are no providers.")
@@ -27,7 +27,7 @@ def check() -> None:
         raise click.exceptions.Exit(1)
 
 
-def _check(client: "Client") -> bool:
+def _check(client: "ProviderClient") -> bool:
     """Print what is known of a provider; return False if it fails."""
     provider = client.provider
     click.echo(f"{provider.name}: {provider.label}, {provider.issuer}")
@@ -45,7 +45,7 @@ def _check(client: "Client") -> bool:
     return True
 
 
-def _print_discovery(client: "Client") -> None:
+def _print_discovery(client: "ProviderClient") -> None:
     metadata = client.discovery.metadata()
     keys = list(client.discovery.keys())
     kinds = ", ".join(sorted({key.key_type for key in keys}))

@@ -9,16 +9,16 @@ from flask import current_app
 
 from .configuration import Provider
 from .discovery import Discovery
+from .errors import ProviderError
 from .http import Http
 from .id_tokens import check_id_token
-from .problems import ProviderError
 from .profiles import Profile, read_profile
-from .routes import Route
+from .routes import ProviderRoute
 
 FACEBOOK_FIELDS = "id,name,first_name,last_name,email"
 
 
-class Client:
+class ProviderClient:
     """A configured provider, with its connections and what it publishes."""
 
     def __init__(self, provider: Provider, slots: int) -> None:
@@ -32,12 +32,12 @@ class Client:
             return self.discovery.metadata().authorization_endpoint
         return self.provider.urls["authorizationURL"]
 
-    def redirect_uri(self, route: Route) -> str:
+    def redirect_uri(self, route: ProviderRoute) -> str:
         """Return the address to which the provider redirects, below PUBLIC_URL."""
         return f"{current_app.config['PUBLIC_URL']}{route.callback_path}"
 
     def authorization_url(
-        self, endpoint: str, route: Route, state: str, nonce: str, verifier: str
+        self, endpoint: str, route: ProviderRoute, state: str, nonce: str, verifier: str
     ) -> str:
         """Return the address at the provider where this login begins."""
         provider = self.provider
@@ -70,7 +70,7 @@ class Client:
         if sent is not None and sent != metadata.issuer:
             raise ProviderError("the answer is of another issuer")
 
-    def redeem(self, route: Route, code: str, verifier: str, nonce: str) -> Profile:
+    def redeem(self, route: ProviderRoute, code: str, verifier: str, nonce: str) -> Profile:
         """Return the profile of the user for whom a code was issued; raise ProviderError."""
         uri = self.redirect_uri(route)
         if not self.provider.preset.is_openid:
@@ -123,9 +123,9 @@ class Client:
         return read_profile(self.provider.issuer, user.get("id"), claims)
 
 
-OAUTH_PROFILES: Mapping[str, Callable[[Client, str], Profile]] = {
-    "github": Client.github_profile,
-    "facebook": Client.facebook_profile,
+OAUTH_PROFILES: Mapping[str, Callable[[ProviderClient, str], Profile]] = {
+    "github": ProviderClient.github_profile,
+    "facebook": ProviderClient.facebook_profile,
 }
 
 

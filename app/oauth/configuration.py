@@ -14,7 +14,7 @@ from app.connector.settings.environment import substitute_environment
 from app.settings import check_redirect_url
 
 from .presets import MODULES, PRESETS, Preset
-from .routes import Route, find_routes, served_paths
+from .routes import ProviderRoute, find_routes, served_paths
 from .schemas import ProviderSchema
 
 # Keys of `providers.json` that need no equivalent here.
@@ -56,9 +56,9 @@ class Provider:
     client_secret: str | None = field(repr=False)
     scope: str
     # None for an entry with `link`.
-    login: Route | None
+    login: ProviderRoute | None
     # None for an entry with an entry of its own to add identities.
-    link: Route | None
+    link: ProviderRoute | None
     # Whether the answer comes as a form in a POST.
     posts_answer: bool
     trust_email: bool
@@ -242,7 +242,9 @@ def _scope(entry: Mapping[str, Any]) -> str | None:
     return " ".join(words)
 
 
-def _make(name: str, entry: Mapping[str, Any], login: Route | None, link: Route | None) -> Provider:
+def _make(
+    name: str, entry: Mapping[str, Any], login: ProviderRoute | None, link: ProviderRoute | None
+) -> Provider:
     issuer = entry["issuer"].replace("{tenant}", entry["tenant"] or "")
     return Provider(
         name=name,

@@ -11,8 +11,8 @@ from joserfc.jwk import Key, KeySet, RSAKey, import_key
 from app.errors import quote
 
 from .configuration import Provider, is_secure
+from .errors import ProviderError
 from .http import Http
-from .problems import ProviderError
 
 Document = TypeVar("Document")
 

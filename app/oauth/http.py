@@ -19,7 +19,7 @@ from app.connector.http.connection import Adapter, Limits, current_limits
 from app.connector.http.guard import HostPolicy
 
 from .configuration import LOCAL_HOSTS, Provider, is_secure
-from .problems import ProviderError
+from .errors import ProviderError
 
 #: Seconds for all requests of a login to its provider.
 LOGIN_TIMEOUT = 8.0

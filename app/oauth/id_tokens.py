@@ -8,7 +8,7 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 
 from .discovery import TENANT, Discovery
-from .problems import ProviderError
+from .errors import ProviderError
 from .schemas import MAX_ID_TOKEN
 
 # Asymmetric algorithms alone: neither `none`, nor one whose key would be the client's secret.

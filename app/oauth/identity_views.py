@@ -11,7 +11,7 @@ from app.users.resource import users
 from app.users.sessions import login_methods
 
 from . import linking
-from .models import Identity
+from .models import ExternalIdentity
 from .schemas import IdentitySchema
 
 
@@ -31,7 +31,7 @@ def _is_served(settings: Mapping[str, Any]) -> bool:
     answer=[IdentitySchema],
     is_served=_is_served,
 )
-def identities(user: Any) -> Sequence[Identity]:
+def identities(user: Any) -> Sequence[ExternalIdentity]:
     """List a user's identities at providers."""
     return linking.list_identities(user.id)
 

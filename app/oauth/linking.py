@@ -24,11 +24,11 @@ from app.users.accounts.addresses import claim_account
 from app.users.accounts.lookup import find_user, get_user
 from app.users.accounts.registration import insert_users, prepare_user_without_password
 from app.users.models import AccessToken, User
-from app.users.sessions.login_methods import OtherLogin
+from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import lock
 
-from .models import Identity
-from .problems import LoginError
+from .errors import LoginError
+from .models import ExternalIdentity
 from .profiles import Profile
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ MAX_IDENTITIES = 50
 ATTEMPTS = 3
 
 
-def find_or_join(provider: "Provider", profile: Profile) -> Identity:
+def find_or_join(provider: "Provider", profile: Profile) -> ExternalIdentity:
     """Return the identity of a profile; a new one is added to its user, who may be new, too.
 
     Raises LoginError for the email of a user to whom it must not be added, and if no user may be
@@ -63,7 +63,7 @@ def find_or_join(provider: "Provider", profile: Profile) -> Identity:
     raise LoginError("too many logins of the user at once")
 
 
-def link(provider: str, profile: Profile, user_id: Id, session: str) -> Identity:
+def link(provider: str, profile: Profile, user_id: Id, session: str) -> ExternalIdentity:
     """Add an identity to a user, by the session with this digest.
 
     Raises LoginError if another user has it, or if the session has ended meanwhile.
@@ -82,9 +82,13 @@ def link(provider: str, profile: Profile, user_id: Id, session: str) -> Identity
     return identity
 
 
-def list_identities(user_id: Id) -> Sequence[Identity]:
+def list_identities(user_id: Id) -> Sequence[ExternalIdentity]:
     """Return a user's identities in the order in which they were added."""
-    own = select(Identity).where(Identity.user_id == user_id).order_by(Identity.id)
+    own = (
+        select(ExternalIdentity)
+        .where(ExternalIdentity.user_id == user_id)
+        .order_by(ExternalIdentity.id)
+    )
     return db.session.scalars(own.limit(MAX_IDENTITIES)).all()
 
 
@@ -93,11 +97,11 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
 
     Raises ModelNotFound, or LastCredential for the last way to log in.
     """
-    own = Identity.user_id == user_id, Identity.id == identity_id
+    own = ExternalIdentity.user_id == user_id, ExternalIdentity.id == identity_id
     with transaction():
         lock(User.id == user_id)
         user = get_user(user_id)
-        identity = db.session.scalar(select(Identity).where(*own))
+        identity = db.session.scalar(select(ExternalIdentity).where(*own))
         if identity is None:
             raise ModelNotFound("identity", name)
         if user.password_hash is None and not _has_other(identity):
@@ -105,22 +109,24 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
         _remove(user, [identity])
 
 
-def find_unproven(user: User, email: str) -> list[OtherLogin]:
+def find_unproven(user: User, email: str) -> list[LoginMethod]:
     """Return the identities that were added before the owner of this address proved it."""
-    chosen = select(Identity).where(*_is_unproven(user, email)).order_by(Identity.id)
+    chosen = (
+        select(ExternalIdentity).where(*_is_unproven(user, email)).order_by(ExternalIdentity.id)
+    )
     return [
-        OtherLogin(_key(identity), identity.provider, _name(identity), identity.created)
+        LoginMethod(_key(identity), identity.provider, _name(identity), identity.created)
         for identity in db.session.scalars(chosen)
     ]
 
 
-def settle(user: User, email: str, kept: Collection[str]) -> int:
+def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
     """Remove the identities that were added before this address was proved, and are not kept.
 
     The others are those of its owner. Call it in the transaction of the proof; returns how many
     were removed.
     """
-    unproven = db.session.scalars(select(Identity).where(*_is_unproven(user, email))).all()
+    unproven = db.session.scalars(select(ExternalIdentity).where(*_is_unproven(user, email))).all()
     for identity in unproven:
         if _key(identity) in kept:
             identity.proven_email = email
@@ -130,20 +136,22 @@ def settle(user: User, email: str, kept: Collection[str]) -> int:
 
 
 def _is_unproven(user: User, email: str) -> tuple[ColumnElement[bool], ...]:
-    return Identity.user_id == user.id, Identity.proven_email.is_distinct_from(email)
+    return ExternalIdentity.user_id == user.id, ExternalIdentity.proven_email.is_distinct_from(
+        email
+    )
 
 
-def _key(identity: Identity) -> str:
+def _key(identity: ExternalIdentity) -> str:
     return f"identity-{identity.id}"
 
 
-def _name(identity: Identity) -> str | None:
+def _name(identity: ExternalIdentity) -> str | None:
     """Return who the user is at the provider."""
     named = (identity.profile.get(claim) for claim in ("email", "login", "name"))
     return next(filter(None, named), None)
 
 
-def _remove(user: User, identities: Sequence[Identity], actor_id: Id | None = None) -> None:
+def _remove(user: User, identities: Sequence[ExternalIdentity], actor_id: Id | None = None) -> None:
     """Remove identities of a user in the open transaction, with a record and an event of each."""
     for identity in identities:
         db.session.delete(identity)
@@ -154,15 +162,15 @@ def _remove(user: User, identities: Sequence[Identity], actor_id: Id | None = No
     record_all(Action.IDENTITY_UNLINKED, [(user.id, details) for details in named], actor_id)
 
 
-def _find_and_touch(provider: str, profile: Profile) -> Identity | None:
+def _find_and_touch(provider: str, profile: Profile) -> ExternalIdentity | None:
     """Return the identity of a profile, which has this profile from now on."""
-    known = Identity.issuer == profile.issuer, Identity.subject == profile.subject
+    known = ExternalIdentity.issuer == profile.issuer, ExternalIdentity.subject == profile.subject
     new = {"profile": dict(profile.claims), "provider": provider, "last_used": now()}
-    changed = update(Identity).where(*known).values(new).returning(Identity)
+    changed = update(ExternalIdentity).where(*known).values(new).returning(ExternalIdentity)
     return db.session.scalar(changed, execution_options={"populate_existing": True})
 
 
-def _join(provider: "Provider", profile: Profile) -> Identity:
+def _join(provider: "Provider", profile: Profile) -> ExternalIdentity:
     """Add a new identity to the user who has its email, or to a new user."""
     if profile.email is None:
         raise LoginError("the profile has no valid email address")
@@ -191,7 +199,7 @@ def _check_proven(user: User, profile: Profile, trust_email: bool) -> None:
         raise LoginError(reason, AccountExists, user.id)
 
 
-def _register(provider: "Provider", profile: Profile) -> Identity:
+def _register(provider: "Provider", profile: Profile) -> ExternalIdentity:
     if not current_app.config["REGISTRATION_OPEN"]:
         raise LoginError("no user has the email, and REGISTRATION_OPEN is false")
     try:
@@ -212,7 +220,7 @@ def _claim(provider: "Provider", user: User) -> None:
     """Take an account whose address was never verified from whoever registered it."""
     if not claim_account(user, provider.label, provider=provider.provider):
         raise LoginError("the user was changed meanwhile", user_id=user.id)
-    all_identities = select(Identity).where(Identity.user_id == user.id)
+    all_identities = select(ExternalIdentity).where(ExternalIdentity.user_id == user.id)
     _remove(user, db.session.scalars(all_identities).all(), user.id)
     info = {"email": user.email, "user": user}
     after_commit(lambda: emit(email_verified, info=info))
@@ -231,14 +239,14 @@ def _require_session(user_id: Id, digest: str) -> None:
         raise LoginError("the session has ended meanwhile", InvalidToken, user_id)
 
 
-def _add(provider: str, profile: Profile, user_id: Id) -> Identity:
+def _add(provider: str, profile: Profile, user_id: Id) -> ExternalIdentity:
     """Add a new identity in the open transaction; raise IntegrityError if there is one already.
 
     Raises LoginError for a user with too many.
     """
     if _count(user_id) >= MAX_IDENTITIES:
         raise LoginError(f"the user has {MAX_IDENTITIES} identities already", user_id=user_id)
-    identity = Identity(
+    identity = ExternalIdentity(
         user_id=user_id,
         provider=provider,
         issuer=profile.issuer,
@@ -261,17 +269,21 @@ def _proven_email(user_id: Id) -> str | None:
 
 
 def _count(user_id: Id) -> int:
-    own = select(func.count()).select_from(Identity).where(Identity.user_id == user_id)
+    own = (
+        select(func.count())
+        .select_from(ExternalIdentity)
+        .where(ExternalIdentity.user_id == user_id)
+    )
     return db.session.scalar(own) or 0
 
 
-def _has_other(identity: Identity) -> bool:
+def _has_other(identity: ExternalIdentity) -> bool:
     """Tell whether the user has another identity, by whose provider one can still log in."""
     clients = current_app.extensions["providers"].values()
     configured = {each.provider.provider for each in clients if each.provider.login}
-    other = select(Identity.id).where(
-        Identity.user_id == identity.user_id,
-        Identity.id != identity.id,
-        Identity.provider.in_(configured),
+    other = select(ExternalIdentity.id).where(
+        ExternalIdentity.user_id == identity.user_id,
+        ExternalIdentity.id != identity.id,
+        ExternalIdentity.provider.in_(configured),
     )
     return db.session.scalar(other.limit(1)) is not None

@@ -21,20 +21,22 @@ from app.users.sessions.login import login_identified
 from app.users.sessions.tokens import IssuedToken
 
 from . import flows
-from .client import Client
+from .client import ProviderClient
+from .errors import LoginError, ProviderError
 from .http import error_code
 from .id_tokens import LEEWAY, MAX_AGE
 from .linking import find_or_join, link
-from .models import Identity
-from .problems import LoginError, ProviderError
+from .models import ExternalIdentity
 from .profiles import Profile
-from .routes import Route
+from .routes import ProviderRoute
 
 # The line of the log for each login that is refused.
 REFUSAL = "a login by %s failed: %s"
 
 
-def begin(client: Client, route: Route, browser_token: str, link_user_id: Id | None = None) -> str:
+def begin(
+    client: ProviderClient, route: ProviderRoute, browser_token: str, link_user_id: Id | None = None
+) -> str:
     """Begin a login, or for a user adding an identity; return the address at the provider.
 
     Raises TooManyRequests, or LoginFailed if the provider cannot be reached.
@@ -47,7 +49,7 @@ def begin(client: Client, route: Route, browser_token: str, link_user_id: Id | N
     return client.authorization_url(endpoint, route, flow.state, flow.nonce, flow.verifier)
 
 
-def finish(client: Client, answer: Mapping[str, str], browser_token: str) -> IssuedToken:
+def finish(client: ProviderClient, answer: Mapping[str, str], browser_token: str) -> IssuedToken:
     """End a login with the provider's answer: open a session.
 
     Raises LoginFailed, AccountExists, EmailNotVerified or TooManyRequests.
@@ -59,8 +61,8 @@ def finish(client: Client, answer: Mapping[str, str], browser_token: str) -> Iss
 
 
 def finish_link(
-    client: Client, answer: Mapping[str, str], browser_token: str, session: LiveToken
-) -> Identity:
+    client: ProviderClient, answer: Mapping[str, str], browser_token: str, session: LiveToken
+) -> ExternalIdentity:
     """End adding an identity to the user of a session, with the provider's answer.
 
     Raises LoginFailed, also if another user has begun it, TooManyRequests, and what `link` does.
@@ -74,7 +76,7 @@ def finish_link(
         return link(client.provider.provider, profile, session.user_id, session.digest)
 
 
-def login_with_id_token(client: Client, id_token: str, nonce: str | None) -> IssuedToken:
+def login_with_id_token(client: ProviderClient, id_token: str, nonce: str | None) -> IssuedToken:
     """Log in with an ID token that an app got from the provider; each is accepted once.
 
     Raises what `finish` does.
@@ -91,8 +93,8 @@ def login_with_id_token(client: Client, id_token: str, nonce: str | None) -> Iss
 
 
 def _profile(
-    client: Client,
-    route: Route | None,
+    client: ProviderClient,
+    route: ProviderRoute | None,
     answer: Mapping[str, str],
     browser_token: str,
     is_link: bool,
@@ -109,11 +111,13 @@ def _profile(
     return flow, client.redeem(route, code, flow.verifier, flow.nonce)
 
 
-def _open_session(client: Client, profile: Profile) -> IssuedToken:
+def _open_session(client: ProviderClient, profile: Profile) -> IssuedToken:
     provider = client.provider
     identity = find_or_join(provider, profile)
     # Both may have been removed meanwhile.
-    is_linked = exists().where(Identity.id == identity.id, Identity.user_id == identity.user_id)
+    is_linked = exists().where(
+        ExternalIdentity.id == identity.id, ExternalIdentity.user_id == identity.user_id
+    )
     details = {"provider": provider.provider}
     try:
         token = login_identified(identity.user_id, is_linked, **details)
@@ -128,7 +132,7 @@ def _open_session(client: Client, profile: Profile) -> IssuedToken:
 
 
 @contextmanager
-def refusals(client: Client) -> Iterator[None]:
+def refusals(client: ProviderClient) -> Iterator[None]:
     """Bound the time of a login's requests; log why it is refused, and raise the client's error."""
     name = client.provider.provider
     try:

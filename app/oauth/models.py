@@ -18,7 +18,7 @@ MAX_ISSUER = 255
 MAX_SUBJECT = 255
 
 
-class Identity(Model):
+class ExternalIdentity(Model):
     """A user as a provider knows it: the provider's issuer and its subject, never the email."""
 
     __tablename__ = "identities"

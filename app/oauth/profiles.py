@@ -9,8 +9,8 @@ from app.errors import ValidationError
 from app.settings import is_address
 from app.users.names import stored_email
 
+from .errors import ProviderError
 from .models import MAX_SUBJECT
-from .problems import ProviderError
 
 #: Characters of a text of a profile that are kept.
 MAX_TEXT = 255

@@ -9,7 +9,7 @@ LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
 
 
 @dataclass(frozen=True)
-class Route:
+class ProviderRoute:
     """Where a login, or adding an identity, begins and ends."""
 
     path: str
@@ -30,7 +30,7 @@ class Route:
 
 def find_routes(
     name: str, entry: Mapping[str, Any], linked: set[str]
-) -> tuple[Route | None, Route | None]:
+) -> tuple[ProviderRoute | None, ProviderRoute | None]:
     """Return the routes of an entry: that of logins, and that of adding identities."""
     provider = entry["provider"] or name
     login = None if entry["link"] else _login_route(name, entry)
@@ -39,7 +39,7 @@ def find_routes(
 
 
 def served_paths(
-    entry: Mapping[str, Any], login: Route | None, link: Route | None
+    entry: Mapping[str, Any], login: ProviderRoute | None, link: ProviderRoute | None
 ) -> Iterator[str]:
     """Yield the paths that an entry is served at."""
     for route in filter(None, (login, link)):
@@ -54,13 +54,13 @@ def _path(entry: Mapping[str, Any], default: str) -> str:
     return str(entry["authPath"] or default).rstrip("/")
 
 
-def _login_route(name: str, entry: Mapping[str, Any]) -> Route:
+def _login_route(name: str, entry: Mapping[str, Any]) -> ProviderRoute:
     path = _path(entry, f"/auth/{name}")
     callback = entry["callbackPath"] or f"{path}/callback"
     return _route(path, callback, LOGIN_SUCCESS, entry)
 
 
-def _link_route(provider: str, entry: Mapping[str, Any]) -> Route:
+def _link_route(provider: str, entry: Mapping[str, Any]) -> ProviderRoute:
     """Return where an identity is added: for an entry with `link` the paths that it names."""
     if entry["link"]:
         path = _path(entry, f"/link/{provider}")
@@ -71,8 +71,8 @@ def _link_route(provider: str, entry: Mapping[str, Any]) -> Route:
     return _route(path, callback, LINK_SUCCESS, {**entry, "json": False})
 
 
-def _route(path: str, callback: str, success: str, entry: Mapping[str, Any]) -> Route:
-    return Route(
+def _route(path: str, callback: str, success: str, entry: Mapping[str, Any]) -> ProviderRoute:
+    return ProviderRoute(
         path,
         callback,
         entry["successRedirect"] or success,

@@ -16,12 +16,12 @@ from app.users.schemas import AccessTokenSchema
 from app.users.sessions.cookies import require_same_site, set_cookie, set_login_cookies
 
 from . import login
-from .client import Client
+from .client import ProviderClient
 from .configuration import configure
+from .errors import LoginError
 from .flows import FLOW_LIFETIME, new_browser_token
 from .models import MAX_ISSUER
-from .problems import LoginError
-from .routes import Route
+from .routes import ProviderRoute
 from .schemas import MAX_CODE, IdTokenSchema
 
 # The cookie of the browser in which a login begins. With the prefix no other host can set it.
@@ -31,7 +31,7 @@ MAX_BROWSER_TOKEN = 64
 # What a provider's answer consists of, each with the most characters that are read of it.
 ANSWER = {"code": MAX_CODE, "state": 64, "iss": MAX_ISSUER, "error": 64}
 
-View = Callable[[Client, Route], ResponseReturnValue]
+View = Callable[[ProviderClient, ProviderRoute], ResponseReturnValue]
 
 
 def init_app(app: Flask) -> None:
@@ -41,7 +41,7 @@ def init_app(app: Flask) -> None:
     for warning in configuration.warnings:
         app.logger.warning("PROVIDERS: %s", warning)
     slots = max(1, app.config["THREADS"] // 2)
-    clients = {each.name: Client(each, slots) for each in configuration.providers}
+    clients = {each.name: ProviderClient(each, slots) for each in configuration.providers}
     app.extensions["providers"] = clients
     app.jinja_env.globals["login_links"] = [
         (each.label, each.login.path) for each in configuration.providers if each.login
@@ -52,7 +52,7 @@ def init_app(app: Flask) -> None:
     app.register_blueprint(bp)
 
 
-def _add_routes(bp: Blueprint, client: Client) -> None:
+def _add_routes(bp: Blueprint, client: ProviderClient) -> None:
     provider = client.provider
     if provider.login:
         _add(bp, client, provider.login, "login", begin_login, finish_login)
@@ -63,7 +63,14 @@ def _add_routes(bp: Blueprint, client: Client) -> None:
         _add(bp, client, provider.link, "link", begin_link, finish_link)
 
 
-def _add(bp: Blueprint, client: Client, route: Route, kind: str, begin: View, finish: View) -> None:
+def _add(
+    bp: Blueprint,
+    client: ProviderClient,
+    route: ProviderRoute,
+    kind: str,
+    begin: View,
+    finish: View,
+) -> None:
     name = f"{client.provider.name}-{kind}"
     callback = partial(finish, client, route)
     bp.add_url_rule(route.path, f"{name}-begin", partial(begin, client, route), methods=["GET"])
@@ -77,7 +84,7 @@ def _with_redirect(view: View) -> View:
     """Wrap a view: where the settings say so, a failure is a redirect."""
 
     @wraps(view)
-    def respond(client: Client, route: Route) -> ResponseReturnValue:
+    def respond(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
         try:
             return view(client, route)
         except (Unauthorized, AccountExists) as error:
@@ -89,14 +96,14 @@ def _with_redirect(view: View) -> View:
 
 
 @_with_redirect
-def begin_login(client: Client, route: Route) -> ResponseReturnValue:
+def begin_login(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
     """Lead to the provider."""
     browser_token = _browser_token() or new_browser_token()
     return _to_provider(login.begin(client, route, browser_token), browser_token)
 
 
 @_with_redirect
-def finish_login(client: Client, route: Route) -> ResponseReturnValue:
+def finish_login(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
     """Open a session for the user whom the provider's answer names."""
     token = login.finish(client, _answer(request.args), _browser_token())
     if route.json:
@@ -107,7 +114,7 @@ def finish_login(client: Client, route: Route) -> ResponseReturnValue:
 
 
 @_with_redirect
-def begin_link(client: Client, route: Route) -> ResponseReturnValue:
+def begin_link(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
     """Lead a user who is logged in to the provider.
 
     Only from a page of this site: another one could lead the user to add its own identity.
@@ -118,7 +125,7 @@ def begin_link(client: Client, route: Route) -> ResponseReturnValue:
 
 
 @_with_redirect
-def finish_link(client: Client, route: Route) -> ResponseReturnValue:
+def finish_link(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
     """Add the identity that the provider's answer names to the user who is logged in."""
     session = _require_session(client, from_this_site=False)
     identity = login.finish_link(client, _answer(request.args), _browser_token(), session)
@@ -127,12 +134,12 @@ def finish_link(client: Client, route: Route) -> ResponseReturnValue:
     return _redirect(route.success_redirect)
 
 
-def repeat_as_get(route: Route) -> ResponseReturnValue:
+def repeat_as_get(route: ProviderRoute) -> ResponseReturnValue:
     """Repeat an answer that another site's form brings: only then the browser sends its cookie."""
     return _redirect(f"{route.callback_path}?{urlencode(_answer(request.form))}", 303)
 
 
-def login_with_token(client: Client) -> ResponseReturnValue:
+def login_with_token(client: ProviderClient) -> ResponseReturnValue:
     """Log in with an ID token that an app got from the provider."""
     body = IdTokenSchema().load(read_body())
     token = login.login_with_id_token(client, body["id_token"], body["nonce"])
@@ -141,7 +148,7 @@ def login_with_token(client: Client) -> ResponseReturnValue:
     return response
 
 
-def _require_session(client: Client, from_this_site: bool) -> LiveToken:
+def _require_session(client: ProviderClient, from_this_site: bool) -> LiveToken:
     """Return the session of the user who is logged in, but not by a token in the address.
 
     Such an address could be somebody else's, who would get the identity of whoever opens it.
@@ -182,7 +189,7 @@ def _answer(values: MultiDict[str, str]) -> dict[str, str]:
     }
 
 
-def _failure_url(route: Route, url: str, error: HTTPException) -> str:
+def _failure_url(route: ProviderRoute, url: str, error: HTTPException) -> str:
     if not route.names_error:
         return url
     query = urlencode({"error": getattr(error, "error_code", "LOGIN_FAILED")})

@@ -27,7 +27,7 @@ TAKEN = {"id"} | {each.data_key or name for name, each in RowSchema().fields.ite
 
 
 @dataclass(frozen=True)
-class UsersDefinition:
+class UsersExtension:
     """What a model with `base: "User"` says of users, beside USERS_PATH and USER_PROPERTIES.
 
     It is `app.extensions["users_definition"]` before users are registered.
@@ -52,12 +52,12 @@ class UsersDefinition:
     singular: str = "user"
 
 
-def extend(app: Flask, users: Resource, definition: UsersDefinition | None) -> Resource:
+def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Resource:
     """Return the resource of users with the app's properties, and with what a definition says.
 
     Raises ConfigurationError for properties that cannot be used.
     """
-    definition = definition or UsersDefinition()
+    definition = definition or UsersExtension()
     relations = {**users.relations, **definition.relations}
     properties = [
         replace(each, hidden=each.hidden or each.name in definition.hidden)

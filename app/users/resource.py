@@ -26,7 +26,7 @@ from .schemas import RegistrationSchema, UserSchema
 from .sessions.login import reauthenticate
 
 if TYPE_CHECKING:
-    from .extension import UsersDefinition
+    from .extension import UsersExtension
 
 # The methods that users may call on their own record and sessions.
 OWNER_METHODS = (
@@ -144,7 +144,7 @@ def usual_users(settings: Mapping[str, Any]) -> Resource:
 def users_of(app: Flask) -> Resource:
     """Return the resource of users as an app's settings and models in JSON have it."""
     resource = replace(usual_users(app.config), path=app.config["USERS_PATH"])
-    definition: UsersDefinition | None = app.extensions.get("users_definition")
+    definition: UsersExtension | None = app.extensions.get("users_definition")
     if not app.config["USER_PROPERTIES"] and definition is None:
         return resource
     # Imported only where users are other than usual: it takes time to load.

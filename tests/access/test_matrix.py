@@ -9,7 +9,7 @@ from sqlalchemy import delete
 from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
 from app.database.session import db
-from app.oauth.models import Identity
+from app.oauth.models import ExternalIdentity
 from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user
@@ -254,7 +254,7 @@ def small_world():
     yield RoleMapping(user_id=ADMIN, role_id=2)
     yield Todo(id=TODO, title="Hers", owner_id=OWNER)
     names = {"provider": "github", "issuer": "https://github.com", "subject": "1"}
-    yield Identity(id=TODO, user_id=OWNER, profile={}, **names)
+    yield ExternalIdentity(id=TODO, user_id=OWNER, profile={}, **names)
     yield from map(token_of, CALLERS[1:])
 
 

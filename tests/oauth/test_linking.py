@@ -9,7 +9,7 @@ from sqlalchemy import select, text, update
 from app import outbox
 from app.audit.entries import Action, AuditRecord
 from app.database.session import db
-from app.oauth.models import Identity
+from app.oauth.models import ExternalIdentity
 from app.outbox.delivery import drain
 from app.signals import (
     account_claimed,
@@ -58,7 +58,7 @@ def add_user(app, **fields):
 
 def identities(app):
     with app.app_context():
-        rows = db.session.scalars(select(Identity).order_by(Identity.id)).all()
+        rows = db.session.scalars(select(ExternalIdentity).order_by(ExternalIdentity.id)).all()
         return [(row.user_id, row.issuer, row.subject) for row in rows]
 
 
@@ -218,7 +218,7 @@ def test_an_account_that_is_claimed_keeps_no_credential(
     stolen = api.login()["id"]
     with app.app_context():
         user = {"user_id": 1, "provider": "test", "issuer": provider.url, "profile": {}}
-        db.session.add(Identity(**user, subject="of somebody else"))
+        db.session.add(ExternalIdentity(**user, subject="of somebody else"))
         db.session.commit()
 
     with events(app) as found:
@@ -396,7 +396,7 @@ def test_the_last_way_to_log_in_is_not_removed(app, browser, provider, api):
     with app.app_context():
         # A way to log in only while the provider is configured.
         gone = {"user_id": 1, "provider": "gone", "issuer": "https://gone.example", "profile": {}}
-        db.session.add(Identity(**gone, subject="1"))
+        db.session.add(ExternalIdentity(**gone, subject="1"))
         db.session.commit()
     first, second = (each["id"] for each in api("GET", "/users/1/identities", token=token).json)
 
@@ -412,7 +412,7 @@ def test_of_two_identities_removed_at_once_one_stays(app, browser, provider, sec
     token = browser.token
     with app.app_context():
         own = {"user_id": 1, "provider": "test", "issuer": provider.url, "profile": {}}
-        db.session.add(Identity(**own, subject="another"))
+        db.session.add(ExternalIdentity(**own, subject="another"))
         db.session.commit()
 
     headers = {"Authorization": token}

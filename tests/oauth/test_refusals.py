@@ -5,7 +5,7 @@ from sqlalchemy import delete, select
 
 from app.audit.entries import Action, AuditRecord
 from app.database.session import db
-from app.oauth.models import Identity
+from app.oauth.models import ExternalIdentity
 from app.users.accounts.registration import create_user
 from app.users.accounts.removal import disable_user
 from app.users.models import AccessToken
@@ -73,7 +73,9 @@ def with_as_many_identities_as_possible(browser):
     user_id = add_user(browser, email_verified=True)
     issuer = {"issuer": "https://x.example", "provider": "x", "profile": {}}
     with browser.client.application.app_context():
-        own = [Identity(user_id=user_id, subject=str(number), **issuer) for number in range(50)]
+        own = [
+            ExternalIdentity(user_id=user_id, subject=str(number), **issuer) for number in range(50)
+        ]
         db.session.add_all(own)
         db.session.commit()
 

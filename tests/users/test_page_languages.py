@@ -9,7 +9,7 @@ from jinja2 import ChoiceLoader, DictLoader
 
 from app.database.metadata import all_metadata
 from app.database.session import db
-from app.oauth.models import Identity
+from app.oauth.models import ExternalIdentity
 from app.signals import reset_password_request, verification_request
 from tests.conftest import NEW, Api
 from tests.support.apps import build, close
@@ -120,7 +120,7 @@ def test_an_address_is_confirmed_in_german(app, client, api, mailed):
     api.login()
     with app.app_context():
         identity = {"issuer": "https://x.example", "subject": "1", "provider": "x", "profile": {}}
-        db.session.add(Identity(user_id=1, **identity))
+        db.session.add(ExternalIdentity(user_id=1, **identity))
         db.session.commit()
     asked = client.get(f"/confirm-email?token={mailed['confirm']}", headers=GERMAN)
     form = {"token": mailed["confirm"], "language": "de", "endSessions": "yes"}

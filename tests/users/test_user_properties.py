@@ -17,7 +17,7 @@ from app.rest.relations import belongs_to
 from app.signals import email_verified, reset_password_request, verification_request
 from app.users import service
 from app.users.accounts.registration import prepare_user_without_password
-from app.users.extension import UsersDefinition
+from app.users.extension import UsersExtension
 from app.users.mailed import events as users_events
 from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes
@@ -385,7 +385,7 @@ def test_problems_of_properties_in_a_file_are_listed(runner, tmp_path):
 
 def test_relations_and_rules_of_a_definition_are_those_of_users(define, api, ada, secrets):
     define(
-        UsersDefinition(
+        UsersExtension(
             relations={"favorite": belongs_to("todos", "favorite_id")},
             rules=[allow(OWNER, "__get__favorite")],
             hidden=frozenset({"username", "created", "plan"}),

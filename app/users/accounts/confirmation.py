@@ -88,7 +88,7 @@ def _verify_email(
         # Who has asked for another address before need not be the owner of this one.
         delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
         verified = mark_verified(user.id)
-        removed = 0 if kept is None else login_methods.settle(user, email, kept)
+        removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
         # A session may be that of who has added what was removed.
         ends_sessions = end_sessions or bool(removed)
         if ends_sessions and (deleted := delete_tokens([user.id])):
@@ -115,7 +115,7 @@ def _change_email(
             affected_rows(new)
             record_email_change(user.id, old_email, email, actor_id=user.id)
             record(Action.EMAIL_VERIFIED, user.id, user.id)
-            removed = 0 if kept is None else login_methods.settle(user, email, kept)
+            removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
     except IntegrityError:
         # The token stays valid: the address may become free again.
         raise ValidationError({"email": ["already exists"]}) from None

@@ -106,7 +106,7 @@ def use_reset_token(digest: str, new_password: str) -> None:
         record(Action.PASSWORD_RESET, user.id, user.id)
         # The token was mailed to the address, which is therefore that of the user.
         verified = mark_verified(user.id)
-        login_methods.settle(user, user.email)
+        login_methods.remove_unproven(user, user.email)
         emit(password_reset, info={"user": user, "verified": bool(verified)})
     forget_failures(user)
     if verified:

@@ -12,7 +12,7 @@ from flask import Flask, current_app
 from app.users.models import User
 
 
-class OtherLogin(NamedTuple):
+class LoginMethod(NamedTuple):
     """A way to log in, as the owner of an account is asked about it."""
 
     # Tells it from all others of the account.
@@ -23,14 +23,14 @@ class OtherLogin(NamedTuple):
     added: datetime
 
 
-class OtherLogins(Protocol):
+class LoginMethods(Protocol):
     """The ways to log in that a feature keeps."""
 
-    def find_unproven(self, user: User, email: str) -> Sequence[OtherLogin]:
+    def find_unproven(self, user: User, email: str) -> Sequence[LoginMethod]:
         """Return what was added to the account before its owner proved this address."""
         ...
 
-    def settle(self, user: User, email: str, kept: Collection[str]) -> int:
+    def remove_unproven(self, user: User, email: str, kept: Collection[str]) -> int:
         """Remove what was added before, except for these keys; return how many were removed.
 
         What stays is from now on the owner's, as long as the account has this address. Called in
@@ -39,24 +39,24 @@ class OtherLogins(Protocol):
         ...
 
 
-def register(app: Flask, logins: OtherLogins) -> None:
+def register(app: Flask, logins: LoginMethods) -> None:
     """Let a feature's ways to log in be asked about and removed."""
     app.extensions.setdefault("other_logins", []).append(logins)
 
 
-def find_unproven(user: User, email: str) -> list[OtherLogin]:
+def find_unproven(user: User, email: str) -> list[LoginMethod]:
     """Return what was added to the account before its owner proved this address."""
     return [login for logins in _registered() for login in logins.find_unproven(user, email)]
 
 
-def settle(user: User, email: str, kept: Collection[str] = ()) -> int:
+def remove_unproven(user: User, email: str, kept: Collection[str] = ()) -> int:
     """Remove what was added before the owner of this address proved it, except for these keys.
 
     Returns how many were removed. Call it in the transaction of the proof.
     """
-    return sum(logins.settle(user, email, kept) for logins in _registered())
+    return sum(logins.remove_unproven(user, email, kept) for logins in _registered())
 
 
-def _registered() -> list[OtherLogins]:
-    registered: list[OtherLogins] = current_app.extensions.get("other_logins", [])
+def _registered() -> list[LoginMethods]:
+    registered: list[LoginMethods] = current_app.extensions.get("other_logins", [])
     return registered

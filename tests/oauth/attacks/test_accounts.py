@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.oauth.models import Identity
+from app.oauth.models import ExternalIdentity
 from app.users.models import User
 from tests.conftest import PASSWORD
 from tests.support.answers import refusal
@@ -68,7 +68,7 @@ def test_an_email_opens_no_account_whose_owner_has_verified_it(
         assert refusal(eve.log_in("/auth/other")) == EXISTS, value
 
     assert eve.token is None
-    assert (count(app, User), count(app, Identity)) == (1, 1)
+    assert (count(app, User), count(app, ExternalIdentity)) == (1, 1)
 
 
 def test_an_account_that_was_made_in_advance_is_taken_from_who_made_it(
@@ -163,4 +163,4 @@ def test_one_of_two_concurrent_links_of_an_identity_wins(app, make_browser, prov
     )
 
     assert sorted(answer.status_code for answer in answers) == [302, 409]
-    assert count(app, Identity) == 3
+    assert count(app, ExternalIdentity) == 3
