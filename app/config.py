@@ -4,7 +4,6 @@ import json
 import os
 import runpy
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,6 +11,7 @@ from flask import Flask
 from flask.config import Config
 from marshmallow import ValidationError
 
+from app.problems import closest
 from app.settings import SettingsSchema
 
 ENVIRONMENT_PREFIX = "APP_"
@@ -143,8 +143,8 @@ def _refuse_unknown(app: Flask, given: Config, known: Mapping[str, Any]) -> None
     for name in given:
         if name in known or name in app.config:
             continue
-        hint = get_close_matches(name, known, 1)
-        meant = f"; did you mean {_label(hint[0], like=name)}?" if hint else ""
+        similar = closest(name, known)
+        meant = f"; did you mean {_label(similar, like=name)}?" if similar else ""
         raise ConfigurationError(f"{_label(name)} is not a setting{meant}")
 
 

@@ -1,33 +1,59 @@
-"""Collecting the problems of models in JSON, so that all of them are reported at once."""
+"""Problems and warnings of settings and models, collected so that all are reported at once."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import NamedTuple
 
-from app.config import ConfigurationError
+# How similar a known word must be to be suggested, and to be what a misspelt one means.
+SIMILAR = 0.6
+MISSPELT = 0.8
 
-# How similar a key must be to one that is known, to be taken for a misspelt one.
-SIMILAR = 0.8
+
+class Problem(NamedTuple):
+    """A problem or a warning, and its path: `operations[0].template.url`."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
 
 
 class Problems:
-    """Problems and warnings, each with its place, such as `note.json: properties.age.type`."""
+    """Collects problems, with which something cannot be used, and warnings, each only once."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
-        self.warnings: list[str] = []
+        # Dicts, as sets that keep their order.
+        self.errors: dict[Problem, None] = {}
+        self.cautions: dict[Problem, None] = {}
         self._logged = 0
 
+    @property
+    def found(self) -> list[str]:
+        """The problems as text."""
+        return list(map(str, self.errors))
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings as text."""
+        return list(map(str, self.cautions))
+
     def add(self, path: str, message: str) -> None:
-        """Add a problem, unless it was found before: the models cannot be used."""
-        _append(self.found, f"{path}: {message}")
+        """Add a problem."""
+        self.errors[Problem(path, message)] = None
 
     def warn(self, path: str, message: str) -> None:
-        """Add a warning, unless there is the same: the models are used, but not all of them."""
-        _append(self.warnings, f"{path}: {message}")
+        """Add a warning."""
+        self.cautions[Problem(path, message)] = None
+
+    def has_error(self, path: str) -> bool:
+        """Tell whether there is a problem at this path or below it."""
+        below = (f"{path}.", f"{path}[")
+        return any(error.path == path or error.path.startswith(below) for error in self.errors)
 
     def new_warnings(self) -> list[str]:
         """Return the warnings since the last call."""
-        new, self._logged = self.warnings[self._logged :], len(self.warnings)
+        new, self._logged = self.warnings[self._logged :], len(self.cautions)
         return new
 
     def check_keys(
@@ -41,25 +67,49 @@ class Problems:
         for key in given:
             if key in known or key in ignored:
                 continue
-            if meant := suggest(key, known):
+            if meant := suggest(key, known, MISSPELT):
                 self.add(f"{path}.{key}", f"there is no such key{meant}")
             else:
                 self.warn(f"{path}.{key}", "is ignored")
 
-    def raise_any(self, subject: str) -> None:
-        """Raise one ConfigurationError with all problems, if there are any."""
-        if self.found:
-            lines = "".join(f"\n  {each}" for each in self.found)
-            raise ConfigurationError(f"{subject} cannot be used:{lines}")
+    def describe(self, subject: str) -> str:
+        """Return one text with all problems, each in a line of its own."""
+        return "\n  ".join([f"{subject} cannot be used:", *self.found])
 
 
-def _append(lines: list[str], line: str) -> None:
-    if line not in lines:
-        lines.append(line)
-
-
-def suggest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str], similarity: float = SIMILAR) -> str:
     """Return `; did you mean 'x'?` if a known word is similar, else an empty string."""
-    by_lower = {each.lower(): each for each in known}
-    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=SIMILAR)
-    return f"; did you mean '{by_lower[close[0]]}'?" if close else ""
+    similar = closest(word, known, similarity)
+    return f"; did you mean '{similar}'?" if similar else ""
+
+
+def closest(word: str, known: Iterable[str], similarity: float = SIMILAR) -> str | None:
+    """Return the known word that is most similar to a word, in any case, if there is one."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=similarity)
+    return by_lower[close[0]] if close else None
+
+
+def join_path(path: str, key: str | int) -> str:
+    """Extend a path by a key or an index."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
+
+
+def type_name(value: object) -> str:
+    """Return the JSON type of a value for a message: `a string`, `an object`, `null`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    return _KINDS.get(type(value), type(value).__name__)
+
+
+_KINDS: dict[type, str] = {
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    dict: "an object",
+    list: "a list",
+}

@@ -29,7 +29,6 @@ from .http.limit import without_waiting as without_waiting
 from .operation.operation import Operation as Operation
 from .operation.pagination import Pages as Pages
 from .operation.pagination import items_of as items_of
-from .problems import ConfigWarning as ConfigWarning
 from .redaction import install_log_filter
 from .request.model import Request as Request
 from .resource.record import Record as Record

@@ -10,17 +10,18 @@ from typing import Any, Self
 from blinker import Signal
 
 from app.plurals import pluralize
+from app.problems import Problems, suggest
 
-from .errors import ConfigError, NotSupportedError, VariableError
+from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
 from .http.call import Call
 from .http.client import Client
 from .http.guard import HostPolicy
 from .http.limit import CallLimit
 from .http.transport import Transport
+from .nesting import check_levels
 from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
-from .problems import ConfigWarning, ErrorCollector, check_levels, suggest
 from .redaction import Redactor
 from .request.builder import SourceContext
 from .request.headers import validate_header
@@ -59,9 +60,9 @@ class DataSource:
         request_id: Callable[[], str | None] | None = None,
     ) -> None:
         check_levels(settings, "", name)
-        errors = ErrorCollector()
-        filled = substitute_environment(settings, errors)
-        loaded = check_settings(filled, errors)
+        problems = Problems()
+        filled = substitute_environment(settings, problems)
+        loaded = check_settings(filled, problems)
         self.name = name
         self._loaded = loaded
         self.public = loaded.get("public", False)
@@ -78,12 +79,12 @@ class DataSource:
         self.after_execute = self._client.after_execute
         self.execute_failed = self._client.execute_failed
         if "requestIdHeader" in loaded:
-            self._send_request_ids(loaded["requestIdHeader"], request_id, errors)
+            self._send_request_ids(loaded["requestIdHeader"], request_id, problems)
 
-        compiler = OperationCompiler(self._context, self._client, errors, RESERVED)
+        compiler = OperationCompiler(self._context, self._client, problems, RESERVED)
         for entry in loaded.get("operations", []):
             compiler.add(entry)
-        self.warnings = _report(errors, filled, name)
+        self.warnings = _report(problems, filled, name)
         self.operations = compiler.functions
         self._only = compiler.only
         layers = [*source_layers(loaded).values(), *compiler.option_layers]
@@ -178,7 +179,7 @@ class DataSource:
         return self._client.with_headers(headers)
 
     def _send_request_ids(
-        self, header: str, request_id: Callable[[], str | None] | None, errors: ErrorCollector
+        self, header: str, request_id: Callable[[], str | None] | None, problems: Problems
     ) -> None:
         def add(call: Call) -> None:
             if request_id is not None and (value := request_id()):
@@ -187,7 +188,7 @@ class DataSource:
         try:
             validate_header(header, "")
         except VariableError as error:
-            errors.add("requestIdHeader", str(error))
+            problems.add("requestIdHeader", str(error))
         self.observe("before execute", add)
 
     def close(self) -> None:
@@ -224,12 +225,12 @@ def _source_context(filled: Any, loaded: dict[str, Any]) -> SourceContext:
     )
 
 
-def _report(errors: ErrorCollector, filled: Any, name: str) -> list[ConfigWarning]:
+def _report(problems: Problems, filled: Any, name: str) -> list[ConfigWarning]:
     """Raise the errors or log the warnings, which are returned."""
     # A message may quote a setting; those from the environment are secrets.
     mask = Redactor(environment_values(filled)).text
-    errors.raise_any(name, mask)
-    warnings = errors.warnings(mask)
+    raise_problems(problems, name, mask)
+    warnings = [ConfigWarning(path, mask(message)) for path, message in problems.cautions]
     for warning in warnings:
         logger.warning("data source %s: %s", name, warning)
     return warnings

@@ -1,8 +1,10 @@
-"""Every error that the connector raises: the classes below ConnectorError."""
+"""The errors that the connector raises, and the warnings of settings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
+
+from app.problems import Problems
 
 from .response import Response
 
@@ -36,6 +38,26 @@ class ConfigError(ConnectorError, ValueError):
         lines = [f"{path}: {text}" if path else text for path, text in found]
         start = f"data source {name!r}: " if name else ""
         super().__init__(start + "; ".join(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigWarning:
+    """Settings that can be used but are probably not intended: their path and likely meaning."""
+
+    path: str
+    meaning: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.meaning}"
+
+
+def raise_problems(problems: Problems, name: str = "", mask: Callable[[str], str] = str) -> None:
+    """Raise one ConfigError with all problems, masked, if there are any."""
+    errors: dict[str, list[str]] = {}
+    for path, message in problems.errors:
+        errors.setdefault(path, []).append(mask(message))
+    if errors:
+        raise ConfigError(errors, name)
 
 
 class VariableError(ConnectorError, ValueError):

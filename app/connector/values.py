@@ -10,8 +10,9 @@ from enum import Enum
 from typing import Any, NoReturn
 from uuid import UUID
 
+from app.problems import type_name
+
 from .errors import VariableTypeError, translate_errors
-from .problems import type_name
 
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+(?P<fraction>\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?"

@@ -11,7 +11,7 @@ from sqlalchemy import Column
 from app.access.rules import Rule
 from app.database.ids import IntegerId, RowId
 from app.plurals import pluralize
-from app.problems import Problems, suggest
+from app.problems import MISSPELT, Problems, suggest
 from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
 from app.times import now
@@ -289,7 +289,7 @@ def _names(
     known = {*merged.properties, *_implied(merged), "id"}
     for each in names:
         if each not in known and merged.root != USER:
-            meant = suggest(each, merged.properties)
+            meant = suggest(each, merged.properties, MISSPELT)
             report = problems.add if meant else problems.warn
             report(path, f"there is no property {each!r}{meant}")
     return frozenset(names)

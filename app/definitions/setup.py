@@ -80,7 +80,8 @@ def report(app: Flask, problems: Problems) -> None:
     """Log the warnings that are new; raise ConfigurationError if there are problems."""
     for warning in problems.new_warnings():
         app.logger.warning("model %s", warning)
-    problems.raise_any(SUBJECT)
+    if problems.found:
+        raise ConfigurationError(problems.describe(SUBJECT))
 
 
 def _is_public(data_source: Any) -> bool:

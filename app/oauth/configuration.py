@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from marshmallow import ValidationError
 
 from app.config import ConfigurationError
-from app.connector.problems import ErrorCollector, suggest
 from app.connector.settings.environment import substitute_environment
+from app.problems import Problems, suggest
 from app.settings import check_redirect_url
 
 from .presets import MODULES, PRESETS, Preset
@@ -82,7 +82,7 @@ def configure(settings: Mapping[str, Any], served: Iterable[str] = ()) -> Config
 
     `served` are the paths that the service has already.
     """
-    problems = ErrorCollector()
+    problems = Problems()
     configuration = Configuration()
     entries = substitute_environment(settings["PROVIDERS"], problems)
     loaded = dict(_load(entries, problems, configuration.warnings))
@@ -96,15 +96,13 @@ def configure(settings: Mapping[str, Any], served: Iterable[str] = ()) -> Config
             configuration.providers.append(_make(name, entry, *routes))
     configuration.warnings += _cookie_warnings(configuration.providers, settings)
     if problems.errors:
-        said = "; ".join(
-            f"{path} {text}" for path, texts in problems.errors.items() for text in texts
-        )
+        said = "; ".join(f"{path} {text}" for path, text in problems.errors)
         raise ConfigurationError(f"PROVIDERS cannot be used: {said}")
     return configuration
 
 
 def _load(
-    entries: Mapping[str, Any], problems: ErrorCollector, warnings: list[str]
+    entries: Mapping[str, Any], problems: Problems, warnings: list[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the entries of known providers, checked one by one; note problems and warnings."""
     for name, entry in entries.items():
@@ -124,7 +122,7 @@ def _load(
         yield name, {**loaded, "preset": PRESETS[kind], **_defaults(kind, loaded)}
 
 
-def _load_entry(name: str, entry: Mapping[str, Any], problems: ErrorCollector) -> Mapping[str, Any]:
+def _load_entry(name: str, entry: Mapping[str, Any], problems: Problems) -> Mapping[str, Any]:
     """Return an entry with all keys that there are; note which of them are not valid, and None."""
     schema = ProviderSchema()
     loaded: dict[str, Any] = dict.fromkeys(schema.fields)
@@ -175,7 +173,7 @@ def _flatten(texts: Any) -> str:
 
 
 def _note_problems(
-    name: str, entry: Mapping[str, Any], settings: Mapping[str, Any], problems: ErrorCollector
+    name: str, entry: Mapping[str, Any], settings: Mapping[str, Any], problems: Problems
 ) -> None:
     for key, problem in _problems(entry, settings):
         # What is not valid by itself seems to be missing.
@@ -265,9 +263,7 @@ def _make(
     )
 
 
-def _note_paths(
-    name: str, paths: Iterable[str], taken: dict[str, str], problems: ErrorCollector
-) -> None:
+def _note_paths(name: str, paths: Iterable[str], taken: dict[str, str], problems: Problems) -> None:
     """Note paths that another route has; the others are taken from now on."""
     for path in paths:
         if path in taken:

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Date, Double, String, Text, Uuid
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json, UtcDateTime
-from app.problems import Problems, suggest
+from app.problems import MISSPELT, Problems, suggest
 from app.rest.fields import base as fields
 from app.rest.fields import json as json_fields
 from app.rest.fields.base import MAX_TEXT, Field
@@ -87,7 +87,7 @@ def read_type(declared: Declared, problems: Problems, path: str) -> PropertyType
 
 def _other(name: str, given: str, problems: Problems, path: str) -> str:
     """Return the type that stands for one that we do not have; none if it is misspelt."""
-    if meant := suggest(name, NAMES):
+    if meant := suggest(name, NAMES, MISSPELT):
         problems.add(f"{path}.type", f"there is no type {given!r}{meant}")
         return ""
     problems.warn(f"{path}.type", f"{given!r} is taken as an object, and its inside not checked")

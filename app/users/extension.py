@@ -94,7 +94,8 @@ def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Propert
         elif each:
             properties.append(each)
     _check_columns(properties, problems)
-    problems.raise_any("USER_PROPERTIES")
+    if problems.found:
+        raise ConfigurationError(problems.describe("USER_PROPERTIES"))
     for warning in problems.warnings:
         app.logger.warning("USER_PROPERTIES: %s", warning)
     return properties

@@ -5,13 +5,13 @@ from operator import attrgetter
 from typing import Any
 
 from app.connector.http.client import Client
-from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.response import Response
 from app.connector.settings.fields import load
 from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url
 from app.connector.settings.options import template_defaults
 from app.connector.settings.schema import OperationSettings, TemplateSettings
+from app.problems import Problems, join_path, type_name
 
 from .operation import Operation
 from .pagination import Paginator, make_paginator
@@ -34,7 +34,7 @@ class OperationCompiler:
         self,
         context: SourceContext,
         client: Client,
-        errors: ErrorCollector,
+        problems: Problems,
         reserved: Collection[str],
     ) -> None:
         self.functions: dict[str, Operation] = {}
@@ -43,7 +43,7 @@ class OperationCompiler:
         self.urls: list[str] = []
         self._context = context
         self._client = client
-        self._errors = errors
+        self._problems = problems
         self._reserved = reserved
         self._names: dict[str, str] = {}
 
@@ -59,12 +59,12 @@ class OperationCompiler:
         """Compile one entry."""
         path = f"operations[{len(self.templates)}]"
         self.templates.append(None)
-        loaded = load(OperationSettings(), entry, path, self._errors)
+        loaded = load(OperationSettings(), entry, path, self._problems)
         if loaded is None:
             return
         functions = self._functions(loaded.get("functions"), join_path(path, "functions"))
         if loaded.get("template") is None:
-            self._errors.add(path, "the template is missing")
+            self._problems.add(path, "the template is missing")
         else:
             self._compile(loaded["template"], functions, path)
 
@@ -72,47 +72,47 @@ class OperationCompiler:
         if functions is None:
             return {}
         if not isinstance(functions, dict):
-            self._errors.add(path, f"must be an object of lists, got {type_name(functions)}")
+            self._problems.add(path, f"must be an object of lists, got {type_name(functions)}")
             return {}
         parameters = {}
         for name, entries in functions.items():
             self._check_name(name, join_path(path, name))
-            parameters[name] = read_parameters(entries, self._errors, join_path(path, name))
+            parameters[name] = read_parameters(entries, self._problems, join_path(path, name))
         return parameters
 
     def _check_name(self, name: str, path: str) -> None:
         if not name:
-            self._errors.add(path, "a function's name must not be empty")
+            self._problems.add(path, "a function's name must not be empty")
         elif name in self._reserved or name.startswith("_"):
-            self._errors.warn(
+            self._problems.warn(
                 path, f"'{name}' is not an attribute; the function is operations['{name}']"
             )
         if name in self._names:
-            self._errors.warn(path, f"replaces the function {self._names[name]}")
+            self._problems.warn(path, f"replaces the function {self._names[name]}")
         self._names[name] = path
 
     def _compile(self, settings: Any, functions: Mapping[str, list[Parameter]], path: str) -> None:
         template_path = join_path(path, "template")
-        loaded = load(TemplateSettings(), settings, template_path, self._errors)
+        loaded = load(TemplateSettings(), settings, template_path, self._problems)
         if loaded is None:
             return
         options = loaded.get("options", {})
         if not is_base_url(options):
-            self._errors.add(join_path(template_path, "options.baseURL"), BASE_URL_MESSAGE)
+            self._problems.add(join_path(template_path, "options.baseURL"), BASE_URL_MESSAGE)
         self.option_layers.append(options)
         template = {**template_defaults(loaded), **self._context.template, **loaded}
         builder = self._builder(template, settings, template_path)
         selector = self._selector(template, template_path)
         paginator = self._paginator(template, template_path)
         self._warn(template, builder, template_path)
-        if not self._errors.errors:
+        if not self._problems.errors:
             self.templates[-1] = Operation("invoke", builder, [], selector, paginator, self._client)
         for name, parameters in functions.items():
             extended = extend_template(template, parameters, builder.variables)
             own = builder if extended is None else self._builder(extended, settings, template_path)
             function_path = join_path(join_path(path, "functions"), name)
-            check_parameters(parameters, own.variables, self._errors, function_path)
-            if not self._errors.errors:
+            check_parameters(parameters, own.variables, self._problems, function_path)
+            if not self._problems.errors:
                 self.functions[name] = Operation(
                     name, own, parameters, selector, paginator, self._client
                 )
@@ -121,12 +121,12 @@ class OperationCompiler:
         self, template: Mapping[str, Any], settings: Mapping[str, Any], path: str
     ) -> RequestBuilder:
         texts = {key: value for key, value in settings.items() if key != "variables"}
-        builder = RequestBuilder(template, self._context, self._errors, path, texts)
+        builder = RequestBuilder(template, self._context, self._problems, path, texts)
         self.urls.append(builder.url.default_url(builder.variables))
         return builder
 
     def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator:
-        return make_paginator(template.get("paginate"), self._errors, join_path(path, "paginate"))
+        return make_paginator(template.get("paginate"), self._problems, join_path(path, "paginate"))
 
     def _selector(self, template: Mapping[str, Any], path: str) -> Callable[[Response], Any]:
         """Return what selects the result: the response, its body, or a part of the body."""
@@ -137,7 +137,7 @@ class OperationCompiler:
                     template["responsePath"], template["responseSelect"], template["onNoMatch"]
                 )
             except ValueError as error:
-                self._errors.add(join_path(path, "responsePath"), str(error))
+                self._problems.add(join_path(path, "responsePath"), str(error))
         if template["fullResponse"]:
             return lambda response: response
         if response_path is None:
@@ -146,12 +146,12 @@ class OperationCompiler:
 
     def _warn(self, template: Mapping[str, Any], builder: RequestBuilder, path: str) -> None:
         if builder.method.upper() == "GET" and "body" in template:
-            self._errors.warn(path, "a GET with a body; many servers ignore it")
+            self._problems.warn(path, "a GET with a body; many servers ignore it")
         if builder.options.verify is False:
-            self._errors.warn(path, "certificates are not checked (strictSSL is false)")
+            self._problems.warn(path, "certificates are not checked (strictSSL is false)")
         if builder.options.read_timeout < _SUSPICIOUS_TIMEOUT:
-            self._errors.warn(path, "timeout is in milliseconds; this one is very short")
+            self._problems.warn(path, "timeout is in milliseconds; this one is very short")
         for name in builder.url.path_names:
             variable = builder.variables[name]
             if not variable.required and variable.default is None:
-                self._errors.warn(join_path(path, "url"), f"url variable {name} is optional")
+                self._problems.warn(join_path(path, "url"), f"url variable {name} is optional")

@@ -7,12 +7,12 @@ from app.connector.callbacks import Callback, deliver, split_callback
 from app.connector.errors import UnknownVariableError, VariableError
 from app.connector.http.call import Call
 from app.connector.http.client import Client
-from app.connector.problems import suggest, type_name
 from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
 from app.connector.response import Response
 from app.connector.values import EnvText
+from app.problems import suggest, type_name
 
 from .pagination import Pages, Paginator, items_of
 from .parameters import (

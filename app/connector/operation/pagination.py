@@ -7,10 +7,10 @@ from requests.utils import parse_header_links
 
 from app.connector.errors import PaginationError, translate_errors
 from app.connector.http.call import Call
-from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.request.model import Request
 from app.connector.request.url import resolve_location
 from app.connector.settings.options import PAGINATE, PAGINATE_STYLES, default_values
+from app.problems import Problems, join_path, type_name
 
 from .response_path import ResponsePath, parse_path
 
@@ -169,25 +169,23 @@ _PAGINATORS: dict[str, type[Paginator]] = {
 }
 
 
-def make_paginator(
-    settings: Mapping[str, Any] | None, errors: ErrorCollector, path: str
-) -> Paginator:
+def make_paginator(settings: Mapping[str, Any] | None, problems: Problems, path: str) -> Paginator:
     """Return the paginator for a `paginate` object; the base class without or with a wrong one."""
-    if settings is None or _has_errors(settings, errors, path):
+    if settings is None or _has_problems(settings, problems, path):
         return Paginator(default_values(PAGINATE))
     kind = settings["type"]
     return _PAGINATORS[kind]({**default_values(PAGINATE), **PAGINATE_STYLES[kind], **settings})
 
 
-def _has_errors(settings: Mapping[str, Any], errors: ErrorCollector, path: str) -> bool:
+def _has_problems(settings: Mapping[str, Any], problems: Problems, path: str) -> bool:
     if _PAGINATORS[settings["type"]] is _BodyPaginator and "path" not in settings:
-        errors.add(join_path(path, "path"), f"is needed for type '{settings['type']}'")
+        problems.add(join_path(path, "path"), f"is needed for type '{settings['type']}'")
     for key in ("path", "items"):
         try:
             parse_path(settings.get(key, "$"))
         except ValueError as error:
-            errors.add(join_path(path, key), str(error))
-    return errors.has_error(path)
+            problems.add(join_path(path, key), str(error))
+    return problems.has_error(path)
 
 
 def _with_query(request: Request, name: str, value: Any) -> Request:

@@ -7,8 +7,8 @@ from keyword import iskeyword
 from typing import Any
 
 from app.connector.errors import UnknownVariableError
-from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.template.variables import Variable
+from app.problems import Problems, join_path, suggest, type_name
 
 _SOURCES = ("path", "query", "header", "body", "form")
 _ROOT_OF = {"path": "url", "header": "headers"}
@@ -25,33 +25,33 @@ class Parameter:
     fixed: str | None = None
 
 
-def read_parameters(entries: Any, errors: ErrorCollector, path: str) -> list[Parameter]:
+def read_parameters(entries: Any, problems: Problems, path: str) -> list[Parameter]:
     """Read a function's list of parameters and note what is wrong with it."""
     if not isinstance(entries, list):
-        errors.add(path, f"must be a list of parameters, got {type_name(entries)}")
+        problems.add(path, f"must be a list of parameters, got {type_name(entries)}")
         return []
     parameters: list[Parameter] = []
     for index, entry in enumerate(entries):
-        parameter = _read_parameter(entry, index, errors, join_path(path, index))
+        parameter = _read_parameter(entry, index, problems, join_path(path, index))
         if parameter is None:
             continue
         if parameter.name in {known.name for known in parameters}:
-            errors.warn(join_path(path, index), "is listed twice; the last argument counts")
+            problems.warn(join_path(path, index), "is listed twice; the last argument counts")
         parameters.append(parameter)
     return parameters
 
 
-def _read_parameter(entry: Any, index: int, errors: ErrorCollector, path: str) -> Parameter | None:
+def _read_parameter(entry: Any, index: int, problems: Problems, path: str) -> Parameter | None:
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        errors.add(path, f"must be a name or an object with a name, got {type_name(entry)}")
+        problems.add(path, f"must be a name or an object with a name, got {type_name(entry)}")
         return None
     for key in entry.keys() - {"name", "source"}:
-        errors.warn(path, f"unknown key '{key}' is ignored{suggest(key, ('name', 'source'))}")
+        problems.warn(path, f"unknown key '{key}' is ignored{suggest(key, ('name', 'source'))}")
     source = entry.get("source")
     if source is not None and source not in _SOURCES:
-        errors.warn(path, f"ignored: source must be one of {', '.join(_SOURCES)}")
+        problems.warn(path, f"ignored: source must be one of {', '.join(_SOURCES)}")
         source = None
     name, mark, fixed = entry["name"].partition("=")
     return Parameter(name.strip(), index, source, fixed if mark else None)
@@ -60,14 +60,14 @@ def _read_parameter(entry: Any, index: int, errors: ErrorCollector, path: str) -
 def check_parameters(
     parameters: list[Parameter],
     variables: Mapping[str, Variable],
-    errors: ErrorCollector,
+    problems: Problems,
     path: str,
 ) -> None:
     """Report parameters that are not variables, and required variables that are not parameters."""
     for parameter in parameters:
         if parameter.name not in variables:
             known = ", ".join(variables) or "none"
-            errors.add(
+            problems.add(
                 join_path(path, parameter.index),
                 f"'{parameter.name}' is not a variable of this template (it has: {known})"
                 f"{suggest(parameter.name, variables)}",
@@ -75,7 +75,7 @@ def check_parameters(
     given = {parameter.name for parameter in parameters}
     for name, variable in variables.items():
         if variable.required and variable.default is None and name not in given:
-            errors.warn(
+            problems.warn(
                 path, f"required variable {name} is not a parameter; only invoke can set it"
             )
 

@@ -9,8 +9,8 @@ from typing import Any
 from urllib3.filepost import encode_multipart_formdata
 
 from app.connector.errors import VariableError, translate_errors
-from app.connector.problems import join_path, type_name
 from app.connector.values import MISSING, number, to_json_scalar, to_text
+from app.problems import join_path, type_name
 
 from .encoding import encode_form
 

@@ -7,7 +7,6 @@ from typing import Any
 from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
-from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.redaction import Redactor
 from app.connector.settings.call_options import read_options
 from app.connector.settings.options import merge, template_options
@@ -15,6 +14,7 @@ from app.connector.template.compiler import Compiler
 from app.connector.template.nodes import ConstantNode, Node, TextNode
 from app.connector.template.variables import VariableCollector, resolve, secret_values
 from app.connector.values import MISSING
+from app.problems import Problems, join_path, type_name
 
 from .headers import serialize_headers
 from .model import Auth, Request
@@ -46,7 +46,7 @@ class RequestBuilder:
         self,
         settings: Mapping[str, Any],
         context: SourceContext,
-        errors: ErrorCollector,
+        problems: Problems,
         path: str,
         declares: Mapping[str, Any] | None = None,
     ) -> None:
@@ -57,20 +57,20 @@ class RequestBuilder:
         self.is_lenient = context.is_lenient
         self._settings = settings
         self._context = context
-        collector = VariableCollector(errors, join_path(path, "url"))
+        collector = VariableCollector(problems, join_path(path, "url"))
         compiler = Compiler(collector)
         # LoopBack 3 looks for variables in every text of a template.
         compiler.declare(declares or {}, path)
-        self._compile_url(merged, errors, collector)
+        self._compile_url(merged, problems, collector)
         self._compile_parts(upper, compiler, path)
         section = settings.get("variables", {})
         self.variables = collector.merge(section, join_path(path, "variables"))
         self._secret_variables = [known for known in self.variables.values() if known.secret]
-        self._check_parts(errors, path)
+        self._check_parts(problems, path)
         try:
             self._prepare_constants(merged["auth"])
         except VariableError as error:
-            errors.add(path, str(error))
+            problems.add(path, str(error))
 
     def _prepare_constants(self, auth: Mapping[str, Any]) -> None:
         accept = {"Accept": "application/json"} if self.options.expects_json else {}
@@ -79,15 +79,15 @@ class RequestBuilder:
         self._auth = self._context.make_auth(auth) if self._auth_node is None else None
 
     def _compile_url(
-        self, merged: Mapping[str, Any], errors: ErrorCollector, collector: VariableCollector
+        self, merged: Mapping[str, Any], problems: Problems, collector: VariableCollector
     ) -> None:
         section = self._settings.get("variables", {})
         multi_segment = [name for name, extra in section.items() if extra.get("type") == "path"]
         url = self._settings["url"]
         self.url = UrlTemplate(url, merged["baseURL"], collector, multi_segment)
         # A url that is not a string was reported before and is missing here.
-        if not errors.has_error(collector.url_path):
-            self.url.check(errors, collector.url_path, merged["allowedHosts"])
+        if not problems.has_error(collector.url_path):
+            self.url.check(problems, collector.url_path, merged["allowedHosts"])
 
     def _compile_parts(self, upper: Mapping[str, Any], compiler: Compiler, path: str) -> None:
         def part(root: str, value: Any, missing: Any = None) -> Node:
@@ -106,11 +106,11 @@ class RequestBuilder:
         self._files_node = part("files", settings.get("files", {}))
         self._auth_node = _compile_auth(settings.get("options", {}), compiler, path)
 
-    def _check_parts(self, errors: ErrorCollector, path: str) -> None:
+    def _check_parts(self, problems: Problems, path: str) -> None:
         if isinstance(self._method_node, ConstantNode) and not _is_method(self.method):
-            errors.add(join_path(path, "method"), f"{self.method!r} cannot be used as a method")
+            problems.add(join_path(path, "method"), f"{self.method!r} cannot be used as a method")
         if isinstance(self._query_node, ConstantNode | TextNode):
-            errors.add(join_path(path, "query"), "must be an object or one variable")
+            problems.add(join_path(path, "query"), "must be an object or one variable")
 
     def build(self, given: Mapping[str, Any]) -> Request:
         """Return a new request for the given values."""

@@ -13,10 +13,10 @@ from app.connector.errors import (
     VariableError,
     translate_errors,
 )
-from app.connector.problems import ErrorCollector
 from app.connector.template.scanner import Token, scan
 from app.connector.template.variables import Variable, VariableCollector, may_hold_variables
 from app.connector.values import to_text
+from app.problems import Problems
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 _AUTHORITY = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
@@ -72,24 +72,26 @@ class UrlTemplate:
         if "#" not in before:
             self._pieces.append(entry)
 
-    def check(self, errors: ErrorCollector, path: str, allowed: Sequence[str]) -> None:
+    def check(self, problems: Problems, path: str, allowed: Sequence[str]) -> None:
         """Report errors in the fixed parts of the url, and variables in the host."""
         shape = self.shape
         if _ABSOLUTE.match(shape):
             host = re.split(r"[/?#]", shape)[2]
             if not host:
-                errors.add(path, "the url has no host")
+                problems.add(path, "the url has no host")
             if "@" in host:
-                errors.add(path, "the url must not contain credentials; use options.auth")
+                problems.add(path, "the url must not contain credentials; use options.auth")
         elif "://" in shape.partition("?")[0] and not shape.startswith(_PLACEHOLDER):
-            errors.add(path, "must start with http:// or https://")
+            problems.add(path, "must start with http:// or https://")
         elif not self._base and not shape.startswith(_PLACEHOLDER):
-            errors.add(path, "a relative url needs a baseURL; else start with http:// or https://")
+            problems.add(
+                path, "a relative url needs a baseURL; else start with http:// or https://"
+            )
         if has_dot_segment(shape):
-            errors.add(path, "must not contain . or .. as a path segment")
+            problems.add(path, "must not contain . or .. as a path segment")
         pattern = self._host_pattern()
         if pattern and not allowed:
-            errors.warn(path, _HOST_WARNING.format(pattern))
+            problems.warn(path, _HOST_WARNING.format(pattern))
 
     def _host_pattern(self) -> str | None:
         """Return the entry of `allowedHosts` that permits every value of variables in the host."""

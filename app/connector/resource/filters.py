@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.connector.errors import VariableError
-from app.connector.problems import type_name
 from app.connector.values import to_json_scalar
+from app.problems import type_name
 
 FILTER_STYLES = ("brackets", "flat", "json")
 _CLAUSES = frozenset({"where", "limit", "skip", "offset", "order", "fields", "include", "filter"})

@@ -12,15 +12,16 @@ from app.connector.errors import (
     NotSupportedError,
     ResponseError,
     VariableError,
+    raise_problems,
 )
 from app.connector.http.call import Call
 from app.connector.http.client import Client
-from app.connector.problems import ErrorCollector, type_name
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.request.model import Request
 from app.connector.request.url import percent_encode
 from app.connector.settings.options import TEMPLATE, default_values
 from app.connector.values import MISSING, to_text
+from app.problems import Problems, type_name
 
 from .filters import FILTER_STYLES, filter_query, wanted_id
 from .record import Record
@@ -48,10 +49,10 @@ class Resource:
         self._declares_id = id_name in properties
         self._style = filter_style
         self._client = client
-        errors = ErrorCollector()
+        problems = Problems()
         template = {**default_values(TEMPLATE), "url": self.path}
-        self._builder = RequestBuilder(template, context, errors, "define")
-        errors.raise_any(name)
+        self._builder = RequestBuilder(template, context, problems, "define")
+        raise_problems(problems, name)
 
     def __repr__(self) -> str:
         return f"<Resource {self.name} {self.path}>"

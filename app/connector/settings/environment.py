@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from app.connector.errors import ConfigError, translate_errors
-from app.connector.problems import ErrorCollector, join_path, suggest
 from app.connector.values import EnvText
+from app.problems import Problems, join_path, suggest
 
 
 def read_settings(path: str | os.PathLike[str], name: str) -> Any:
@@ -25,31 +25,31 @@ def read_settings(path: str | os.PathLike[str], name: str) -> Any:
     return document[name]
 
 
-def substitute_environment(value: Any, errors: ErrorCollector, path: str = "") -> Any:
+def substitute_environment(value: Any, problems: Problems, path: str = "") -> Any:
     """Return a copy of the settings with the environment's text for each `{"$env": "NAME"}`."""
     if isinstance(value, list):
         return [
-            substitute_environment(item, errors, join_path(path, index))
+            substitute_environment(item, problems, join_path(path, index))
             for index, item in enumerate(value)
         ]
     if not isinstance(value, dict):
         return value
     if "$env" in value:
-        return _from_environment(value, errors, path)
+        return _from_environment(value, problems, path)
     return {
-        key: substitute_environment(item, errors, join_path(path, str(key)))
+        key: substitute_environment(item, problems, join_path(path, str(key)))
         for key, item in value.items()
     }
 
 
-def _from_environment(value: dict[str, Any], errors: ErrorCollector, path: str) -> EnvText:
+def _from_environment(value: dict[str, Any], problems: Problems, path: str) -> EnvText:
     name = value["$env"]
     if len(value) > 1 or not isinstance(name, str):
-        errors.add(path, 'must be {"$env": "NAME"} without other keys')
+        problems.add(path, 'must be {"$env": "NAME"} without other keys')
         return EnvText()
     # Lone surrogates are in no name that can be set.
     printable = name.encode(errors="backslashreplace").decode()
     if printable != name or name not in os.environ:
-        errors.add(path, f"environment variable {printable} is not set")
+        problems.add(path, f"environment variable {printable} is not set")
         return EnvText()
     return EnvText(os.environ[name])

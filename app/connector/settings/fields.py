@@ -5,8 +5,8 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, pre_load
 
 from app.connector.errors import translate_errors
-from app.connector.problems import ErrorCollector, join_path, suggest, type_name
 from app.connector.values import EnvText, boolean, integer
+from app.problems import Problems, join_path, suggest, type_name
 
 from .leniency import adapt
 
@@ -122,15 +122,15 @@ class Settings(Schema):
         return data
 
 
-def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[str, Any] | None:
+def load(schema: Schema, data: Any, path: str, problems: Problems) -> dict[str, Any] | None:
     """Return the valid entries of an object of settings; None if it is not an object.
 
     The others are reported to the error collector, and checking can go on.
     """
     try:
-        loaded: dict[str, Any] = schema.load(adapt(schema, data, path, errors))
+        loaded: dict[str, Any] = schema.load(adapt(schema, data, path, problems))
     except ValidationError as error:
-        _flatten(error.messages, path, errors)
+        _flatten(error.messages, path, problems)
         if not isinstance(data, dict):
             return None
         valid = error.valid_data if isinstance(error.valid_data, dict) else {}
@@ -138,10 +138,10 @@ def load(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> dict[s
     return loaded
 
 
-def _flatten(messages: Any, path: str, errors: ErrorCollector) -> None:
+def _flatten(messages: Any, path: str, problems: Problems) -> None:
     if isinstance(messages, dict):
         for key, below in messages.items():
-            _flatten(below, path if key == "_schema" else join_path(path, key), errors)
+            _flatten(below, path if key == "_schema" else join_path(path, key), problems)
         return
     for message in messages:
-        errors.add(path, message)
+        problems.add(path, message)

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from app.connector.problems import ErrorCollector, join_path, suggest, type_name
+from app.problems import Problems, join_path, suggest, type_name
 
 # The key that another one is read as; those of the second table without a warning.
 ALIASES = {"baseUrl": "baseURL", "restPath": "baseURL", "username": "user", "password": "pass"}
@@ -31,19 +31,21 @@ _ABSENT = object()
 Warn = Callable[[str], None]
 
 
-def adapt(schema: Schema, data: Any, path: str, errors: ErrorCollector) -> Any:
+def adapt(schema: Schema, data: Any, path: str, problems: Problems) -> Any:
     """Return settings in the terms of the schema, and warn about every difference."""
     if not isinstance(data, dict):
         return data
     adapted: dict[str, Any] = {}
     for key, value in data.items():
-        warn = partial(errors.warn, join_path(path, str(key)))
+        warn = partial(problems.warn, join_path(path, str(key)))
         name = _known_name(str(key), value, schema, warn)
         if name is None or (name != key and name in data):
             continue
         value = _adapt_value(name, value, schema.fields[name], warn)
         if value is not _ABSENT:
-            adapted[name] = _adapt_below(schema.fields[name], value, join_path(path, name), errors)
+            adapted[name] = _adapt_below(
+                schema.fields[name], value, join_path(path, name), problems
+            )
     return adapted
 
 
@@ -82,9 +84,11 @@ def _adapt_value(name: str, value: Any, field: fields.Field[Any], warn: Warn) ->
     return value
 
 
-def _adapt_below(field: fields.Field[Any], value: Any, path: str, errors: ErrorCollector) -> Any:
+def _adapt_below(field: fields.Field[Any], value: Any, path: str, problems: Problems) -> Any:
     each: Schema | None = getattr(field, "each", None)
     if each is not None and isinstance(value, dict):
-        return {key: adapt(each, item, join_path(path, key), errors) for key, item in value.items()}
+        return {
+            key: adapt(each, item, join_path(path, key), problems) for key, item in value.items()
+        }
     part: Schema | None = getattr(field, "schema", None)
-    return value if part is None else adapt(part, value, path, errors)
+    return value if part is None else adapt(part, value, path, problems)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.connector.problems import ErrorCollector, join_path, type_name
 from app.connector.redaction import secrets_by_name
 from app.connector.values import environment_values
+from app.problems import Problems, join_path, type_name
 
 from .fields import load
 from .options import source_layers
@@ -19,18 +19,18 @@ _COMPLETE_URL = re.compile(r"\s*([a-z]+://|\{)", re.IGNORECASE)
 _NAMES_ONLY = ("functions", "variables", "acls")
 
 
-def check_settings(filled: Any, errors: ErrorCollector) -> dict[str, Any]:
+def check_settings(filled: Any, problems: Problems) -> dict[str, Any]:
     """Return the valid settings and report what is wrong with the others."""
     if not isinstance(filled, Mapping):
-        errors.add("", f"the settings must be an object, got {type_name(filled)}")
+        problems.add("", f"the settings must be an object, got {type_name(filled)}")
         return {}
-    loaded = load(DataSourceSettings(), filled, "", errors) or {}
+    loaded = load(DataSourceSettings(), filled, "", problems) or {}
     needs_base = _needs_base(loaded)
     for path, layer in source_layers(loaded).items():
         if not is_base_url(layer) and needs_base:
-            errors.add(join_path(path, "baseURL"), BASE_URL_MESSAGE)
+            problems.add(join_path(path, "baseURL"), BASE_URL_MESSAGE)
         elif not is_base_url(layer):
-            errors.warn(join_path(path, "baseURL"), f"ignored: {BASE_URL_MESSAGE}")
+            problems.warn(join_path(path, "baseURL"), f"ignored: {BASE_URL_MESSAGE}")
             del layer["baseURL"]
     return loaded
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.connector.problems import ErrorCollector, check_levels, join_path
+from app.connector.errors import raise_problems
+from app.connector.nesting import check_levels
+from app.problems import Problems, join_path
 
 from .nodes import ArrayNode, ConstantNode, Node, ObjectNode, TextNode, VariableNode
 from .scanner import Token, scan
@@ -57,11 +59,11 @@ class Template:
     def __init__(self, source: Any, variables: Mapping[str, Any] | None = None) -> None:
         check_levels(source, "template")
         check_levels(variables, "variables")
-        errors = ErrorCollector()
-        collector = VariableCollector(errors)
+        problems = Problems()
+        collector = VariableCollector(problems)
         self._node = Compiler(collector).compile(source, "body", "template")
         self.variables: dict[str, Variable] = collector.merge(variables or {})
-        errors.raise_any()
+        raise_problems(problems)
 
     def build(self, values: Mapping[str, Any] | None = None) -> Any:
         """Return a new structure; variables in the given values are not replaced."""

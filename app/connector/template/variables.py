@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.connector.errors import MissingVariableError, VariableTypeError, translate_errors
-from app.connector.problems import ErrorCollector, closest, join_path, type_name
 from app.connector.redaction import scalar_texts
 from app.connector.values import (
     COERCERS,
@@ -15,6 +14,7 @@ from app.connector.values import (
     environment_values,
     known_type,
 )
+from app.problems import Problems, closest, join_path, type_name
 
 from .scanner import Token
 
@@ -89,8 +89,8 @@ class Occurrence:
 class VariableCollector:
     """Collects the declarations of variables from the texts of a template."""
 
-    def __init__(self, errors: ErrorCollector, url_path: str = "") -> None:
-        self.errors = errors
+    def __init__(self, problems: Problems, url_path: str = "") -> None:
+        self.problems = problems
         self.url_path = url_path
         self.occurrences: list[Occurrence] = []
 
@@ -99,13 +99,13 @@ class VariableCollector:
         if token.type is not None:
             token = replace(token, type=self._known_type(token.type, token.name, path))
         if token.type == "path" and root != "url":
-            self.errors.add(path, f"variable {token.name}: type 'path' is only for the url")
+            self.problems.add(path, f"variable {token.name}: type 'path' is only for the url")
         self.occurrences.append(Occurrence(token, root, path))
 
     def _known_type(self, word: str, name: str, path: str) -> str:
         known = known_type(word) or closest(word, COERCERS) or "any"
         if known != word.lower():
-            self.errors.warn(path, f"variable {name}: unknown type '{word}' is read as '{known}'")
+            self.problems.warn(path, f"variable {name}: unknown type '{word}' is read as '{known}'")
         return known
 
     def merge(self, section: Mapping[str, Any], path: str = "variables") -> dict[str, Variable]:
@@ -144,7 +144,7 @@ class VariableCollector:
         try:
             return replace(variable, default=None if default is None else variable.resolve(default))
         except VariableTypeError as error:
-            self.errors.add(path, f"invalid default: {error}")
+            self.problems.add(path, f"invalid default: {error}")
         return variable
 
 
