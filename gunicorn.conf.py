@@ -12,7 +12,7 @@ from app.server.hooks import (  # noqa: F401 gunicorn finds its hooks by their n
 from app.settings import SettingsSchema
 
 bind = listening.address()
-worker_class = "app.server.worker.Worker"
+worker_class = "app.server.worker.BufferingWorker"
 workers = listening.number("WEB_CONCURRENCY", 2)
 threads = listening.number("THREADS", SettingsSchema().fields["THREADS"].load_default)
 

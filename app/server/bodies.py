@@ -1,4 +1,4 @@
-"""Take the body of a request out of the bytes received: one of a known length, or one in chunks."""
+"""Bodies of requests, taken from the bytes received: of a known length, or in chunks."""
 
 import re
 from typing import Any, NoReturn

@@ -1,4 +1,4 @@
-"""Which requests compute a password hash, and whose they are, told before a thread takes them."""
+"""Recognizing the requests that compute a password hash, before a thread takes them."""
 
 from io import BytesIO
 from typing import Any

@@ -1,4 +1,4 @@
-"""Read requests from the bytes received, so that no thread waits for missing ones."""
+"""Requests, read from the bytes received, so that no thread waits for missing ones."""
 
 import re
 from io import BytesIO

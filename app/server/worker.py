@@ -42,7 +42,7 @@ MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 AT_ONCE = nullcontext()
 
 
-class Worker(ThreadWorker):  # type: ignore[misc]
+class BufferingWorker(ThreadWorker):  # type: ignore[misc]
     """Buffers a request in the main loop, and passes it to a thread once it is complete.
 
     A half-open request costs a connection, of which a worker has `worker_connections`, instead of

@@ -41,7 +41,7 @@ def test_what_is_free_between_blocks_is_returned():
 def test_a_worker_trims_its_memory_each_interval(monkeypatch, seconds, times):
     trims = []
     monkeypatch.setattr(worker, "trim_malloc", lambda: trims.append(1))
-    serving = object.__new__(worker.Worker)
+    serving = object.__new__(worker.BufferingWorker)
     serving.tmp = SimpleNamespace(notify=lambda: None)
     serving.trimmed = worker.time.monotonic() - seconds
 
