@@ -1,7 +1,7 @@
 """Bodies of requests, taken from the bytes received: of a known length, or in chunks."""
 
 import re
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from gunicorn.http.body import CHUNK_EXT_RE
 from gunicorn.http.errors import (
@@ -10,6 +10,7 @@ from gunicorn.http.errors import (
     InvalidChunkSize,
     LimitRequestHeaders,
 )
+from gunicorn.http.message import Request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 #: Chunks of a body; each takes the main loop some microseconds.
@@ -44,7 +45,7 @@ class SizedBody:
 class ChunkedBody:
     """A body in chunks, each of which states its size (RFC 9112, section 7.1)."""
 
-    def __init__(self, request: Any, max_bytes: int) -> None:
+    def __init__(self, request: Request, max_bytes: int) -> None:
         self._request = request
         self._max_bytes = max_bytes
         self._body = bytearray()

@@ -1,14 +1,15 @@
 """Recognizing the requests that compute a password hash, before a thread takes them."""
 
 from io import BytesIO
-from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from flask import Flask
-from gunicorn.util import unquote_to_wsgi_str
 
 from app.observability.origin import forwarded, network_of
 from app.rest.hashing import hashing_views
 from app.rest.routing import routed_path
+
+from .incoming import BufferedRequest
 
 # What may write the name of a property in another way, in JSON and in forms.
 ESCAPES = b"\\u", b"%"
@@ -26,14 +27,14 @@ class HashCalls:
         # Flask answers OPTIONS itself.
         self._verbs = set().union(*(rule.methods or () for rule in rules)) - {"OPTIONS"}
 
-    def includes(self, request: Any) -> bool:
+    def includes(self, request: BufferedRequest) -> bool:
         """Tell whether gunicorn's request, with a complete body, computes a password hash."""
         if request.method not in self._verbs or not isinstance(request.body, BytesIO):
             return False
         hashed, body = self._hashed_property(request.method, request.path), request.body.getvalue()
-        return hashed is not None and any(each in body for each in (hashed.encode(), *ESCAPES))
+        return hashed is not None and any(part in body for part in (hashed.encode(), *ESCAPES))
 
-    def client(self, request: Any) -> str:
+    def client(self, request: BufferedRequest) -> str:
         """Return the network by which the client of a request is counted, as throttles do."""
         # Over a Unix socket the peer is no tuple, and all clients are one.
         address = request.peer_addr[0] if isinstance(request.peer_addr, tuple) else ""
@@ -44,7 +45,8 @@ class HashCalls:
 
     def _hashed_property(self, verb: str, path: str) -> str | None:
         """Return what `hashing_views` says of the view to which a verb and a path lead."""
-        routed = routed_path(unquote_to_wsgi_str(path), path, self._root).encode("latin-1")
+        given = unquote_to_bytes(path).decode("latin-1")
+        routed = routed_path(given, path, self._root).encode("latin-1")
         try:
             name, _ = self._routes.match(routed.decode(errors="replace"), method=verb)
         except Exception:  # the app answers whatever its router raises, also for want of a route

@@ -4,12 +4,12 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 from flask import Flask
 
 from app.hashing.slots import slots_of
 
+from .connection import Connection
 from .fair_queue import FairQueue
 from .hash_calls import HashCalls
 from .incoming import IncomingRequest
@@ -33,12 +33,12 @@ class HashQueue:
         self._wait = app.config["PASSWORD_HASH_WAIT"]
         # The moment beyond which nothing waits.
         self._end = math.inf
-        self._queue: FairQueue[Any] = FairQueue(most, MAX_BYTES)
+        self._queue: FairQueue[Connection] = FairQueue(most, MAX_BYTES)
         self._slots.queue = self._queue
-        self._refused: dict[Any, None] = {}
+        self._refused: dict[Connection, None] = {}
         self._is_refusing = False
 
-    def add(self, conn: Any) -> bool:
+    def add(self, conn: Connection) -> bool:
         """Add a connection if its request computes a hash; return whether it does."""
         request = conn.incoming.request
         if not self._calls.includes(request):
@@ -48,7 +48,7 @@ class HashQueue:
         self._refused.update(dict.fromkeys(surplus))
         return True
 
-    def discard(self, conn: Any) -> None:
+    def discard(self, conn: Connection) -> None:
         """Remove a connection that was closed."""
         if conn in self._refused:
             del self._refused[conn]
@@ -59,7 +59,7 @@ class HashQueue:
         """Let nothing wait beyond a moment, as the worker stops."""
         self._end = moment
 
-    def take_due(self) -> Iterator[Any]:
+    def take_due(self) -> Iterator[Connection]:
         """Remove and yield the connections that a thread is to answer now.
 
         Their `turn` is the context for that.
@@ -96,7 +96,7 @@ def _size(incoming: IncomingRequest) -> int:
     return head + len(incoming.request.body.getvalue()) + len(incoming.data)
 
 
-def _started(conn: Any, turn: AbstractContextManager[None]) -> Any:
+def _started(conn: Connection, turn: AbstractContextManager[None]) -> Connection:
     conn.turn = turn
     conn.incoming.request.waited = time.monotonic() - conn.queued
     return conn

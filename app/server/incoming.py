@@ -4,6 +4,7 @@ import re
 from io import BytesIO
 from typing import Any
 
+from gunicorn.config import Config
 from gunicorn.http.body import ChunkedReader
 from gunicorn.http.errors import (
     InvalidRequestLine,
@@ -23,8 +24,23 @@ MAX_LINE = 16 * 1024
 MAX_HEAD = 64 * 1024
 # The newest version that is spoken: requests of a later 1.x are answered in it (RFC 9110, 2.5).
 VERSION = (1, 1)
+# A host and a port, and two more numbers with IPv6; of a Unix socket, its path.
+Address = tuple[str, int] | tuple[str, int, int, int] | str
 
 BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
+
+
+class BufferedRequest(Request):
+    """A request whose head gunicorn has parsed, and whose body is not read from the connection."""
+
+    method: str
+    path: str
+    version: tuple[int, int]  # type: ignore[assignment]
+    headers: list[tuple[str, str]]
+    # gunicorn's, until all of it was received.
+    body: Any
+    # Seconds that it waited for its turn to compute a password hash.
+    waited = 0.0
 
 
 class IncomingRequest:
@@ -34,11 +50,11 @@ class IncomingRequest:
     length holds: nothing else reads that number, and a thread never reads from the connection.
     """
 
-    def __init__(self, cfg: Any, client: Any, max_body: int) -> None:
+    def __init__(self, cfg: Config, client: Address, max_body: int) -> None:
         # Bytes that belong to nothing complete; those of the next request once this one is.
         self.data = bytearray()
-        # gunicorn's request, once its head is complete.
-        self.request: Any = None
+        self.has_head = False
+        self.request: BufferedRequest
         self.expects_continue = False
         self._cfg = cfg
         self._client = client
@@ -54,7 +70,7 @@ class IncomingRequest:
         Raises gunicorn's errors for requests that are malformed or have too large a head.
         """
         self.data += data
-        if not self.request and not self._find_head():
+        if not self.has_head and not self._find_head():
             return False
         try:
             body = self._body.take(self.data)
@@ -91,7 +107,7 @@ class IncomingRequest:
 
     def _read_head(self, end: int) -> None:
         """Let gunicorn parse the head, and take it away; raise its errors."""
-        request = Request(self._cfg, IterUnreader([bytes(self.data[:end])]), self._client)
+        request = BufferedRequest(self._cfg, IterUnreader([bytes(self.data[:end])]), self._client)
         del self.data[:end]
         request.version = min(request.version, VERSION)
         if isinstance(request.body.reader, ChunkedReader):
@@ -102,7 +118,7 @@ class IncomingRequest:
         # gunicorn would send "100 Continue" in a thread.
         self.expects_continue = request._expected_100_continue
         request._expected_100_continue = False
-        self.request = request
+        self.request, self.has_head = request, True
 
     def _answer_at_once(self) -> None:
         """Let the request be answered without its body, and the connection be closed."""

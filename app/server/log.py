@@ -5,34 +5,40 @@ import re
 from datetime import timedelta
 from typing import Any
 
+from gunicorn.config import Config
 from gunicorn.glogging import Logger
+from gunicorn.http.wsgi import Response
 
 from app.observability import logs
+
+from .incoming import BufferedRequest
 
 # The start of a query, even if its question mark was percent-encoded once or repeatedly.
 QUERY = re.compile(r"[?#]|%(?:25)*(?:3f|23)", re.IGNORECASE)
 
 
-class QuietLogger(Logger):  # type: ignore[misc]
+class QuietLogger(Logger):
     """Logs requests without their queries, which may have an access token."""
 
-    def setup(self, cfg: Any) -> None:
+    def setup(self, cfg: Config) -> None:
         """Let gunicorn make its handlers, and set their form."""
         super().setup(cfg)
         formatter = logs.make_formatter(os.environ.get("APP_LOG_FORMAT", logs.TEXT))
         for handler in (*self.error_log.handlers, *self.access_log.handlers):
             handler.setFormatter(formatter)
 
-    def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: timedelta) -> None:
+    def access(
+        self, resp: Response, req: BufferedRequest, environ: dict[str, Any], request_time: timedelta
+    ) -> None:
         """Log a request that was answered."""
         if self.access_log_enabled:
             # As the client has seen it.
-            waited = timedelta(seconds=getattr(req, "waited", 0))
+            waited = timedelta(seconds=req.waited)
             fields = _fields(resp, environ, waited + request_time)
             self.access_log.info(logs.request_line(fields), extra={"fields": fields})
 
 
-def _fields(resp: Any, environ: dict[str, Any], request_time: timedelta) -> dict[str, Any]:
+def _fields(resp: Response, environ: dict[str, Any], request_time: timedelta) -> dict[str, Any]:
     """Return what is logged of a request.
 
     The path is that which was sent: a decoded one may have line breaks.

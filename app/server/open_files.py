@@ -1,7 +1,9 @@
 """The limit of open files, of which each connection is one."""
 
 import resource
-from typing import Any
+
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
 
 # Files of a process besides its connections: its log, the database, calls and mails.
 OTHER_FILES = 100
@@ -9,7 +11,7 @@ OTHER_FILES = 100
 FEWEST_CONNECTIONS = 50
 
 
-def fit_connections(cfg: Any, log: Any) -> None:
+def fit_connections(cfg: Config, log: Logger) -> None:
     """Raise the soft limit as far as `worker_connections` needs, else lower `worker_connections`.
 
     Raises SystemExit if the hard limit leaves too few.

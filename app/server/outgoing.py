@@ -1,6 +1,8 @@
 """Send an answer as far as its client takes it, and keep the rest, so that no thread waits."""
 
-from typing import Any
+import socket
+
+from .incoming import Address
 
 #: Bytes of one answer that are kept for a client that reads slowly; a thread waits until the client
 #: of a longer one has read the rest.
@@ -20,13 +22,15 @@ class UnreadAnswerError(ClientGoneError):
 class Outgoing:
     """The answer to one request, with what gunicorn uses of a connection and of its socket."""
 
-    def __init__(self, conn: Any, timeout: float) -> None:
+    def __init__(
+        self, sock: socket.socket, client: Address, server: Address, timeout: float
+    ) -> None:
         self.sock = self
-        self.client = conn.client
-        self.server = conn.server
+        self.client = client
+        self.server = server
         # What the client has not taken yet.
         self.unsent = bytearray()
-        self._socket = conn.sock
+        self._socket = sock
         self._timeout = timeout
 
     def sendall(self, data: bytes) -> None:
@@ -51,7 +55,7 @@ class Outgoing:
     def _send(self, data: bytes | bytearray) -> int:
         """Return how many bytes were sent."""
         try:
-            return int(self._socket.send(data))
+            return self._socket.send(data)
         except BlockingIOError:
             return 0
         except OSError as error:

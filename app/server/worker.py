@@ -6,22 +6,25 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from functools import partial
 from operator import itemgetter
-from selectors import EVENT_READ, EVENT_WRITE
+from selectors import EVENT_READ, EVENT_WRITE, BaseSelector
 from traceback import format_tb
-from typing import Any
 
+from flask import Flask
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
 from gunicorn.http.errors import ParseException
-from gunicorn.util import write_nonblock
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from app import outbox
 from app.database.purging import purger_of
 from app.hashing.slots import slots_of
 from app.observability import health
 
+from .connection import Connection
 from .errors import raw_response, to_http_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
@@ -33,28 +36,32 @@ from .outgoing import ClientGoneError, Outgoing, UnreadAnswerError
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 #: Seconds that a client has to close a connection after the last answer, as in gunicorn.
 LINGER_SECONDS = 2
-# Bytes of one receive call.
-RECEIVE_BYTES = 64 * 1024
 #: Bytes of answers that a process keeps for clients that read slowly; beyond it, the connection
 #: whose client has read nothing for longest is closed.
 MAX_TOTAL_UNSENT = 8 * 1024 * 1024
-# The turn of requests that do not wait for one.
-AT_ONCE = nullcontext()
 
 
-class BufferingWorker(ThreadWorker):  # type: ignore[misc]
+class BufferingWorker(ThreadWorker):
     """Buffers a request in the main loop, and passes it to a thread once it is complete.
 
     A half-open request costs a connection, of which a worker has `worker_connections`, instead of
     a thread.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    # What gunicorn sets, and `number` the hook before the fork.
+    wsgi: Flask
+    poller: BaseSelector
+    sockets: list[socket.socket]
+    keepalived_conns: deque[Connection]
+    pending_conns: deque[Connection]
+    number: int
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
         # Connections whose clients have not taken an answer, the longest without progress first.
-        self.sending: deque[Any] = deque()
+        self.sending: deque[Connection] = deque()
         # Connections that wait for the client to close them.
-        self.lingering: deque[Any] = deque()
+        self.lingering: deque[Connection] = deque()
         # Whether a connection could not be accepted.
         self.is_full = False
         # When the memory was last trimmed.
@@ -63,7 +70,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         self.hashes: HashQueue
 
     @classmethod
-    def check_config(cls, cfg: Any, log: Any) -> None:
+    def check_config(cls, cfg: Config, log: Logger) -> None:
         """Reject TLS settings, as a proxy in front speaks TLS; see to the limit of open files."""
         if cfg.is_ssl:
             raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
@@ -101,7 +108,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
                 self._accept_waiting(listener)
                 listener.close()
 
-    def _accept_waiting(self, listener: Any) -> None:
+    def _accept_waiting(self, listener: socket.socket) -> None:
         """Accept the connections that the kernel has accepted already."""
         waiting = select.poll()
         waiting.register(listener, select.POLLIN)
@@ -110,14 +117,21 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
                 break
             self.accept(listener)
 
-    def accept(self, listener: Any) -> None:
+    def accept(self, listener: socket.socket) -> None:
         """Accept a connection, unless there are no more files to open."""
         try:
-            super().accept(listener)
+            sock, client = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            # Another worker has accepted it, or the client has gone.
+            return
         except OSError as error:
             if error.errno not in OUT_OF_FILES:
                 raise
             self.is_full = True
+            return
+        self.nr_conns += 1
+        conn = Connection(sock, client, listener.getsockname())
+        self._receive(conn, conn.receive())
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Handle what happens, a new connection among it, and keep room for what comes next."""
@@ -140,39 +154,49 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         began = [(waiting[0].timeout - seconds, waiting) for waiting, seconds in queues if waiting]
         if began:
             _, waiting = min(began, key=itemgetter(0))
-            conn = waiting.popleft()
-            self.poller.unregister(conn.sock)
-            self._close(conn)
+            self._close_watched(waiting.popleft())
 
     @property
     def _timeout(self) -> float:
         return float(self.wsgi.config["REQUEST_TIMEOUT"])
 
-    def enqueue_req(self, conn: Any) -> None:
-        """Buffer the next request of a connection, part of which may be received already."""
-        conn.init()
-        conn.data_ready = True
-        conn.sock.setblocking(False)
-        conn.timeout = time.monotonic() + self._timeout
+    def _wait(
+        self,
+        conn: Connection,
+        queue: deque[Connection],
+        seconds: float,
+        event: int,
+        react: Callable[[Connection], None],
+    ) -> None:
+        """Call `react` when the connection is readable or writable; close it after these seconds.
+
+        The queue is that of all connections that wait for the same.
+        """
+        conn.timeout = time.monotonic() + seconds
+        queue.append(conn)
+        self.poller.register(conn.sock, event, lambda _: react(conn))
+
+    def _resume(self, conn: Connection, queue: deque[Connection]) -> None:
+        """End a wait."""
+        self.poller.unregister(conn.sock)
+        queue.remove(conn)
+
+    def _receive(self, conn: Connection, data: bytes | None) -> None:
+        """Buffer the next request of a connection, of which this was received."""
         max_body = self.wsgi.config["MAX_BODY_BYTES"]
         conn.incoming = IncomingRequest(self.cfg, conn.client, max_body)
-        conn.turn = AT_ONCE
-        data = conn.parser.unreader.take_buffered() or _receive(conn.sock)
+        conn.turn = nullcontext()
         if next_step := self._take(conn, data):
             next_step()
-            return
-        self.pending_conns.append(conn)
-        on_readable = partial(self.on_pending_socket_readable, conn)
-        self.poller.register(conn.sock, EVENT_READ, on_readable)
+        else:
+            self._wait(conn, self.pending_conns, self._timeout, EVENT_READ, self._receive_more)
 
-    def on_pending_socket_readable(self, conn: Any, client: Any) -> None:
-        """Receive more bytes of a request."""
-        if next_step := self._take(conn, _receive(client)):
-            self.poller.unregister(client)
-            self.pending_conns.remove(conn)
+    def _receive_more(self, conn: Connection) -> None:
+        if next_step := self._take(conn, conn.receive()):
+            self._resume(conn, self.pending_conns)
             next_step()
 
-    def _take(self, conn: Any, data: bytes | None) -> Callable[[], None] | None:
+    def _take(self, conn: Connection, data: bytes | None) -> Callable[[], None] | None:
         """Add bytes to the request; return the next step, or None to wait for more."""
         if data is None:
             return None
@@ -184,24 +208,24 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
             return partial(self._answer, conn)
         if conn.incoming.expects_continue:
             conn.incoming.expects_continue = False
-            _send(conn.sock, b"HTTP/1.1 100 Continue\r\n\r\n")
+            conn.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         return None if data else partial(self._close, conn)
 
-    def _refuse(self, conn: Any, error: Exception) -> None:
-        self.handle_error(None, conn.sock, conn.client, error)
+    def _refuse(self, conn: Connection, error: Exception) -> None:
+        self._send_error(conn, error)
         self._linger(conn)
 
-    def _answer(self, conn: Any) -> None:
+    def _answer(self, conn: Connection) -> None:
         """Pass a complete request to a thread, or let it wait for its turn to compute a hash."""
-        if not self.hashes.add(conn):
+        if self.hashes.add(conn):
+            self.poller.register(conn.sock, EVENT_READ, lambda _: self._look_at_queued(conn))
+        else:
             self._start(conn)
-            return
-        self.poller.register(conn.sock, EVENT_READ, partial(self._on_waiting_readable, conn))
 
-    def _on_waiting_readable(self, conn: Any, client: Any) -> None:
+    def _look_at_queued(self, conn: Connection) -> None:
         """Forget a request whose client has gone; leave what else it has sent for later."""
-        self.poller.unregister(client)
-        if _is_closed(client):
+        self.poller.unregister(conn.sock)
+        if conn.is_closed():
             self.hashes.discard(conn)
             self._close(conn)
 
@@ -213,13 +237,11 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
                 self.poller.unregister(conn.sock)
             self._start(conn)
 
-    def _start(self, conn: Any) -> None:
-        conn.outgoing = Outgoing(conn, self._timeout)
-        # What follows is the start of the next request.
-        conn.parser.unreader.unread(bytes(conn.incoming.data))
-        super().enqueue_req(conn)
+    def _start(self, conn: Connection) -> None:
+        conn.outgoing = Outgoing(conn.sock, conn.client, conn.server, self._timeout)
+        self.enqueue_req(conn)
 
-    def handle(self, conn: Any) -> bool:
+    def handle(self, conn: Connection) -> bool:
         """Answer the request of a connection, in a thread; return whether to keep the connection.
 
         gunicorn would read the request from the connection here, and wait for it.
@@ -235,63 +257,61 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         except OSError:
             self.log.exception("The rest of an answer could not be read.")
         except Exception as error:  # no error may end the thread
-            self.handle_error(None, conn.sock, conn.client, error)
+            self._send_error(conn, error)
         return False
 
-    def finish_request(self, conn: Any, fs: Any) -> None:
+    def finish_request(self, conn: Connection, fs: Future[bool]) -> None:
         """Send the rest of the answer; then keep the connection, or let the client close it.
 
         The connection's next request is looked at after that.
         """
         if conn.outgoing.unsent:
-            self._send_later(conn, fs)
+            react = partial(self._send_rest, fs=fs)
+            self._wait(conn, self.sending, self._timeout, EVENT_WRITE, react)
         elif not fs.cancelled() and not fs.exception() and fs.result():
-            super().finish_request(conn, fs)
+            self._keep(conn)
         else:
             self._linger(conn)
 
-    def _send_later(self, conn: Any, fs: Any) -> None:
-        """Send the rest when the client takes it."""
-        conn.timeout = time.monotonic() + self._timeout
-        self.sending.append(conn)
-        self.poller.register(conn.sock, EVENT_WRITE, partial(self._send_rest, conn, fs))
-
-    def _send_rest(self, conn: Any, fs: Any, client: Any) -> None:
-        self.sending.remove(conn)
+    def _send_rest(self, conn: Connection, fs: Future[bool]) -> None:
+        self._resume(conn, self.sending)
         with suppress(ClientGoneError):
             conn.outgoing.send_rest()
-        if conn.outgoing.unsent:
-            conn.timeout = time.monotonic() + self._timeout
-            self.sending.append(conn)
-        else:
-            self.poller.unregister(client)
-            self.finish_request(conn, fs)
+        self.finish_request(conn, fs)
 
-    def _close_unread(self, conn: Any) -> None:
+    def _close_unread(self, conn: Connection) -> None:
         self._log_unread(conn)
-        self.poller.unregister(conn.sock)
-        self._close(conn)
+        self._close_watched(conn)
 
-    def _log_unread(self, conn: Any) -> None:
-        address = conn.client[0] if conn.client else "-"
-        self.log.warning("closed a connection of %s: it did not take its answer", address)
+    def _log_unread(self, conn: Connection) -> None:
+        self.log.warning("closed a connection of %s: it did not take its answer", conn.host)
 
-    def _linger(self, conn: Any) -> None:
+    def _keep(self, conn: Connection) -> None:
+        """Wait for the next request, unless a part of it was received with the last one."""
+        if conn.incoming.data:
+            self._receive(conn, bytes(conn.incoming.data))
+            return
+        seconds = self.cfg.keepalive
+        if not self.alive:
+            seconds = min(seconds, STOP_KEEPALIVE_LINGER)
+        self._wait(conn, self.keepalived_conns, seconds, EVENT_READ, self._receive_next)
+
+    def _receive_next(self, conn: Connection) -> None:
+        self._resume(conn, self.keepalived_conns)
+        self._receive(conn, conn.receive())
+
+    def _linger(self, conn: Connection) -> None:
         """Shut down our side only: closing with unread data would reset the connection."""
         try:
-            conn.sock.setblocking(False)
             conn.sock.shutdown(socket.SHUT_WR)
-            self.poller.register(conn.sock, EVENT_READ, partial(self._discard, conn))
         except OSError:
             self._close(conn)
-            return
-        conn.timeout = time.monotonic() + LINGER_SECONDS
-        self.lingering.append(conn)
+        else:
+            self._wait(conn, self.lingering, LINGER_SECONDS, EVENT_READ, self._discard)
 
-    def _discard(self, conn: Any, client: Any) -> None:
-        if _receive(client) == b"":
-            self.poller.unregister(client)
-            self.lingering.remove(conn)
+    def _discard(self, conn: Connection) -> None:
+        if conn.receive() == b"":
+            self._resume(conn, self.lingering)
             self._close(conn)
 
     def murder_pending(self) -> None:
@@ -305,48 +325,24 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         while self.sending and self.sending[0].timeout <= now:
             self._close_unread(self.sending.popleft())
         while self.lingering and self.lingering[0].timeout <= now:
-            conn = self.lingering.popleft()
-            self.poller.unregister(conn.sock)
-            self._close(conn)
+            self._close_watched(self.lingering.popleft())
 
-    def _close(self, conn: Any) -> None:
+    def _close_watched(self, conn: Connection) -> None:
+        self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def _close(self, conn: Connection) -> None:
         self.nr_conns -= 1
         conn.close()
 
-    def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
+    def _send_error(self, conn: Connection, exc: Exception) -> None:
         """Answer with a JSON error; log only the type of the error, as its text quotes the request.
 
         An error in our own code is logged with its traceback.
         """
         error = to_http_error(exc)
         kind = f"{error.code} {type(exc).__name__}"
-        self.log.warning("refused a request of %s: %s", addr[0] if addr else "-", kind)
+        self.log.warning("refused a request of %s: %s", conn.host, kind)
         if not isinstance(exc, ParseException):
             self.log.error("".join(format_tb(exc.__traceback__)))
-        _send(client, raw_response(error))
-
-
-def _send(client: Any, data: bytes) -> None:
-    """Send a few bytes without blocking; ignore a closed connection."""
-    with suppress(OSError):
-        write_nonblock(client, data)
-
-
-def _is_closed(client: Any) -> bool:
-    """Tell whether a client has closed its side, as it does when it gives up (nginx does so)."""
-    try:
-        return not client.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-
-
-def _receive(client: Any) -> bytes | None:
-    """Return received bytes, b"" at the end of the stream, or None if there are none yet."""
-    try:
-        return bytes(client.recv(RECEIVE_BYTES))
-    except BlockingIOError:
-        return None
-    except OSError:
-        return b""
+        conn.send(raw_response(error))

@@ -1,0 +1,64 @@
+"""The connection of a client."""
+
+import socket
+from contextlib import AbstractContextManager, nullcontext, suppress
+
+from .incoming import Address, IncomingRequest
+from .outgoing import Outgoing
+
+# Bytes of one receive call.
+RECEIVE_BYTES = 64 * 1024
+
+
+class Connection:
+    """A connection that never blocks, with its current request and answer.
+
+    gunicorn needs `sock`, `timeout` and `close`.
+    """
+
+    def __init__(self, sock: socket.socket, client: Address, server: Address) -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.client = client
+        self.server = server
+        # The moment at which it is closed unless something happens before.
+        self.timeout = 0.0
+        # The moment at which the request was queued for a password hash.
+        self.queued = 0.0
+        # What surrounds the answer in its thread.
+        self.turn: AbstractContextManager[None] = nullcontext()
+        self.incoming: IncomingRequest
+        self.outgoing: Outgoing
+
+    @property
+    def host(self) -> str:
+        """The address of the client without its port, "-" over a Unix socket."""
+        return self.client[0] if isinstance(self.client, tuple) else "-"
+
+    def receive(self) -> bytes | None:
+        """Return received bytes, b"" at the end of the stream, or None if there are none yet."""
+        try:
+            return self.sock.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+
+    def send(self, data: bytes) -> None:
+        """Send a few bytes; ignore a closed connection."""
+        with suppress(OSError):
+            self.sock.sendall(data)
+
+    def is_closed(self) -> bool:
+        """Tell whether the client has closed its side, as it does when it gives up (nginx, too)."""
+        try:
+            return not self.sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def close(self) -> None:
+        """Close the socket; ignore errors."""
+        with suppress(OSError):
+            self.sock.close()
