@@ -1,4 +1,4 @@
-"""The client of one provider: where a login begins, and whom its answer identifies."""
+"""The client of one provider: the addresses of its logins, and the profiles of its users."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -153,5 +153,5 @@ def _object(document: Any) -> dict[str, Any]:
 def _primary(emails: Any) -> dict[str, Any]:
     """Return the primary one of GitHub's addresses; an empty object if there is none."""
     listed = emails if isinstance(emails, list) else []
-    found = (each for each in listed if isinstance(each, dict) and each.get("primary") is True)
+    found = (item for item in listed if isinstance(item, dict) and item.get("primary") is True)
     return next(found, {})

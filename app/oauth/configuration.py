@@ -71,7 +71,7 @@ class Provider:
 
 @dataclass
 class Configuration:
-    """The providers, and what the settings say that has no effect."""
+    """The configured providers, and warnings of settings that have no effect."""
 
     providers: list[Provider] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -143,7 +143,7 @@ def _kind(name: str, entry: Mapping[str, Any]) -> str | None:
         return MODULES.get(str(module), "oidc")
     if module is not None:
         return MODULES.get(str(module))
-    return next((each for each in (entry.get("provider"), name) if each in PRESETS), None)
+    return next((known for known in (entry.get("provider"), name) if known in PRESETS), None)
 
 
 def _unknown_module(entry: Mapping[str, Any]) -> str:
@@ -233,7 +233,7 @@ def _scope(entry: Mapping[str, Any]) -> str | None:
     """Return the scope as a text, with `openid` where ID tokens are asked for; None if invalid."""
     given = entry["scope"] or entry["preset"].scope
     words = given.split() if isinstance(given, str) else given
-    if not isinstance(words, list) or not all(isinstance(each, str) for each in words):
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return None
     if entry["preset"].is_openid and "openid" not in words:
         words = ["openid", *words]

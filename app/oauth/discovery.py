@@ -1,4 +1,4 @@
-"""What a provider of OpenID Connect publishes: its metadata and keys, fetched when needed."""
+"""Metadata and keys of a provider of OpenID Connect, fetched when needed, and cached."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -137,7 +137,7 @@ def _to_keys(document: Any) -> KeySet:
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise ProviderError("its keys are not a JSON Web Key Set")
-    keys = [key for each in listed[:MAX_KEYS] if (key := _to_key(each))]
+    keys = [key for item in listed[:MAX_KEYS] if (key := _to_key(item))]
     if not keys:
         raise ProviderError("it has no key for signatures")
     return KeySet(keys)

@@ -1,4 +1,4 @@
-"""Which user an identity belongs to, and adding and removing identities."""
+"""Linking the identities of providers to users."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -158,7 +158,7 @@ def _remove(user: User, identities: Sequence[ExternalIdentity], actor_id: Id | N
         info = {"identity": identity, "user": user}
         after_commit(partial(emit, identity_unlinked, info=info))
     db.session.flush()
-    named = [{"provider": each.provider, "identity": each.id} for each in identities]
+    named = [{"provider": removed.provider, "identity": removed.id} for removed in identities]
     record_all(Action.IDENTITY_UNLINKED, [(user.id, details) for details in named], actor_id)
 
 
@@ -280,7 +280,7 @@ def _count(user_id: Id) -> int:
 def _has_other(identity: ExternalIdentity) -> bool:
     """Tell whether the user has another identity, by whose provider one can still log in."""
     clients = current_app.extensions["providers"].values()
-    configured = {each.provider.provider for each in clients if each.provider.login}
+    configured = {client.provider.provider for client in clients if client.provider.login}
     other = select(ExternalIdentity.id).where(
         ExternalIdentity.user_id == identity.user_id,
         ExternalIdentity.id != identity.id,

@@ -1,4 +1,4 @@
-"""What is known of providers: their endpoints, and the passport modules that mean them."""
+"""Presets of known providers, and the passport modules that stand for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a provider says of a user."""
+"""Profiles of users, as providers send them."""
 
 import re
 from collections.abc import Mapping
@@ -69,4 +69,4 @@ def _is_picture(value: str) -> bool:
 
 def _text(value: str) -> str:
     """Return the beginning of a text, without what databases cannot store."""
-    return "".join(each for each in value[:MAX_TEXT] if each.isprintable())
+    return "".join(character for character in value[:MAX_TEXT] if character.isprintable())

@@ -1,4 +1,4 @@
-"""Where the logins of a provider begin and end, and where its identities are added."""
+"""Routes of a provider: those of logins, and those that add identities."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
 
 @dataclass(frozen=True)
 class ProviderRoute:
-    """Where a login, or adding an identity, begins and ends."""
+    """The paths of a login or of adding an identity, and the redirects at its end."""
 
     path: str
     callback_path: str

@@ -41,10 +41,14 @@ def init_app(app: Flask) -> None:
     for warning in configuration.warnings:
         app.logger.warning("PROVIDERS: %s", warning)
     slots = max(1, app.config["THREADS"] // 2)
-    clients = {each.name: ProviderClient(each, slots) for each in configuration.providers}
+    clients = {
+        provider.name: ProviderClient(provider, slots) for provider in configuration.providers
+    }
     app.extensions["providers"] = clients
     app.jinja_env.globals["login_links"] = [
-        (each.label, each.login.path) for each in configuration.providers if each.login
+        (provider.label, provider.login.path)
+        for provider in configuration.providers
+        if provider.login
     ]
     bp = Blueprint("oauth", __name__)
     for client in clients.values():

@@ -37,13 +37,13 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     Raises ValidationError for required properties without a value.
     """
     complete = dict(values)
-    for each in user_properties():
-        if each.column_name not in values:
-            complete[each.column_name] = each.default() if each.default else None
+    for declared in user_properties():
+        if declared.column_name not in values:
+            complete[declared.column_name] = declared.default() if declared.default else None
     missing = {
-        each.name: [BLANK]
-        for each in user_properties()
-        if each.required and complete[each.column_name] is None
+        declared.name: [BLANK]
+        for declared in user_properties()
+        if declared.required and complete[declared.column_name] is None
     }
     if missing:
         raise ValidationError(missing)

@@ -189,7 +189,7 @@ class AuditRecordSchema(Schema):
     time = Timestamp(dump_only=True)
     action = fields.String(
         dump_only=True,
-        metadata={"enum": [each.value for each in Action], "examples": [Action.LOGIN.value]},
+        metadata={"enum": [action.value for action in Action], "examples": [Action.LOGIN.value]},
     )
     actorId = Id(attribute="actor_id", dump_only=True, allow_none=True)  # noqa: N815
     userId = Id(attribute="user_id", dump_only=True, allow_none=True)  # noqa: N815

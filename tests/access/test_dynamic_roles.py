@@ -65,7 +65,7 @@ def serve(make_app, api, token, runner):
             db.session.execute(insert(Room), rows)
             db.session.execute(insert(Member), [{"room_id": 1, "user_id": 2}])
             staff = [{"room_id": room, "name": f"in {room}"} for room in (1, 2, None)]
-            db.session.execute(insert(Physician), [{**each, "owner_id": 1} for each in staff])
+            db.session.execute(insert(Physician), [{**member, "owner_id": 1} for member in staff])
             db.session.execute(insert(Patient), [{"name": "p", "owner_id": 2}])
             db.session.commit()
         apps.append(app)
@@ -85,7 +85,7 @@ def serve(make_app, api, token, runner):
 
 def names(response):
     assert response.status_code == 200, response.json
-    return [each["name"] for each in response.json]
+    return [item["name"] for item in response.json]
 
 
 ALLOWED = [allow(OWNER), allow(MEMBER), allow("admin")]
@@ -100,7 +100,7 @@ def test_a_role_for_some_rows_scopes_every_call(serve):
     assert call(None, "GET", "/rooms").status_code == 401
     assert call("bob", "GET", "/rooms/count").json == {"count": 2}
     assert call("bob", "GET", '/rooms/findOne?filter={"order":"id"}').json["name"] == "one"
-    assert [call("bob", "GET", f"/rooms/{each}/exists").json["exists"] for each in (1, 2)] == [
+    assert [call("bob", "GET", f"/rooms/{room}/exists").json["exists"] for room in (1, 2)] == [
         *(True, False),
     ]
     for verb, path, body in [
@@ -129,7 +129,7 @@ def test_a_role_scopes_related_and_included_rows_and_references(serve):
     [included] = call("bob", "GET", "/physicians?filter[include]=room").json
     assert included["room"]["name"] == "one"
     shown = call("bob", "GET", "/rooms?filter[include]=physicians").json
-    assert [len(each["physicians"]) for each in shown] == [1, 0]
+    assert [len(item["physicians"]) for item in shown] == [1, 0]
     for verb, path in [("DELETE", "/rooms/1/physicians"), ("DELETE", "/rooms/1/physicians/1")]:
         assert call("bob", verb, path).status_code in (204, 403)
     assert call("ada", "GET", "/physicians/count").json == {"count": 3}
@@ -173,7 +173,7 @@ def test_rules_decide_in_the_order_of_their_ranks(serve):
 
     for number, (_, *expected) in enumerate(RANKS):
         answers = [call(caller, "GET", f"/rooms{number}") for caller in ("bob", "ada")]
-        found = [None if each.status_code == 403 else names(each) for each in answers]
+        found = [None if answer.status_code == 403 else names(answer) for answer in answers]
         assert (number, found) == (number, expected)
         for caller, seen in zip(("bob", "ada"), expected, strict=True):
             page = call(caller, "GET", f"/rooms{number}?filter[limit]=1&count=true")
@@ -223,7 +223,7 @@ def test_the_role_of_the_document_lets_colleagues_read(make_app, api, token):
 
     read = app.test_client().get("/api/board", headers={"Authorization": tokens["eve"]})
 
-    assert [each["title"] for each in read.json] == ["his"]
+    assert [item["title"] for item in read.json] == ["his"]
     document = app.test_client().get("/api/openapi.json").get_data(as_text=True)
     assert "For those who have the role `colleague` for the row." in document
 

@@ -13,4 +13,4 @@ from app.access.rules import Decision
 def test_rows_without_an_owner_column_belong_to_no_user(own, others, conditions):
     scope = Grant(7, Decision(own=own, others=others)).scope(None)
 
-    assert [str(each) for each in scope] == conditions
+    assert [str(condition) for condition in scope] == conditions

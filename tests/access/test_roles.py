@@ -82,7 +82,7 @@ def test_acls_replace_the_rules_of_a_model(make_app, api, token):
     client = make_app(ACLS={"todos": rules}).test_client()
     api("POST", "/todos", {"title": "a"}, token=token)
 
-    assert [each["title"] for each in client.get("/api/todos").json] == ["a"]
+    assert [todo["title"] for todo in client.get("/api/todos").json] == ["a"]
     assert client.get("/api/todos/1").status_code == 401
     assert client.post("/api/todos", json={"title": "b"}).status_code == 401
 

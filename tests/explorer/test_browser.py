@@ -151,20 +151,20 @@ def test_a_user_registers_with_the_example_and_logs_in(page):
 def test_calls_are_in_the_order_of_their_use_and_found_by_words(page):
     names = page.page.locator(".opblock-summary-operation-id")
     shown = names.all_inner_texts()
-    first = [each.partition(".")[2].replace("\u200b", "") for each in shown]
+    first = [item.partition(".")[2].replace("\u200b", "") for item in shown]
 
     assert first[:4] == ["create", "login", "findById", "patchAttributes"]
     assert first.index("logout") < first.index("find")
-    assert [each for each in first if each.startswith("logout")] == ["logout"]
+    assert [name for name in first if name.startswith("logout")] == ["logout"]
     # The other sections are folded.
-    assert {each.partition(".")[0] for each in shown} == {"users"}
+    assert {item.partition(".")[0] for item in shown} == {"users"}
     sections = page.page.locator(".opblock-tag-section")
     assert sections.count() > 2
 
     page.page.get_by_role("searchbox", name="Search calls").press_sequentially("lIST todo ")
     expect(page.page.locator("#found")).to_have_text("2 calls")
     expect(names).to_have_count(2)
-    assert {each.rpartition("_")[2] for each in names.all_inner_texts()} == {"todos.find", "todos"}
+    assert {text.rpartition("_")[2] for text in names.all_inner_texts()} == {"todos.find", "todos"}
     page.page.fill("#words", "/todos/count")
     expect(page.page.locator("#found")).to_have_text("2 calls")
     page.page.fill("#words", "")
@@ -191,7 +191,7 @@ def test_a_filter_starts_empty_with_an_example_and_its_schema_at_hand(page):
     assert started == ""
     assert filled == {"where": {"title": "Water the plants"}, "order": "id DESC", "limit": 10}
     assert status == 200
-    assert {each["title"] for each in json.loads(body)} == {"Water the plants"}
+    assert {todo["title"] for todo in json.loads(body)} == {"Water the plants"}
     block.get_by_role("link", name="Schema TodoFilter").click()
     schema = page.page.locator(".models article", has_text="TodoFilter").first
     expect(schema.get_by_text("limit")).to_be_visible()

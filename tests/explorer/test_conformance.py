@@ -138,7 +138,7 @@ def call_with_anything(app, document, operation):
 @pytest.mark.filterwarnings("ignore:Do not use the .random. module")
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_response_to_random_requests_is_documented(app, document, schema, verb):
-    described = [each.ok() for each in schema.get_all_operations()]
+    described = [operation.ok() for operation in schema.get_all_operations()]
 
     assert {operation.method for operation in described} == set(VERBS)
     for operation in described:
@@ -182,4 +182,4 @@ def test_every_example_of_the_document_is_accepted(app, client, document):
 
 def queries(operation):
     """Return the parameters in the query."""
-    return [each for each in operation["parameters"] if each["in"] == "query"]
+    return [parameter for parameter in operation["parameters"] if parameter["in"] == "query"]

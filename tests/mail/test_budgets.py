@@ -1,4 +1,4 @@
-"""How many mails of a kind one mailbox gets that clients, one or many, have caused."""
+"""Limits on the mails that clients, one or many, cause for one mailbox."""
 
 import pytest
 from sqlalchemy import func, select
@@ -63,7 +63,7 @@ def test_many_users_mail_an_address_no_more_than_one_user_may_and_are_told_nothi
         body = {"newEmail": spelling, "password": PASSWORD}
         answers.append(api("POST", "/users/change-email", body, token=token))
 
-    assert {(each.status_code, each.data) for each in answers} == {(204, b"")}
+    assert {(answer.status_code, answer.data) for answer in answers} == {(204, b"")}
     to_stranger = {STRANGER, "stranger+1@example.com"}
     assert len(subjects(api, to_stranger)) == LIMIT
     # Each user's own address is told as before.

@@ -126,8 +126,8 @@ def test_a_taken_address_is_asked_and_both_requests_send_the_same_mails(api, pos
         "ada@example.com",
         "countess@example.com",
     ]
-    assert [each for _, each in sent["countess@example.com"]] == [
-        each for _, each in sent["free@example.com"]
+    assert [message for _, message in sent["countess@example.com"]] == [
+        message for _, message in sent["free@example.com"]
     ]
 
 

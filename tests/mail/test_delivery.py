@@ -1,4 +1,4 @@
-"""How mails are delivered: as files, and to SMTP servers that show their certificate."""
+"""Delivery of mails: as files, and to SMTP servers that show their certificate."""
 
 import resource
 import ssl
@@ -171,7 +171,7 @@ def test_a_server_that_cannot_prove_its_name_gets_no_mail(mailing, authority, ca
 # Of the server, about logins without TLS, which keep the tests short.
 without_tls = pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
 LOGIN = {"auth_required": True, "authenticator": accept_ada, "auth_require_tls": False}
-NO_STARTTLS, NO_AUTH = (f"server does not offer {each}" for each in ("STARTTLS", "AUTH"))
+NO_STARTTLS, NO_AUTH = (f"server does not offer {extension}" for extension in ("STARTTLS", "AUTH"))
 
 
 @without_tls

@@ -116,7 +116,7 @@ def test_the_documented_application_finishes_a_reset_at_its_own_route(
     api.register()
 
     request_reset(api)
-    [message] = eventually(lambda: [each["json"] for each in server.seen])
+    [message] = eventually(lambda: [request["json"] for request in server.seen])
     outbox.stop(app)
     form = {"access_token": message["link"].partition("=")[2], "password": "short"}
     secrets.append(form["access_token"])

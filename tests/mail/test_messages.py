@@ -1,4 +1,4 @@
-"""What mails say, and to whom."""
+"""Texts and recipients of mails."""
 
 import re
 from html import escape

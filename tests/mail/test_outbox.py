@@ -1,4 +1,4 @@
-"""How mails wait: beside the requests, until the server takes them or they are of no use."""
+"""Mails in the outbox: delivered beside the requests, until they are accepted or expire."""
 
 import json
 import time

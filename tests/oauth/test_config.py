@@ -115,7 +115,7 @@ def test_the_documented_file_can_be_used(make_app, monkeypatch):
 
     app = make_app(PROVIDERS=json.loads(file), TOKEN_MIDDLEWARE={})
 
-    names = [each.provider.label for each in app.extensions["providers"].values()]
+    names = [client.provider.label for client in app.extensions["providers"].values()]
     assert names == ["Google", "GitHub", "Company login"]
 
 
@@ -224,8 +224,8 @@ def test_all_problems_are_told_at_once(make_app):
 
     said = str(raised.value).split("; ")
     assert len(said) == 7
-    assert any("google.clientID is missing" in each for each in said)
-    assert [each for each in said if "clientSecret" in each] == [
+    assert any("google.clientID is missing" in line for line in said)
+    assert [line for line in said if "clientSecret" in line] == [
         "PROVIDERS cannot be used: github.clientSecret environment variable NO_SUCH is not set"
     ]
 
@@ -243,7 +243,7 @@ def test_all_problems_of_an_entry_are_told_at_once(make_app):
         make_app(PROVIDERS=entries)
 
     said = str(raised.value).removeprefix("PROVIDERS cannot be used: ").split("; ")
-    assert sorted(each.split()[0] for each in said) == [
+    assert sorted(line.split()[0] for line in said) == [
         "did",
         "first",
         *(f"first.{key}" for key in ("clientID", "issuer", "json", "scope", "successRedirect")),
@@ -282,7 +282,7 @@ def test_settings_without_effect_are_warned_of(make_app, caplog):
         "PROVIDERS: gitlab has settings that are not used: clientSecrets, profileMapping"
         in caplog.messages
     )
-    assert any("sets no cookie without TOKEN_MIDDLEWARE" in each for each in caplog.messages)
+    assert any("sets no cookie without TOKEN_MIDDLEWARE" in message for message in caplog.messages)
 
 
 def test_without_providers_nothing_is_served(shared_app):

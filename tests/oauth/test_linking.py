@@ -1,4 +1,4 @@
-"""Which user a login by a provider opens a session for, and adding and removing identities."""
+"""The user whom a login by a provider identifies; adding and removing identities."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,12 +72,12 @@ def events(app):
     """Note the names of the events of identities, and of verified addresses."""
     found = []
     signals = [identity_login, identity_linked, identity_unlinked, email_verified]
-    receivers = [lambda _, info, name=each.name: found.append(name) for each in signals]
-    for each, receiver in zip(signals, receivers, strict=True):
-        each.connect(receiver, sender=app)
+    receivers = [lambda _, info, name=signal.name: found.append(name) for signal in signals]
+    for signal, receiver in zip(signals, receivers, strict=True):
+        signal.connect(receiver, sender=app)
     yield found
-    for each, receiver in zip(signals, receivers, strict=True):
-        each.disconnect(receiver, sender=app)
+    for signal, receiver in zip(signals, receivers, strict=True):
+        signal.disconnect(receiver, sender=app)
 
 
 def test_a_first_login_registers_a_user_without_a_password(app, browser, api):
@@ -116,7 +116,7 @@ def test_a_session_is_prolonged_and_ended_as_any_other(configured, make_browser)
     ended = browser.client.post("/api/users/logout", headers=headers)
 
     for cookies in (response.headers, used.headers):
-        names = [each.partition("=")[0] for each in cookies.getlist("Set-Cookie")]
+        names = [cookie.partition("=")[0] for cookie in cookies.getlist("Set-Cookie")]
         assert names == ["access_token", "userId"]
     assert ended.status_code == 204
     assert browser.token is browser.client.get_cookie("userId") is None
@@ -398,7 +398,9 @@ def test_the_last_way_to_log_in_is_not_removed(app, browser, provider, api):
         gone = {"user_id": 1, "provider": "gone", "issuer": "https://gone.example", "profile": {}}
         db.session.add(ExternalIdentity(**gone, subject="1"))
         db.session.commit()
-    first, second = (each["id"] for each in api("GET", "/users/1/identities", token=token).json)
+    first, second = (
+        identity["id"] for identity in api("GET", "/users/1/identities", token=token).json
+    )
 
     last = api("DELETE", f"/users/1/identities/{first}", token=token)
     other = api("DELETE", f"/users/1/identities/{second}", token=token)
@@ -423,7 +425,7 @@ def test_of_two_identities_removed_at_once_one_stays(app, browser, provider, sec
         lambda client: client.delete("/api/users/1/identities/2", headers=headers),
     )
 
-    assert sorted(each.status_code for each in responses) == [204, 400]
+    assert sorted(response.status_code for response in responses) == [204, 400]
     assert len(identities(app)) == 1
 
 
@@ -523,9 +525,9 @@ def test_logins_that_begin_or_fail_are_counted_by_client(configured, make_browse
     token = client.post("/auth/test/token", json={"id_token": "unknown"})
 
     assert succeeded.status_code == 302
-    assert [each.status_code for each in begun] == [302, 429]
+    assert [answer.status_code for answer in begun] == [302, 429]
     # The login that succeeded is not counted.
-    assert [each.status_code for each in failed] == [401, 401, 429]
+    assert [answer.status_code for answer in failed] == [401, 401, 429]
     assert refusal(token) == (429, "TOO_MANY_REQUESTS")
     assert begun[-1].headers["Retry-After"] == "60"
 

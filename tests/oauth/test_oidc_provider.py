@@ -63,7 +63,9 @@ class Person:
         """Return the names of the service's cookies, and whether scripts cannot read them."""
         cookies = self.page.context.cookies(self.url)
         # The provider's, on the same machine, begin with a line.
-        return {each["name"]: each["httpOnly"] for each in cookies if each["name"][0] != "_"}
+        return {
+            cookie["name"]: cookie["httpOnly"] for cookie in cookies if cookie["name"][0] != "_"
+        }
 
     def forget_provider(self) -> None:
         self.page.context.clear_cookies(name=re.compile("^_"))
@@ -129,7 +131,7 @@ def test_a_person_logs_in_links_unlinks_and_logs_out(instances, browser, node_pr
         node_provider.log_in(person.page, "eve")
         linked = person.record()
         _, identities = person.call("GET", "/users/me/identities")
-        ada, eve = (f"/users/me/identities/{each['id']}" for each in identities)
+        ada, eve = (f"/users/me/identities/{identity['id']}" for identity in identities)
         unlinked = person.call("DELETE", ada)
         last = person.call("DELETE", eve)
         person.call("POST", "/users/logout")
@@ -140,7 +142,7 @@ def test_a_person_logs_in_links_unlinks_and_logs_out(instances, browser, node_pr
     assert cookies == {"login_flow": True, "access_token": True, "userId": False}
     assert (left[0], after, stranger[0]) == (204, {"login_flow": True}, 401)
     assert again == linked == by_other == record
-    assert [each["subject"] for each in identities] == ["ada", "eve"]
+    assert [identity["subject"] for identity in identities] == ["ada", "eve"]
     assert (unlinked[0], last[0]) == (204, 400)
     assert last[1]["error"]["code"] == "LAST_CREDENTIAL"
 

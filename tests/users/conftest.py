@@ -23,7 +23,7 @@ class Events(list):
 
     def tokens(self, name="verificationRequest"):
         """Return the tokens of the events with this name, the oldest first."""
-        return [info["accessToken"].id for each, info in self if each == name]
+        return [info["accessToken"].id for event, info in self if event == name]
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def token(api):
 def records(app):
     with app.app_context():
         found = db.session.scalars(select(AuditRecord).order_by(AuditRecord.id)).all()
-    return [(each.action, each.actor_id, each.user_id, each.details) for each in found]
+    return [(item.action, item.actor_id, item.user_id, item.details) for item in found]
 
 
 def forget(app):
@@ -240,7 +240,7 @@ def test_throttled_requests_are_recorded_alike_for_known_and_unknown_users(share
             )
 
         found = records(app)
-        assert [each[0] for each in found] == [*["login-failed"] * 5, *["throttled"] * 2]
+        assert [item[0] for item in found] == [*["login-failed"] * 5, *["throttled"] * 2]
         assert found[-1][1:3] == (None, None)
         assert found[-1][3] == {"throttle": "login_identity", "key": found[0][3]["identity"]}
     forget(app)
@@ -381,10 +381,10 @@ def test_failed_logins_tell_neither_the_text_nor_the_password(app, api, token):
 
     api.secrets.append("typed into the wrong field")
     found = records(app)
-    assert [each[2] for each in found] == [None, None, 1, 1]
-    digests = [each[3]["identity"] for each in found]
+    assert [item[2] for item in found] == [None, None, 1, 1]
+    digests = [item[3]["identity"] for item in found]
     assert digests[2] == digests[3] != digests[0] != digests[1]
-    assert all(len(each) == 64 for each in digests)
+    assert all(len(digest) == 64 for digest in digests)
 
 
 def test_a_login_costs_one_statement_more_and_a_read_none(shared_app, secrets):
@@ -401,8 +401,8 @@ def test_a_login_costs_one_statement_more_and_a_read_none(shared_app, secrets):
         with statements(app) as sent[days, "read"]:
             assert api("GET", f"/users/{user_id}", token=token).status_code == 200
 
-    extra = [each for each in sent[90, "login"] if "audit" in each]
-    assert [each.split()[0] for each in extra] == ["INSERT"]
+    extra = [statement for statement in sent[90, "login"] if "audit" in statement]
+    assert [statement.split()[0] for statement in extra] == ["INSERT"]
     assert len(sent[90, "login"]) == len(sent[None, "login"]) + 1
     assert len(sent[90, "read"]) == len(sent[None, "read"]) == 2
 
@@ -417,7 +417,7 @@ def test_without_days_nothing_is_recorded_and_nothing_begins_a_transaction(share
         api("DELETE", "/users/1", token=token)
 
     # Those that a cascade makes on SQLite too.
-    assert {each.split()[0] for each in sent} == {"SELECT", "DELETE"}
+    assert {statement.split()[0] for statement in sent} == {"SELECT", "DELETE"}
     assert records(app) == []
 
 
@@ -470,7 +470,7 @@ def test_old_records_are_purged_and_new_ones_delete_none(app, api):
     more = purger_of(app).purge_some()
 
     assert (before, more) == (152, False)
-    assert [each[0] for each in records(app)] == ["login", "registered"]
+    assert [record[0] for record in records(app)] == ["login", "registered"]
 
 
 def test_the_owner_lists_the_records_of_the_own_account_newest_first(app, api, token):
@@ -480,13 +480,13 @@ def test_the_owner_lists_the_records_of_the_own_account_newest_first(app, api, t
 
     response = api("GET", "/users/1/audit", token=token)
 
-    assert [each["action"] for each in response.json] == [
+    assert [item["action"] for item in response.json] == [
         "role-granted",
         "login-failed",
         "login",
         "registered",
     ]
-    assert {each["userId"] for each in response.json} == {1}
+    assert {item["userId"] for item in response.json} == {1}
     newest = response.json[0]
     assert list(newest) == [
         "id",
@@ -512,7 +512,7 @@ def test_a_list_has_pages_and_a_filter_as_others(api, token):
     next_page = first.headers["Link"].partition(">")[0].removeprefix("</api")
     second = api("GET", next_page, token=token)
 
-    ids = [each["id"] for each in first.json + second.json]
+    ids = [item["id"] for item in first.json + second.json]
     assert len(ids) == 4
     assert ids == sorted(ids, reverse=True)
     assert "Link" not in second.headers
@@ -549,9 +549,9 @@ def test_a_bad_filter_is_400(api, token, filter_):
 def test_the_records_of_a_deleted_user_stay(app, world):
     world.api("DELETE", "/users/1", token=world.token)
 
-    assert [each[0] for each in records(app)] == ["user-deleted"]
+    assert [record[0] for record in records(app)] == ["user-deleted"]
     listed = json.loads(world.run("audit", "list", "--user", "1", "--json").output)
-    assert [each["action"] for each in listed] == ["user-deleted"]
+    assert [item["action"] for item in listed] == ["user-deleted"]
 
 
 def test_the_command_lists_the_newest_records_first(app, world):
@@ -562,7 +562,7 @@ def test_the_command_lists_the_newest_records_first(app, world):
 
     def listed(*options):
         output = world.run("audit", "list", "--json", *options).output
-        return [each["action"] for each in json.loads(output)]
+        return [record["action"] for record in json.loads(output)]
 
     assert listed() == ["session-revoked", "role-revoked", "login-failed", "login"]
     assert listed("--limit", "1") == ["session-revoked"]
@@ -615,7 +615,9 @@ def test_the_command_purges_in_batches(app, runner, monkeypatch):
     write_old_records(app, 250)
     write_old_records(app, 2, days=10)
 
-    said = [runner.invoke(args=["audit", "purge", *each]).output for each in ([], ["--days", "9"])]
+    said = [
+        runner.invoke(args=["audit", "purge", *options]).output for options in ([], ["--days", "9"])
+    ]
 
     assert said == [
         "Purged 250 records that were older than 90 days.\n",
@@ -677,7 +679,7 @@ def test_a_confirmed_change_of_email_is_recorded_as_that_of_its_user(shared_app,
 
     api.client.post("/confirm-email", data={"token": mailed})
 
-    assert [each[:3] for each in records(app)] == [
+    assert [record[:3] for record in records(app)] == [
         ("email-changed", 1, 1),
         ("email-verified", 1, 1),
     ]

@@ -224,7 +224,7 @@ def test_of_two_users_who_confirm_the_same_address_one_gets_it(app, api, token, 
     api("POST", "/users/change-email", BODY, token=token)
     bob = api.newcomer("bob@example.com")
     api("POST", "/users/change-email", BODY, token=bob)
-    calls = [lambda client, each=each: confirm(client, each) for each in tokens_of(events)]
+    calls = [lambda client, token=token: confirm(client, token) for token in tokens_of(events)]
 
     answers = at_once(app, *calls)
 

@@ -107,8 +107,8 @@ def test_list_shows_every_user_on_a_line(api, run):
     table = run("users", "list").output.splitlines()
     found = json.loads(run("users", "list", "--json").output)
 
-    created = [each.pop("created") for each in found]
-    enabled, disabled = [each.pop("disabledAt") for each in found]
+    created = [item.pop("created") for item in found]
+    enabled, disabled = [item.pop("disabledAt") for item in found]
     assert enabled is None
     assert table == [
         "id  email            username  realm  emailVerified  created                   disabledAt",
@@ -117,7 +117,7 @@ def test_list_shows_every_user_on_a_line(api, run):
     ]
     ada = {"id": 1, "email": "ada@example.com", "username": "ada", "realm": "acme"}
     bob = {"id": 2, "email": "bob@example.com", "username": None, "realm": None}
-    assert found == [{**each, "emailVerified": False} for each in (ada, bob)]
+    assert found == [{**user, "emailVerified": False} for user in (ada, bob)]
 
 
 def test_list_without_users_prints_the_header_line(run):
@@ -253,7 +253,7 @@ def test_create_grants_every_role_and_warns_of_those_that_no_rule_mentions(api, 
     assert created.exit_code == 0
     assert created.stderr == ("Warning: no rule mentions the role admn; did you mean admin?\n")
     assert created.stdout == "Created user 1, ada@example.com, with roles admin, admn.\n"
-    assert [each["role"] for each in json.loads(held.output)] == ["admin", "admn"]
+    assert [holder["role"] for holder in json.loads(held.output)] == ["admin", "admn"]
 
 
 def test_the_realm_option_finds_the_user(api, run):

@@ -30,7 +30,7 @@ def test_the_tokens_of_a_disabled_user_open_nothing_in_any_process(
 
     assert said.output == "Disabled user 1, ada@example.com, and ended all sessions.\n"
     answers = [other_process.get(path, headers=headers) for path in paths]
-    assert [refusal(each) for each in answers] == [(401, "AUTHORIZATION_REQUIRED")] * 2
+    assert [refusal(answer) for answer in answers] == [(401, "AUTHORIZATION_REQUIRED")] * 2
     body = {"newPassword": NEW}
     assert api("POST", "/users/reset-password", body, token=reset_token).status_code == 401
     assert count(app, AccessToken) == 0
@@ -49,12 +49,12 @@ def test_a_disabled_user_gets_the_answer_of_an_unknown_one(app, api, runner, tok
         app.extensions["schemes"] = (float("inf"), {})
         with statements(app) as sent[name]:
             response = api("POST", "/users/login", body)
-        headers = [each for each in response.headers if each[0] != "X-Request-Id"]
+        headers = [header for header in response.headers if header[0] != "X-Request-Id"]
         found[name] = (response.status_code, response.data, headers)
 
     assert found["disabled"] == found["wrong"] == found["unknown"]
     assert refusal(response) == (401, "LOGIN_FAILED")
-    work = {name: [each.split()[0] for each in made] for name, made in sent.items()}
+    work = {name: [call.split()[0] for call in made] for name, made in sent.items()}
     assert work["disabled"] == work["wrong"] == work["unknown"]
 
 
@@ -164,7 +164,7 @@ def test_a_disabled_user_is_mailed_no_link_that_confirms_the_address(shared_app,
         disable(app.test_cli_runner())
         answers = [api("POST", f"/users/{number}/verify") for number in (1, 4711)]
 
-    assert [(each.status_code, each.data) for each in answers] == [(204, b"")] * 2
+    assert [(answer.status_code, answer.data) for answer in answers] == [(204, b"")] * 2
     assert len(sent) == 1
     assert api.client.post("/confirm-email", data={"token": sent[0]}).status_code == 400
     assert count(app, AccessToken) == 0

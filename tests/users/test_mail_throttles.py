@@ -1,4 +1,4 @@
-"""How many mails to an address a client and a user may ask for."""
+"""Limits on the mails to an address, by client and by user."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which token a mail has: that of the event, or another one beside it."""
+"""The token that a mail has: that of the event, or another one beside it."""
 
 import smtplib
 from datetime import timedelta
@@ -101,7 +101,7 @@ def test_another_process_mails_a_token_that_lives_as_long_as_that_of_the_event(
     assert ends == pytest.approx([end, end], abs=timedelta(seconds=1))
     first, second = (left, token) if used == "that of the event" else (token, left)
     # Either sets the password, and ends the other one.
-    assert [reset_status(api, each) for each in (first, second)] == [204, 401]
+    assert [reset_status(api, value) for value in (first, second)] == [204, 401]
 
 
 def test_each_attempt_replaces_the_token_of_the_one_before(app, api, left, mailed, monkeypatch):
@@ -113,7 +113,7 @@ def test_each_attempt_replaces_the_token_of_the_one_before(app, api, left, maile
     first, second = mailed()
 
     assert len(rows(app, AccessToken.digest, model=AccessToken)) == 2
-    assert [reset_status(api, each) for each in (first, second)] == [401, 204]
+    assert [reset_status(api, value) for value in (first, second)] == [401, 204]
 
 
 def test_each_subscriber_of_an_event_gets_a_token_of_its_own(app, api, left, mailed):
@@ -192,7 +192,7 @@ def test_a_retry_mails_a_token_that_lives_as_long_as_the_first(
     ttl, expires_at = max(times, key=itemgetter(1))
     assert 890 < ttl <= 900
     assert expires_at > now() + timedelta(seconds=890)
-    assert [reset_status(api, each) for each in (left, token)] == [401, 204]
+    assert [reset_status(api, value) for value in (left, token)] == [401, 204]
 
 
 def test_a_retry_for_another_address_is_obsolete(app, api, left, mailed, monkeypatch):

@@ -269,9 +269,9 @@ def imported_hashes():
 def test_every_failed_login_verifies_once_for_each_stored_scheme(app, api, monkeypatch):
     api.register("ada@example.com")
     hashes = imported_hashes()
-    for name, each in hashes.items():
+    for name, stored in hashes.items():
         api.register(f"{name}@example.com")
-        store_hash(app, each, f"{name}@example.com")
+        store_hash(app, stored, f"{name}@example.com")
     work = []
     matches = hashing._matches
 

@@ -228,12 +228,12 @@ def test_known_and_unknown_addresses_execute_the_same_statements(app, api, token
         with statements(app, work[email]):
             api("POST", "/users/reset", {"email": email})
 
-    known, unknown = ([text.split()[:3] for text in each] for each in work.values())
+    known, unknown = ([text.split()[:3] for text in timing] for timing in work.values())
     assert known == unknown
     for table in ("access_tokens", "outbox", "deliveries"):
         assert ["INSERT", "INTO", table] in known
     assert known[-1] == ["COMMIT"]
-    assert [count(app, each) for each in (AccessToken, OutboxEvent, Delivery)] == [2, 2, 2]
+    assert [count(app, model) for model in (AccessToken, OutboxEvent, Delivery)] == [2, 2, 2]
 
 
 def test_a_reset_without_any_user_in_the_database_succeeds(app, api):

@@ -22,8 +22,8 @@ def test_sessions_are_listed_without_token_values(api, token):
     response = api("GET", "/users/1/accessTokens", token=token)
 
     fields = {"handle", "ttl", "created", "lastUsed", "userAgent", "address", "current"}
-    assert [set(each) for each in response.json] == [fields] * 2
-    assert {each["ttl"] for each in response.json} == {600, 1209600}
+    assert [set(item) for item in response.json] == [fields] * 2
+    assert {item["ttl"] for item in response.json} == {600, 1209600}
     assert token not in response.text
 
 
@@ -39,9 +39,9 @@ def test_a_session_has_the_address_and_the_program_of_its_login(shared_app, secr
         path = f"/users/{login['userId']}/accessTokens"
         found += api("GET", path, token=login["id"]).json
 
-    assert [each["address"] for each in found] == ["127.0.0.1", "203.0.113.7"]
-    assert {each["userAgent"] for each in found} == {"Firefox?" + "x" * 192}
-    assert [each["lastUsed"] for each in found] == [None, None]
+    assert [item["address"] for item in found] == ["127.0.0.1", "203.0.113.7"]
+    assert {item["userAgent"] for item in found} == {"Firefox?" + "x" * 192}
+    assert [item["lastUsed"] for item in found] == [None, None]
 
 
 def test_one_session_is_the_current_one(api, token):
@@ -50,7 +50,7 @@ def test_one_session_is_the_current_one(api, token):
     by_token = {one: sessions(api, one) for one in (token, other)}
 
     currents = [
-        [each["handle"] for each in found if each["current"]] for found in by_token.values()
+        [item["handle"] for item in found if item["current"]] for found in by_token.values()
     ]
     assert [len(found) for found in currents] == [1, 1]
     assert currents[0] != currents[1]
@@ -60,13 +60,15 @@ def test_only_live_logins_of_the_user_are_listed(app, api, token, reset_token):
     expire(app, api.login()["id"])
     api.newcomer("bob@example.com")
 
-    assert [each["current"] for each in sessions(api, token)] == [True]
+    assert [session["current"] for session in sessions(api, token)] == [True]
 
 
 def test_a_list_has_the_newest_thousand_sessions(app, api, token):
     with app.app_context():
         login = db.session.scalar(select(AccessToken))
-        columns = {each.key: getattr(login, each.key) for each in inspect(AccessToken).columns}
+        columns = {
+            column.key: getattr(login, column.key) for column in inspect(AccessToken).columns
+        }
         created = login.created - timedelta(seconds=1)
         rows = [
             {**columns, "created": created, "digest": f"{n:064}", "handle": f"{n:016}"}
@@ -83,7 +85,7 @@ def test_a_list_has_the_newest_thousand_sessions(app, api, token):
 
 def test_a_session_is_revoked_by_its_handle(api, token):
     other = api.login()["id"]
-    handle = next(each["handle"] for each in sessions(api, token) if not each["current"])
+    handle = next(session["handle"] for session in sessions(api, token) if not session["current"])
 
     response = api("DELETE", f"/users/1/accessTokens/{handle}", token=token)
 

@@ -74,7 +74,7 @@ def test_within_the_interval_a_request_writes_nothing(app, api, token, seconds):
         api("GET", "/users/1", token=token)
 
     after = row(app, token)
-    assert [each.split()[0] for each in sent] == ["SELECT", "SELECT"]
+    assert [statement.split()[0] for statement in sent] == ["SELECT", "SELECT"]
     assert (after.expires_at, after.last_used) == (before.expires_at, None)
 
 
@@ -88,7 +88,7 @@ def test_without_sliding_no_statement_and_no_value_changes(shared_app, secrets):
         response = api("GET", "/users/1", headers={"Cookie": f"access_token={token}"})
 
     after = row(app, token)
-    assert [each.split()[0] for each in sent] == ["SELECT", "SELECT"]
+    assert [statement.split()[0] for statement in sent] == ["SELECT", "SELECT"]
     assert (after.expires_at, after.last_used) == (before.expires_at, None)
     assert "Set-Cookie" not in response.headers
 
@@ -207,7 +207,7 @@ def test_a_locked_database_neither_fails_nor_delays_a_request(
         # TOUCH_TIMEOUT is a tenth of a second; a lock is waited for five seconds otherwise.
         assert response.status_code == 200
         assert elapsed < 4
-        [record] = [each for each in caplog.records if "not prolonged" in each.getMessage()]
+        [record] = [record for record in caplog.records if "not prolonged" in record.getMessage()]
         assert record.levelname == "WARNING"
     engine.dispose()
 
@@ -244,8 +244,8 @@ def test_a_cookie_is_renewed_with_its_token(app, api, remember_me, persistent):
     assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(renewed)
     # A millisecond may have passed since, or none.
     ages = {f"Max-Age={TTL - 1}", f"Max-Age={TTL}"}
-    assert {each for each in renewed if each.startswith("Max-Age")} <= ages
-    assert any(each.startswith("Max-Age") for each in renewed) is persistent
+    assert {attribute for attribute in renewed if attribute.startswith("Max-Age")} <= ages
+    assert any(attribute.startswith("Max-Age") for attribute in renewed) is persistent
     assert "Set-Cookie" not in answers[1].headers
 
 

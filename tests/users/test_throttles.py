@@ -40,7 +40,7 @@ def with_settings(shared_app, secrets):
 
 def clients(number):
     """Return addresses, each of another client."""
-    return [f"198.51.100.{each}" for each in range(number)]
+    return [f"198.51.100.{n}" for n in range(number)]
 
 
 def lock(api, **who):
@@ -155,7 +155,7 @@ def test_clients_are_counted_by_network(with_settings, client, same, other):
     api = with_settings(THROTTLES={"login_address": {"limit": 1}})
     tries = [client, same, other]
 
-    found = [log_in(api, client=each, email=f"{each}@x").status_code for each in tries]
+    found = [log_in(api, client=client, email=f"{client}@x").status_code for client in tries]
 
     assert found == [401, 429, 401]
 
@@ -189,7 +189,7 @@ def test_a_client_registers_twenty_users_a_minute(app, api):
     ]
 
     assert [one.status_code, array.status_code] == [200, 200]
-    assert [refusal(each) for each in more] == [LOCKED] * 2
+    assert [refusal(answer) for answer in more] == [LOCKED] * 2
     assert facts(more[0]) == facts(more[1])
     pass_time(app, 60)
     again = api("POST", "/users", {"email": "0@example.com", "password": PASSWORD})
@@ -216,7 +216,7 @@ def test_a_client_requests_five_resets_for_an_email_and_then_nothing_is_sent(
     sent = len(reset_events)
     unknown = [reset(api, "bob@example.com") for _ in spellings]
 
-    assert [each.status_code for each in known] == [200] * 6
+    assert [answer.status_code for answer in known] == [200] * 6
     assert list(map(facts, known)) == list(map(facts, unknown))
     assert sent == 5
     # A client of another network is not concerned, and neither is another realm's user.
@@ -248,7 +248,7 @@ def test_ten_resets_in_a_quarter_of_an_hour_are_mailed_to_one_mailbox(app, api, 
     answers = [reset(api, client=client, **who[n % 3]) for n, client in enumerate(clients(12))]
     other = [reset(api, f"bob+{n}@example.com", client) for n, client in enumerate(clients(12))]
 
-    assert [each.status_code for each in answers] == [200] * 12
+    assert [answer.status_code for answer in answers] == [200] * 12
     assert list(map(facts, answers)) == list(map(facts, other))
     assert len(reset_events) == 10
     pass_time(app, 900)
@@ -362,8 +362,8 @@ def test_five_wrong_passwords_of_a_session_lock_the_checks_of_its_user(app, api,
     wrong = [change(WRONG), new_email(WRONG), change(WRONG), new_email(WRONG), change(WRONG)]
     right = [change(PASSWORD), new_email(PASSWORD)]
 
-    assert [refusal(each) for each in wrong] == [(400, "INVALID_PASSWORD")] * 5
-    assert [refusal(each) for each in right] == [LOCKED] * 2
+    assert [refusal(answer) for answer in wrong] == [(400, "INVALID_PASSWORD")] * 5
+    assert [refusal(answer) for answer in right] == [LOCKED] * 2
     # Neither a login nor another user is concerned.
     assert log_in_right(api).status_code == 200
     assert change(PASSWORD, other).status_code == 204
@@ -417,7 +417,7 @@ def test_throttles_that_are_switched_off_cost_nothing(shared_app, secrets):
         assert {log_in(api).status_code for _ in range(30)} == {401}
         reset(api, "ada@example.com")
 
-    assert not [each for each in sent if "throttles" in each]
+    assert not [statement for statement in sent if "throttles" in statement]
 
 
 def test_what_is_not_throttled_counts_nothing(app, api, token):
@@ -428,7 +428,7 @@ def test_what_is_not_throttled_counts_nothing(app, api, token):
         api("POST", "/users/login", {"password": WRONG})
         api("POST", "/users/reset", {"email": "no address"})
 
-    assert not [each for each in sent if "throttles" in each]
+    assert not [statement for statement in sent if "throttles" in statement]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -484,10 +484,10 @@ def test_a_login_that_finds_no_place_to_hash_is_refused(make_app, secrets, monke
         found = counts(app)
         go.set()
 
-    assert {(each.status_code, each.json["error"]["code"]) for each in tried} == {
+    assert {(answer.status_code, answer.json["error"]["code"]) for answer in tried} == {
         (503, "TOO_MANY_HASHES")
     }
-    assert {each.headers["Retry-After"] for each in tried} == {"10"}
+    assert {answer.headers["Retry-After"] for answer in tried} == {"10"}
     assert facts(tried[0]) == facts(tried[1])
     assert todos.status_code == 200
     assert during == found
@@ -510,7 +510,7 @@ def test_a_login_waits_in_its_thread_where_the_server_has_no_queue(make_app, sec
         with slots.turn(has_place=True):
             pass
 
-    assert [each.result().status_code for each in logins] == [200] * 3
+    assert [login.result().status_code for login in logins] == [200] * 3
     assert refused.status_code == 503
     assert (slots.in_use, slots.waiting, slots.refused) == (0, 0, 1)
 

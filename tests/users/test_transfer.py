@@ -171,7 +171,9 @@ def test_the_first_hundred_problems_are_listed_and_all_are_counted(run, file):
     result = run("import", file("email", *["nobody"] * 600))
 
     *problems, last = result.output.splitlines()
-    assert [each.partition(":")[0] for each in problems] == [f"line {n}" for n in range(2, 102)]
+    assert [problem.partition(":")[0] for problem in problems] == [
+        f"line {n}" for n in range(2, 102)
+    ]
     assert " has 600 problems" in last
 
 
@@ -288,7 +290,7 @@ def test_an_import_that_is_killed_goes_on_with_the_others(
     assert killed.exit_code == 1
     assert "2 of 5 users were imported" in killed.stderr
     assert resumed.stdout == f"Imported 3 users from {path}. 2 were there already.\n"
-    listed = {each["email"]: each["id"] for each in json.loads(run("list", "--json").stdout)}
+    listed = {user["email"]: user["id"] for user in json.loads(run("list", "--json").stdout)}
     assert listed == {f"u{n}@example.com": n for n in range(1, 6)}
 
 
@@ -354,7 +356,7 @@ def test_an_import_sends_a_few_statements_for_hundreds_of_rows(app, run, file, m
     assert result.stdout == f"Imported 1500 users from {path}.\n"
     # A batch of 500 rows, which is a transaction: what is taken, the users, the roles of each name,
     # their assignments, and the records of both in the audit log.
-    assert len([each for each in statements if each.startswith("BEGIN")]) == 3
+    assert len([statement for statement in statements if statement.startswith("BEGIN")]) == 3
     assert len(statements) <= 3 * 11
     holders = json.loads(run("list", "--json").output)
     assert len(holders) == 1500
@@ -366,7 +368,7 @@ def test_imported_users_and_their_roles_are_recorded_in_the_audit_log(run, runne
     run("import", file("email,passwordHash,roles", *rows))
 
     listed = json.loads(runner.invoke(args=["audit", "list", "--json"]).stdout)
-    found = [(each["action"], each["userId"], each["actorId"], each["details"]) for each in listed]
+    found = [(item["action"], item["userId"], item["actorId"], item["details"]) for item in listed]
     assert sorted(found, key=str) == [
         ("registered", 1, None, {}),
         ("registered", 2, None, {}),
@@ -393,8 +395,8 @@ def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
     assert copy.read_text() == (tmp_path / "users.csv").read_text()
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     found = json.loads(run("list", "--json").output)
-    assert [each["username"] for each in found] == [formula, f"'{formula}", "'tis"]
-    assert [each["email"] for each in found][:2] == ["=a@example.com", "+a@example.com"]
+    assert [item["username"] for item in found] == [formula, f"'{formula}", "'tis"]
+    assert [item["email"] for item in found][:2] == ["=a@example.com", "+a@example.com"]
     # The next one gets an id after those that were given.
     assert api.register("next@example.com")["id"] > 9
 
@@ -416,7 +418,7 @@ def test_ids_are_kept_and_those_that_are_taken_or_none_are_refused(api, run, fil
     assert "line 4: `id` already exists" in result.stderr
     assert "line 5: `id` must be a whole number from 1" in result.stderr
     assert run("import", file("id,email,passwordHash", rows[4], rows[0])).exit_code == 0
-    listed = {each["email"]: each["id"] for each in json.loads(run("list", "--json").stdout)}
+    listed = {user["email"]: user["id"] for user in json.loads(run("list", "--json").stdout)}
     assert listed["a@example.com"] == 7
     assert listed["e@example.com"] > 7
 

@@ -83,7 +83,7 @@ def test_properties_are_declared_migrated_and_served(installation):
     client = installation(CONFIGURATION).test_client()
 
     assert str(refused.value) == MISSING
-    assert [each.exit_code for each in done] == [0, 0, 0], done[-1].output
+    assert [result.exit_code for result in done] == [0, 0, 0], done[-1].output
     assert done[-1].output == "No new upgrade operations detected.\n"
     # Users of before have no values; what they change is checked all the same.
     token = {"Authorization": client.post("/api/accounts/login", json=ADA).json["id"]}

@@ -188,7 +188,7 @@ def test_invalid_and_undeclared_properties_are_422_wherever_they_are_sent(
         api("POST", "/users/upsertWithWhere", change, token=admin, query_string=where),
     ]
 
-    assert [(each.status_code, field_codes(each)) for each in refused] == [(422, codes)] * 6
+    assert [(answer.status_code, field_codes(answer)) for answer in refused] == [(422, codes)] * 6
     many = api("POST", "/users", [new, {**new, **change}])
     assert field_codes(many) == {f"1.{name}": code for name, code in codes.items()}
     assert api("GET", "/users/count", token=admin).json == {"count": 1}
@@ -221,7 +221,7 @@ def test_several_users_are_created_at_once(api, ada, admin):
     created = api("POST", "/users", new, token=admin)
 
     assert (refused.status_code, field_codes(refused)) == (422, {"badgeNumber": ["uniqueness"]})
-    assert [own(each)["company"] for each in created.json] == ["bob", "eve"]
+    assert [own(user)["company"] for user in created.json] == ["bob", "eve"]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_an_admin_filters_by_the_properties(api, admin, where, found):
     listed = api("GET", "/users", token=admin, query_string=query).json
     counted = api("GET", "/users/count", token=admin, query_string={"where": json.dumps(where)})
 
-    assert ([each["id"] for each in listed], counted.json) == ([1] * found, {"count": int(found)})
+    assert ([item["id"] for item in listed], counted.json) == ([1] * found, {"count": int(found)})
 
 
 def test_an_admin_orders_by_the_properties(api, admin):
@@ -252,7 +252,7 @@ def test_an_admin_orders_by_the_properties(api, admin):
     query = {"filter": json.dumps({"order": "badgeNumber DESC", "fields": ["badgeNumber"]})}
     listed = api("GET", "/users", token=admin, query_string=query).json
 
-    assert [each["badgeNumber"] for each in listed] == [11, 7, 3]
+    assert [item["badgeNumber"] for item in listed] == [11, 7, 3]
 
 
 def test_of_concurrent_registrations_with_a_unique_value_one_wins(app, api):
@@ -262,9 +262,9 @@ def test_of_concurrent_registrations_with_a_unique_value_one_wins(app, api):
 
     answers = at_once(app, *map(register, range(6)))
 
-    refused = [each for each in answers if each.status_code != 200]
+    refused = [answer for answer in answers if answer.status_code != 200]
     assert len(refused) == 5
-    assert [field_codes(each) for each in refused] == [{"badgeNumber": ["uniqueness"]}] * 5
+    assert [field_codes(answer) for answer in refused] == [{"badgeNumber": ["uniqueness"]}] * 5
 
 
 def test_of_concurrent_changes_to_a_unique_value_one_wins(app, api, ada, admin):
@@ -279,8 +279,8 @@ def test_of_concurrent_changes_to_a_unique_value_one_wins(app, api, ada, admin):
 
     answers = at_once(app, *map(change, range(2, 6)))
 
-    refused = [each for each in answers if each.status_code != 200]
-    assert [field_codes(each) for each in refused] == [{"badgeNumber": ["uniqueness"]}] * 3
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert [field_codes(answer) for answer in refused] == [{"badgeNumber": ["uniqueness"]}] * 3
 
 
 def test_a_unique_value_cannot_be_given_to_several_users(api, ada, admin):
@@ -306,15 +306,15 @@ def test_the_users_of_events_have_the_properties(app, api, secrets):
 
     signals = (verification_request, email_verified, reset_password_request)
     with ExitStack() as receivers:
-        for each in signals:
-            receivers.enter_context(each.connected_to(note, sender=app))
+        for signal in signals:
+            receivers.enter_context(signal.connected_to(note, sender=app))
         api.register(**VALUES)
         api("POST", "/users/reset", {"email": "ada@example.com"})
         query = {"uid": 1, "token": seen[0]["accessToken"].id}
         assert api("GET", "/users/confirm", query_string=query).status_code == 204
 
-    assert [each["user"].company for each in seen] == ["Acme"] * 3
-    assert [each["user"].email_verified for each in seen] == [False, False, True]
+    assert [info["user"].company for info in seen] == ["Acme"] * 3
+    assert [info["user"].email_verified for info in seen] == [False, False, True]
 
 
 def test_a_user_without_required_properties_is_not_created_by_code_or_a_provider(app):
@@ -351,7 +351,7 @@ def test_commands_create_list_export_and_import_the_properties(app, api, runner,
     missing = run(*create)
     unknown = run(*create, "--property", "compny=Acme")
     given = [f"{name}={text}" for name, text in TEXTS.items()]
-    made = run(*create, *(word for each in given for word in ("--property", each)))
+    made = run(*create, *(word for option in given for word in ("--property", option)))
     listed = json.loads(run("list", "--json").output)
     exported = run("export", str(tmp_path / "users.csv"), "--with-password-hashes")
     taken = run("import", str(tmp_path / "users.csv"))

@@ -33,9 +33,9 @@ def test_every_case_of_the_path_is_served_and_the_usual_one_is_404(api, token, s
         api("POST", f"/{path}/login", CREDENTIALS, token=token)
         for path in ("Accounts", "accounts", "ACCOUNTS")
     ]
-    secrets += [each.json["id"] for each in answers]
+    secrets += [answer.json["id"] for answer in answers]
 
-    assert [each.status_code for each in answers] == [200] * 3
+    assert [answer.status_code for answer in answers] == [200] * 3
     for verb, path in (("POST", "/users"), ("POST", "/users/login"), ("GET", "/users/1")):
         assert api(verb, path, CREDENTIALS, token=token).status_code == 404
 

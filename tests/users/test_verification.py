@@ -139,11 +139,11 @@ def test_known_and_unknown_ids_get_the_same_answer_byte_for_byte(app, api, event
     api("DELETE", "/users/3", token=token)
     ids = ["1", "2", "3", "99", "x", "01", "-1", "9" * 30, "%00", "1%20"]
 
-    answers = {each: api("POST", f"/users/{each}/verify") for each in ids}
+    answers = {id_: api("POST", f"/users/{id_}/verify") for id_ in ids}
 
     expected = wire_form(answers["1"])
     assert expected[0] == "204 NO CONTENT"
-    assert {each: wire_form(answer) for each, answer in answers.items()} == dict.fromkeys(
+    assert {id_: wire_form(answer) for id_, answer in answers.items()} == dict.fromkeys(
         ids, expected
     )
     assert [info["email"] for name, info in events if name == "verificationRequest"][3:] == [
@@ -207,9 +207,11 @@ def test_everybody_may_ask_for_the_mail_of_a_user(api, verify_token, events):
 
 def test_a_wrong_uid_or_token_is_400_and_uses_nothing_up(api, verify_token, events):
     api.register("bob@example.com")
-    queries = [each.format(token=verify_token, short=verify_token[:-1]) for each in WRONG_QUERIES]
+    queries = [
+        template.format(token=verify_token, short=verify_token[:-1]) for template in WRONG_QUERIES
+    ]
 
-    answers = {each: refusal(api("GET", f"/users/confirm?{each}")) for each in queries}
+    answers = {query: refusal(api("GET", f"/users/confirm?{query}")) for query in queries}
 
     assert answers == dict.fromkeys(queries, INVALID)
     assert not is_verified(api)
@@ -313,7 +315,7 @@ def test_a_listed_redirect_is_302(api, verify_token, target):
 
 
 def test_any_other_redirect_is_400_and_uses_nothing_up(api, verify_token):
-    answers = {each: confirm(api, verify_token, redirect=each) for each in FOREIGN}
+    answers = {url: confirm(api, verify_token, redirect=url) for url in FOREIGN}
 
     for target, answer in answers.items():
         assert (target, *refusal(answer)) == (target, 400, "INVALID_REDIRECT")

@@ -57,7 +57,7 @@ def prepare_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
     """
     with hashing():
         count(REGISTRATION, current_network(), uses=len(items))
-        return [_new_user(**each) for each in items]
+        return [_new_user(**item) for item in items]
 
 
 def prepare_user_without_password(email: str, realm: str, email_verified: bool) -> User:

@@ -1,4 +1,4 @@
-"""What the commands for users share: options, finding the user, and checking roles."""
+"""Arguments and options of the commands for users."""
 
 import sys
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ property_option = click.option(
 
 def read_properties(given: Iterable[str]) -> dict[str, Any]:
     """Return the JSON values of properties that are given as `name=value`."""
-    known = {each.name: each for each in user_properties()}
+    known = {declared.name: declared for declared in user_properties()}
     values = {}
     for text in given:
         name, separator, value = text.partition("=")
@@ -66,7 +66,7 @@ def find_user(email: str, realm: str | None) -> User:
 def _where(email: str, realm: str | None) -> str:
     """Say where there is no user with this email, and where there is one."""
     others = lookup.find_realms(email)[:MAX_NAMED_REALMS]
-    there = " or ".join(f"in realm {each}" if each else "without a realm" for each in others)
+    there = " or ".join(f"in realm {name}" if name else "without a realm" for name in others)
     hint = f"; there is one {there}" if there else ""
     if realm:
         return f" in realm {realm}{hint}"

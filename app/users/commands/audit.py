@@ -25,7 +25,7 @@ audit = CommandGroup("audit", help="List and purge the audit log.")
 @audit.command("list")
 @click.option("--user", help="Only what this user did or what was done to it: an email or id.")
 @realm_option
-@click.option("--action", type=click.Choice([each.value for each in Action]), metavar="ACTION")
+@click.option("--action", type=click.Choice([action.value for action in Action]), metavar="ACTION")
 @click.option("--since", type=click.DateTime(), help="A date, or a time in UTC.")
 @click.option("--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True)
 @json_option
@@ -40,7 +40,7 @@ def list_(
     """List the newest records, the newest first."""
     user_id = None if user is None else _user_id(user, realm)
     found = audit_log.find_records(limit, user_id, action, since and since.replace(tzinfo=UTC))
-    print_rows(COLUMNS, (_row(each, as_json) for each in found), as_json)
+    print_rows(COLUMNS, (_row(record, as_json) for record in found), as_json)
 
 
 @audit.command()

@@ -64,7 +64,7 @@ def create(
 @json_option
 def list_(as_json: bool) -> None:
     """List all users."""
-    names = (*USER_COLUMNS, *(each.name for each in _shown_properties()))
+    names = (*USER_COLUMNS, *(declared.name for declared in _shown_properties()))
     print_rows(names, map(_user_row, lookup.list_users()), as_json)
 
 
@@ -119,12 +119,14 @@ def enable(email: str, realm: str | None) -> None:
 
 
 def _shown_properties() -> "list[Property]":
-    return [each for each in user_properties() if not each.hidden]
+    return [declared for declared in user_properties() if not declared.hidden]
 
 
 def _user_row(user: User) -> tuple[Any, ...]:
     """Return the values of USER_COLUMNS, and of the properties that are not hidden."""
     realm = user.realm or None
     names = user.id, user.email, user.username, realm
-    values = (each.field().serialize(each.column_name, user) for each in _shown_properties())
+    values = (
+        declared.field().serialize(declared.column_name, user) for declared in _shown_properties()
+    )
     return *names, user.email_verified, user.created, user.disabled_at, *values

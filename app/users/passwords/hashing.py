@@ -106,7 +106,7 @@ def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]
     hashes = {**current_app.extensions["password_decoy"], **decoys}
     if stored is not None and own is not None:
         hashes[own] = stored
-    forms = {scheme: find_form(each, attempt) for scheme, each in hashes.items()}
+    forms = {scheme: find_form(known, attempt) for scheme, known in hashes.items()}
     return forms.get(own) if stored is not None and isinstance(password, str) else None
 
 
@@ -167,7 +167,7 @@ def _decoy(hasher: PasswordHasher) -> str:
     """Return a hash of no password, without hashing: a random salt and digest."""
     costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     random = (b64encode(secrets.token_bytes(n)) for n in (hasher.salt_len, hasher.hash_len))
-    salt, digest = (each.decode().rstrip("=") for each in random)
+    salt, digest = (value.decode().rstrip("=") for value in random)
     return f"$argon2id$v={ARGON2_VERSION}${costs}${salt}${digest}"
 
 

@@ -23,7 +23,7 @@ def stored_schemes() -> Mapping[str, str]:
     """Return the stored schemes, each with one hash; queried once every CACHE_SECONDS."""
     known: tuple[float, Mapping[str, str]] = current_app.extensions.get("schemes", (0.0, {}))
     if known[0] <= time.monotonic():
-        found = {scheme: each for method in METHODS for scheme, each in _find(method)}
+        found = {scheme: stored for method in METHODS for scheme, stored in _find(method)}
         known = time.monotonic() + CACHE_SECONDS, found
         current_app.extensions["schemes"] = known
     return known[1]

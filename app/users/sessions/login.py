@@ -59,7 +59,7 @@ def login(
         record_attempt(Action.LOGIN_FAILED, user.id, identity=digest, reason="unverified email")
         raise EmailNotVerified(user.id)
     names = [include] if isinstance(include, str) else include or []
-    return replace(token, user=user) if "user" in {str(each).lower() for each in names} else token
+    return replace(token, user=user) if "user" in {str(name).lower() for name in names} else token
 
 
 def login_identified(

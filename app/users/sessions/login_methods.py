@@ -1,4 +1,4 @@
-"""Ways to log in besides the password that other features keep, such as identities at providers.
+"""Login methods besides the password, kept by other features, such as identities at providers.
 
 Somebody else may have added them to an account before its owner proved the address.
 """
@@ -13,9 +13,9 @@ from app.users.models import User
 
 
 class LoginMethod(NamedTuple):
-    """A way to log in, as the owner of an account is asked about it."""
+    """A login method of an account, as its owner is asked about it."""
 
-    # Tells it from all others of the account.
+    # Unique within the account.
     key: str
     provider: str
     # Who it is at the provider; None if that is not known.
@@ -24,7 +24,7 @@ class LoginMethod(NamedTuple):
 
 
 class LoginMethods(Protocol):
-    """The ways to log in that a feature keeps."""
+    """The login methods that a feature keeps."""
 
     def find_unproven(self, user: User, email: str) -> Sequence[LoginMethod]:
         """Return what was added to the account before its owner proved this address."""
@@ -40,7 +40,7 @@ class LoginMethods(Protocol):
 
 
 def register(app: Flask, logins: LoginMethods) -> None:
-    """Let a feature's ways to log in be asked about and removed."""
+    """Register the login methods that a feature keeps."""
     app.extensions.setdefault("other_logins", []).append(logins)
 
 

@@ -143,7 +143,7 @@ def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -
     if transport.location == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
         return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
     candidates = _tokens_in_authorization(value) if transport is AUTHORIZATION else [value]
-    digests = [token_digest(each) for each in candidates]
+    digests = [token_digest(token) for token in candidates]
     if not digests:
         return ANONYMOUS
     row = query.first({"first": digests[0], "last": digests[-1]})

@@ -115,7 +115,7 @@ def import_users(users: Sequence[NewUser]) -> Iterator[int]:
 
 
 def _check_header(header: Sequence[str]) -> None:
-    known = [each.data_key or name for name, each in row_schema().fields.items()]
+    known = [field.data_key or name for name, field in row_schema().fields.items()]
     if unknown := [name for name in header if name not in known]:
         raise InvalidFileError(
             f"line 1: {quote(unknown[0])} is not a column; {', '.join(known)} are"
@@ -165,20 +165,20 @@ def _names(user: Mapping[str, Any]) -> list[Name]:
         ("id", "", user.get("id")),
         _email(user),
         ("username", user["realm"], user["username_key"]),
-        *((each.name, "", user[each.column_name]) for each in _unique_properties()),
+        *((unique.name, "", user[unique.column_name]) for unique in _unique_properties()),
     ]
     return [name for name in names if name[2] is not None]
 
 
 def _unique_properties() -> "list[Property]":
-    return [each for each in user_properties() if each.unique]
+    return [declared for declared in user_properties() if declared.unique]
 
 
 def _stored_names(users: Iterable[NewUser]) -> set[Name]:
     """Return the names of the stored users that have one of these names."""
     model = user_model()
     columns = {"id": model.id, "email": model.email, "username": model.username_key} | {
-        each.name: getattr(model, each.column_name) for each in _unique_properties()
+        unique.name: getattr(model, unique.column_name) for unique in _unique_properties()
     }
     values: dict[str, list[Any]] = {kind: [] for kind in columns}
     for kind, _, value in (name for user in users for name in _names(user)):
@@ -212,7 +212,10 @@ def _count_on_after(highest: Id) -> None:
 
 def _insert(users: Sequence[NewUser]) -> None:
     """Insert users, of whom all have an id or none."""
-    names, model = [*INSERTED, *(each.column_name for each in user_properties())], user_model()
+    names, model = (
+        [*INSERTED, *(declared.column_name for declared in user_properties())],
+        user_model(),
+    )
     rows = [_id_of(user) | {name: user[name] for name in names} for user in users]
     # With NULLs rendered, all rows have the same columns, and one statement inserts them.
     statement = insert(model).returning(model.id, model.realm, model.email)

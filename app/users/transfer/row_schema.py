@@ -92,14 +92,14 @@ class RowSchema(RegistrationSchema):
             problem = f"has {len(cells)} cells for {len(header)} columns"
             raise ValidationError({"row": [problem]})
         given: dict[str, Any] = {n: c for n, c in zip(header, cells, strict=True) if c}
-        for each in user_properties():
-            if each.name in given:
-                given[each.name] = from_text(each, given[each.name])
+        for declared in user_properties():
+            if declared.name in given:
+                given[declared.name] = from_text(declared, given[declared.name])
         row: dict[str, Any] = self.load(given)
         return row
 
 
 def row_schema() -> RowSchema:
     """Return the schema of a row of this app, with its USER_PROPERTIES, also read-only ones."""
-    declared = {each.name: each.field(dump_only=False) for each in user_properties()}
-    return RowSchema.from_dict(declared)() if declared else RowSchema()  # type: ignore[return-value]
+    own = {declared.name: declared.field(dump_only=False) for declared in user_properties()}
+    return RowSchema.from_dict(own)() if own else RowSchema()  # type: ignore[return-value]

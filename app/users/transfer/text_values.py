@@ -1,4 +1,4 @@
-"""Values of USER_PROPERTIES in files and commands: text as it is, anything else as JSON."""
+"""Values of USER_PROPERTIES as text, in files and commands: text as it is, others as JSON."""
 
 import json
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Why calls that LoopBack 3 refuses are allowed here: what the documents say, for each call."""
+"""Reasons for allowing calls that LoopBack 3 refuses: the documents, for each call."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""What LoopBack 3 does with the calls of the cases: asked, and as it was recorded."""
+"""Decisions of LoopBack 3 on the calls of the cases: asked, and as recorded."""
 
 import json
 import subprocess
@@ -67,12 +67,12 @@ def _as_json(sets: Sequence[RuleSet]) -> str:
             "roles": ROLES,
             "sets": [
                 {
-                    "models": each.models,
+                    "models": rules_.models,
                     "calls": [
-                        [call.caller, call.verb, call.path, call.body] for call in each.calls
+                        [call.caller, call.verb, call.path, call.body] for call in rules_.calls
                     ],
                 }
-                for each in sets
+                for rules_ in sets
             ],
         }
     )

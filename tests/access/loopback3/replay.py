@@ -87,17 +87,17 @@ def give(app: Flask, rules: RuleSet) -> None:
         is_users = definition is models.users
         name = "users" if is_users else definition.plural
         endpoints = all_endpoints(app.extensions["resources"][name])
-        owned = {each.method: each.owned for each in endpoints}
+        owned = {endpoint.method: endpoint.owned for endpoint in endpoints}
         install_rules(
             app,
             name,
-            {each.method: each.access for each in endpoints},
+            {endpoint.method: endpoint.access for endpoint in endpoints},
             [method for method, is_owned in owned.items() if is_owned],
             [
                 *(users.rules(app.config) if is_users else ()),
                 *applicable_rules(definition, owned, problems),
             ],
-            [each.method for each in endpoints if each.by_row],
+            [endpoint.method for endpoint in endpoints if endpoint.by_row],
         )
 
 
@@ -118,8 +118,8 @@ def fill(app: Flask) -> None:
     rows = {
         User.__table__: people,
         AccessToken.__table__: [
-            {"digest": token_digest(token_of(each["id"])), "user_id": each["id"], **life}
-            for each in people
+            {"digest": token_digest(token_of(person["id"])), "user_id": person["id"], **life}
+            for person in people
         ],
         Role.__table__: [{"id": id, "name": name} for id, name in roles],
         RoleMapping.__table__: [{"user_id": ROLES[name], "role_id": id} for id, name in roles],

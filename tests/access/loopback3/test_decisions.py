@@ -35,7 +35,7 @@ def test_what_loopback_refuses_is_refused_and_what_it_lets_read_is_not(part, app
 
     for rules, decisions in load()[part::PARTS]:
         made = list(zip(rules.calls, decisions, strict=True))
-        made = [each for each in made if each[1] == REFUSED or may_read(rules, *each)]
+        made = [call for call in made if call[1] == REFUSED or may_read(rules, *call)]
         answers = responses(app, rules, [call for call, _ in made])
         for (call, decision), response in zip(made, answers, strict=True):
             if decision == PERMITTED and is_refused(response):
@@ -58,7 +58,7 @@ def test_rules_are_given_to_an_app_as_its_files_give_them(replay, app):
         started = replay.start(rules)
         give(app, rules)
 
-        compiled = [each.extensions["rules"] for each in (app, started)]
+        compiled = [service.extensions["rules"] for service in (app, started)]
         assert compiled[0].keys() == compiled[1].keys()
         for key in compiled[0]:
             assert vars(compiled[0][key]) == vars(compiled[1][key]), key
@@ -67,8 +67,8 @@ def test_rules_are_given_to_an_app_as_its_files_give_them(replay, app):
 
 def test_there_are_enough_calls_of_every_kind():
     recordings = load()
-    calls = [call for each in recordings for call in each.rules.calls]
-    made = "".join(each.decisions for each in recordings)
+    calls = [call for recording in recordings for call in recording.rules.calls]
+    made = "".join(recording.decisions for recording in recordings)
 
     assert (len(recordings), len(calls)) == (SETS, SETS * CALLS)
     assert {call.verb for call in calls} == {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}

@@ -63,7 +63,7 @@ def test_one_of_many_concurrent_callbacks_logs_in(app, browser, make_browser, pr
         for cookie in browser.client._cookies.values():
             window.client.set_cookie(cookie.key, cookie.value)
 
-    answers = at_once(app, *[lambda _, each=each: each.open(callback) for each in windows])
+    answers = at_once(app, *[lambda _, window=window: window.open(callback) for window in windows])
 
     assert sorted(answer.status_code for answer in answers) == [302, *[401] * 5]
     assert (provider.requests.count("/token"), count(app, AccessToken)) == (1, 1)
