@@ -14,6 +14,7 @@ from app.audit import entries as audit
 from app.commands import Commands
 from app.config import ConfigurationError
 from app.database import purging, session
+from app.database.dialects import begin
 from app.database.engine import BOUNCED, warn_of_no_time_out
 from app.database.ids import stored_id_type
 from app.database.metadata import app_metadata, missing_from_database
@@ -143,8 +144,7 @@ def _connect_database(app: Flask) -> None:
     try:
         session.init_app(app)
         with app.app_context(), db.engine.connect() as connection:
-            if connection.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            begin(connection)
             stored = stored_id_type(connection)
             warn_of_no_time_out(connection, app.logger)
             connection.rollback()

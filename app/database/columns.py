@@ -6,7 +6,7 @@ from math import cos, radians, sin
 from typing import Any
 
 from sqlalchemy import JSON, DateTime, Dialect, Integer, Numeric
-from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine, UserDefinedType
+from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine
 
 #: Digits of a decimal: SQLite stores them as an integer of 64 bits.
 MAX_PRECISION = 18
@@ -85,16 +85,6 @@ class Json(TypeDecorator[Any]):
     def python_type(self) -> type[Any]:
         """The type of its values."""
         return self.kind
-
-
-class Jsonb(UserDefinedType[Any]):
-    """PostgreSQL's JSONB, for casts; SQLAlchemy's own takes all of its dialect to import."""
-
-    cache_ok = True
-
-    def get_col_spec(self, **_options: Any) -> str:
-        """Return the name of the type."""
-        return "JSONB"
 
 
 class Position(dict[str, float]):

@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import PoolProxiedConnection
 
+from .dialects import begin
 from .timeouts import interrupter
 
 # Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
@@ -178,14 +179,14 @@ def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
             try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                begin(connection)
                 yield connection
                 connection.commit()
             finally:
                 usual = connection.info["busy_timeout"]
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={usual}")
         else:
-            connection.exec_driver_sql("BEGIN")
+            begin(connection)
             connection.exec_driver_sql(f"SET LOCAL statement_timeout={milliseconds}")
             yield connection
             connection.commit()

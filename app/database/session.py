@@ -12,9 +12,10 @@ from sqlalchemy import (
     MetaData,
 )
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.dml import Delete, Update
 
+from .dialects import begin
 from .engine import engine_options, prepare_engine
 
 
@@ -51,11 +52,11 @@ def transaction() -> Iterator[None]:
         yield
         return
     try:
-        _begin(session)
+        begin(session.connection())
     except DBAPIError as error:
         if not may_repeat(error):
             raise
-        _begin(session)
+        begin(session.connection())
     session.info["in_transaction"] = True
     actions: list[Callable[[], None]] = []
     session.info["after_commit"] = actions
@@ -69,13 +70,6 @@ def transaction() -> Iterator[None]:
         session.info["in_transaction"] = False
     for action in actions:
         action()
-
-
-def _begin(session: Session) -> None:
-    opened = session.connection()
-    # On SQLite a transaction that starts with a read fails to write if another one wrote since.
-    is_sqlite = opened.dialect.name == "sqlite"
-    opened.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
 
 
 def may_repeat(error: DBAPIError) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from flask import Flask, current_app
@@ -30,6 +29,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audit.entries import Action, record_attempt
 from app.database.columns import UtcDateTime
+from app.database.dialects import insert_for
 from app.database.purging import delete_batch, purger_of
 from app.database.session import Model, connection, db, in_transaction
 from app.database.statements import PreparedStatement
@@ -183,9 +183,7 @@ def _counting(dialect: str, locks: int) -> PreparedStatement:
     moment, window_end = _moment("moment"), _moment("window_end")
     uses = bindparam("uses", type_=Integer)
     total = ROWS.count + uses
-    # The engine has imported its dialect; the other one takes time and memory.
-    own_dialect = import_module(f"sqlalchemy.dialects.{dialect}")
-    insert = own_dialect.insert(Throttle).values(
+    insert = insert_for(dialect)(Throttle).values(
         name=bindparam("row_name"),
         digest=bindparam("row_digest"),
         count=uses,

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from math import pi, sin
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Float, cast, func, type_coerce
+from sqlalchemy import Column, ColumnElement, Float, cast
 
 from app.database.columns import unit_vector
-from app.database.session import db
+from app.database.dialects import JsonValue
 from app.errors import InvalidFilter
 from app.rest.fields.json import parse_position
 
@@ -57,11 +57,5 @@ def _chord(angle: float) -> float:
 
 
 def _squared_chord(column: Column[Any], vector: dict[str, float]) -> ColumnElement[float]:
-    x, y, z = (_coordinate(column, name) - value for name, value in vector.items())
+    x, y, z = (cast(JsonValue(column, [name]), Float(53)) - value for name, value in vector.items())
     return x * x + y * y + z * z
-
-
-def _coordinate(column: Column[Any], name: str) -> ColumnElement[float]:
-    if db.engine.dialect.name == "sqlite":
-        return type_coerce(func.json_extract(column, f"$.{name}"), Float)
-    return cast(func.json_extract_path_text(column, name), Float(53))

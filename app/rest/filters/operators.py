@@ -26,14 +26,13 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import Position
+from app.database.dialects import HasItem, Regexp
 from app.database.ids import IdColumn, TextId
-from app.database.session import db
 from app.errors import InvalidFilter
 from app.rest.requests.parameters import as_list
 
-from .json_paths import has_item
 from .operands import coerce
-from .patterns import ESCAPE, complete_pattern, matches_on_sqlite
+from .patterns import complete_pattern, matches
 from .regexps import Expression, folded, parse_regexp
 from .targets import Column, Target, text_order
 
@@ -111,19 +110,13 @@ def _any_of(path: str, target: Target, value: Any) -> ColumnElement[bool]:
 
 
 def _like(path: str, target: Target, value: Any) -> ColumnElement[bool]:
-    return _matches(text_order(_text(path, target)), complete_pattern(_pattern(path, value)))
+    return matches(text_order(_text(path, target)), complete_pattern(_pattern(path, value)))
 
 
 def _ilike(path: str, target: Target, value: Any) -> ColumnElement[bool]:
     pattern = complete_pattern(_pattern(path, value)).encode()
     folded = re.sub(rb"[A-Z]+", lambda match: match[0].lower(), pattern).decode()
-    return _matches(func.lower(text_order(_text(path, target))), folded)
-
-
-def _matches(text: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
-    if db.engine.dialect.name == "sqlite":
-        return matches_on_sqlite(text, pattern)
-    return text.like(pattern, escape=ESCAPE)
+    return matches(func.lower(text_order(_text(path, target))), folded)
 
 
 def _regexp(path: str, target: Target, value: Any) -> ColumnElement[bool]:
@@ -146,10 +139,8 @@ def _fits(text: ColumnElement[str], expressions: list[Expression]) -> ColumnElem
 
 def _fits_one(text: ColumnElement[str], expression: Expression) -> ColumnElement[bool]:
     if (pattern := expression.as_like()) is not None:
-        return _matches(text, pattern)
-    if db.engine.dialect.name == "sqlite":
-        return text.bool_op("GLOB")(expression.as_glob())
-    return text.regexp_match(expression.as_regexp())
+        return matches(text, pattern)
+    return Regexp(text, expression.as_regexp(), expression.as_glob())
 
 
 def _not(positive: Operator) -> Operator:
@@ -193,7 +184,7 @@ def _has_any_item(path: str, target: Target, value: Any) -> ColumnElement[bool]:
     wanted = as_list(value, path)
     items = [_item(path, target.value.type, each) for each in wanted if each is not None]
     is_null = [target.is_null] if None in wanted else []
-    return or_(false(), *is_null, *([has_item(target.value, items)] if items else []))
+    return or_(false(), *is_null, *([HasItem(target.value, items)] if items else []))
 
 
 def _item(path: str, column_type: Any, value: Any) -> str | float:

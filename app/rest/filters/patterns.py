@@ -7,12 +7,12 @@ and `substr` instead, whose cost hardly depends on the pattern.
 
 import re
 
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import ColumnElement
 
+from app.database.dialects import ESCAPE, Contains, EndsWith, Like
 from app.errors import InvalidFilter
 
 LIKE = ("like", "nlike", "ilike", "nilike")
-ESCAPE = "\\"
 #: Characters of a pattern: a thousand texts of 10,000 characters are searched in 80 ms.
 MAX_PATTERN = 100
 PATTERN_TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
@@ -52,15 +52,13 @@ def complete_pattern(pattern: str) -> str:
     return pattern + ESCAPE if trailing % 2 else pattern
 
 
-def matches_on_sqlite(text: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
-    """Return the condition that a text matches; SQLite's own LIKE would ignore case."""
+def matches(text: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
+    """Return the condition that a text matches a complete pattern."""
     literal_match = LITERAL_PATTERN.fullmatch(pattern)
     if literal_match is None or not literal_match[1]:
-        return text.bool_op("GLOB")(_as_glob(pattern))
+        return Like(text, pattern, _as_glob(pattern))
     literal = re.sub(r"\\(.)", r"\1", literal_match[2], flags=re.DOTALL)
-    if literal_match[3]:
-        return func.instr(text, literal) > 0
-    return func.substr(text, -len(literal)) == literal
+    return (Contains if literal_match[3] else EndsWith)(text, pattern, literal)
 
 
 def _as_glob(pattern: str) -> str:

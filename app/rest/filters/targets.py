@@ -4,23 +4,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy
-from sqlalchemy import (
-    ARRAY,
-    JSON,
-    ColumnElement,
-    Enum,
-    Numeric,
-    String,
-    any_,
-    bindparam,
-    collate,
-    func,
-    select,
-)
+from sqlalchemy import ColumnElement, Enum, Numeric, String
 
 from app.config import ConfigurationError
+from app.database.dialects import CodePoints
 from app.database.ids import IdColumn, TextId
-from app.database.session import db
 from app.errors import InvalidFilter, quote
 
 from .json_paths import JsonPath, is_json
@@ -70,17 +58,7 @@ def is_text(column: Column) -> bool:
 
 def text_order(value: ColumnElement[Any]) -> ColumnElement[Any]:
     """Return a value that sorts and compares by code point, as SQLite does by itself."""
-    if isinstance(value.type, String) and db.engine.dialect.name != "sqlite":
-        return collate(value, "C")
-    return value
-
-
-def among(column: Column, name: str) -> ColumnElement[bool]:
-    """Return the condition that a column has one of the values in the list that is a parameter."""
-    if db.engine.dialect.name == "sqlite":
-        values = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
-        return column.in_(select(values.c.value))
-    return column == any_(bindparam(name, type_=ARRAY(column.type)))
+    return CodePoints(value) if isinstance(value.type, String) else value
 
 
 def find_property(name: str, properties: Properties) -> Column:

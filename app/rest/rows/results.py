@@ -9,6 +9,7 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import Column, Result, Select
 
+from app.database.dialects import reads_whole_results
 from app.database.session import connection, db, transaction
 from app.database.statements import PARTITION
 from app.errors import DatabaseTimeout
@@ -31,10 +32,9 @@ def max_characters(column: Column[Any]) -> int:
 def is_read_in_parts(characters: int) -> bool:
     """Tell whether rows that may have so many characters in all are read in parts.
 
-    SQLite's rows are read one by one in any case. PostgreSQL keeps the others in a cursor, which
-    takes a transaction, and a round trip for each part.
+    A cursor in the database takes a transaction, and a round trip for each part.
     """
-    return characters > MAX_CHARACTERS and db.engine.dialect.name == "postgresql"
+    return characters > MAX_CHARACTERS and reads_whole_results(db.engine.dialect)
 
 
 @contextmanager

@@ -4,8 +4,9 @@ from typing import Any
 
 from sqlalchemy import FromClause, Select, func, select
 
+from app.database.dialects import Among
 from app.rest.filters.filter import Filter
-from app.rest.filters.targets import Column, among
+from app.rest.filters.targets import Column
 from app.rest.relations import THROUGH, Relation
 from app.rest.resource import Resource
 from app.rest.rows.repository import LIMIT, Conditions
@@ -19,7 +20,7 @@ def select_by_id(target: Resource, filter_: Filter, conditions: Conditions) -> S
     return (
         select(*target.rows.columns_for(filter_))
         .where(
-            among(target.rows.key, IDS),
+            Among(target.rows.key, IDS),
             *conditions,
             *filter_.conditions,
             *target.rows.restriction,
@@ -41,7 +42,7 @@ def select_of_parents(
     numbered = (
         select(target.rows.key.label("id_"), parent.label("parent_"), rank.label("rank_"))
         .select_from(table)
-        .where(among(parent, IDS), *conditions, *filter_.conditions, *target.rows.restriction)
+        .where(Among(parent, IDS), *conditions, *filter_.conditions, *target.rows.restriction)
         .subquery()
     )
     page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)

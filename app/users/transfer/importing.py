@@ -8,14 +8,14 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, TextIO
 
 import marshmallow
-from sqlalchemy import func, insert, or_, select, text
+from sqlalchemy import insert, or_, select
 
 from app.access.roles import assign
 from app.audit.entries import Action, record_all
+from app.database.dialects import count_on_after
 from app.database.ids import app_id_form, new_id
 from app.database.session import db, transaction
 from app.errors import ValidationError, quote, to_validation_error
-from app.ids import Id
 from app.users.accounts.registration import identifying_columns
 from app.users.app_model import user_model, user_properties
 from app.users.models import User
@@ -102,8 +102,9 @@ def import_users(users: Sequence[NewUser]) -> Iterator[int]:
     """
     # The highest id first, so that no other user gets one of them.
     with_ids = sorted((user for user in users if "id" in user), key=itemgetter("id"), reverse=True)
-    if with_ids:
-        _count_on_after(with_ids[0]["id"])
+    if with_ids and app_id_form().generate is None:
+        with transaction():
+            count_on_after(db.session.connection(), "users", with_ids[0]["id"])
     without_ids = [user for user in users if "id" not in user]
     for number, batch in enumerate([*_batches(with_ids), *_batches(without_ids)]):
         hashed = [_hash(user) for user in batch]
@@ -197,17 +198,6 @@ def _hash(user: NewUser) -> NewUser:
 def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
     for start in range(0, len(users), BATCH):
         yield users[start : start + BATCH]
-
-
-def _count_on_after(highest: Id) -> None:
-    """Let PostgreSQL go on after this id, if it generates them; SQLite does when it is stored."""
-    if app_id_form().generate is None and db.engine.dialect.name == "postgresql":
-        with transaction():
-            # Otherwise an id that is given out meanwhile would be given out again.
-            db.session.execute(text("LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"))
-            sequence = func.pg_get_serial_sequence("users", "id")
-            last = func.greatest(highest, func.nextval(sequence))
-            db.session.execute(select(func.setval(sequence, last)))
 
 
 def _insert(users: Sequence[NewUser]) -> None:

@@ -1,0 +1,269 @@
+"""What differs between databases: SQL that is compiled for each, and how transactions begin.
+
+What has no version for a database is compiled as for PostgreSQL.
+"""
+
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Dialect,
+    String,
+    bindparam,
+    case,
+    collate,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    text,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+ESCAPE = "\\"
+# What SQLite calls the types of texts and numbers in JSON.
+TEXTS: Sequence[ColumnElement[str]] = [literal_column("'text'")]
+NUMBERS: Sequence[ColumnElement[str]] = [literal_column("'integer'"), literal_column("'real'")]
+
+
+class CodePoints(FunctionElement[str]):
+    """A text that is compared and sorted by code point, as SQLite does by itself."""
+
+    inherit_cache = True
+
+    def __init__(self, value: ColumnElement[str]) -> None:
+        super().__init__(value)
+        self.type = value.type
+
+
+@compiles(CodePoints)
+def _collate(element: CodePoints, compiler: SQLCompiler, **options: Any) -> str:
+    [value] = element.clauses
+    return compiler.process(collate(value, "C"), **options)
+
+
+@compiles(CodePoints, "sqlite")
+def _as_it_is(element: CodePoints, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses, **options)
+
+
+class Among(FunctionElement[bool]):
+    """The condition that a column has one of the values in the list that is a parameter."""
+
+    inherit_cache = True
+    type = Boolean()
+
+    def __init__(self, column: ColumnElement[Any], name: str) -> None:
+        list_type = JSON().with_variant(ARRAY(column.type), "postgresql")
+        super().__init__(column, bindparam(name, type_=list_type))
+
+
+@compiles(Among)
+def _any_of_array(element: Among, compiler: SQLCompiler, **options: Any) -> str:
+    column, values = _processed(element, compiler, options)
+    return f"{column} = ANY ({values})"
+
+
+@compiles(Among, "sqlite")
+def _in_json(element: Among, compiler: SQLCompiler, **options: Any) -> str:
+    column, parameter = element.clauses
+    values = func.json_each(parameter).table_valued("value")
+    return compiler.process(column.in_(select(values.c.value)), **options)
+
+
+class Like(FunctionElement[bool]):
+    """The condition that a text matches a pattern of `LIKE`, given as one of `GLOB` too.
+
+    SQLite's own `LIKE` ignores the case.
+    """
+
+    inherit_cache = True
+    type = Boolean()
+
+    def __init__(self, value: ColumnElement[str], pattern: str, glob: str) -> None:
+        super().__init__(value, literal(pattern), literal(glob))
+
+
+class Contains(Like):
+    """The same for a pattern that is text with % on both sides, given as that text too.
+
+    SQLite's `instr` hardly depends on the length of the text, as `GLOB` does.
+    """
+
+    inherit_cache = True
+
+
+class EndsWith(Like):
+    """The same for a pattern that is text with % before it, given as that text too."""
+
+    inherit_cache = True
+
+
+class Regexp(Like):
+    """The same for a regular expression of PostgreSQL in place of the pattern of `LIKE`."""
+
+    inherit_cache = True
+
+
+@compiles(Like)
+def _like(element: Like, compiler: SQLCompiler, **options: Any) -> str:
+    value, pattern, _ = element.clauses
+    return f"({compiler.process(value.like(pattern, escape=ESCAPE), **options)})"
+
+
+@compiles(Like, "sqlite")
+@compiles(Regexp, "sqlite")
+def _glob(element: Like, compiler: SQLCompiler, **options: Any) -> str:
+    value, _, glob = _processed(element, compiler, options)
+    return f"({value} GLOB {glob})"
+
+
+@compiles(Contains, "sqlite")
+def _instr(element: Contains, compiler: SQLCompiler, **options: Any) -> str:
+    value, _, contained = _processed(element, compiler, options)
+    return f"(instr({value}, {contained}) > 0)"
+
+
+@compiles(EndsWith, "sqlite")
+def _substr(element: EndsWith, compiler: SQLCompiler, **options: Any) -> str:
+    value, _, end = _processed(element, compiler, options)
+    return f"(substr({value}, -length({end})) = {end})"
+
+
+@compiles(Regexp)
+def _regexp(element: Regexp, compiler: SQLCompiler, **options: Any) -> str:
+    value, pattern, _ = element.clauses
+    return f"({compiler.process(value.regexp_match(pattern), **options)})"
+
+
+class JsonValue(FunctionElement[str]):
+    """The value at a path in a JSON column: as text, on SQLite as a value of its type."""
+
+    inherit_cache = True
+    type = String()
+
+    def __init__(self, column: Column[Any], steps: Sequence[str]) -> None:
+        path = "$" + "".join(f'."{step}"' for step in steps)
+        super().__init__(column, literal(path), *map(literal, steps))
+
+
+class JsonType(JsonValue):
+    """The name of the type of that value."""
+
+    inherit_cache = True
+
+
+@compiles(JsonValue)
+def _extract_path(element: JsonValue, compiler: SQLCompiler, **options: Any) -> str:
+    column, _, *steps = _processed(element, compiler, options)
+    return f"json_extract_path_text({', '.join([column, *steps])})"
+
+
+@compiles(JsonValue, "sqlite")
+def _extract(element: JsonValue, compiler: SQLCompiler, **options: Any) -> str:
+    column, path, *_ = _processed(element, compiler, options)
+    return f"json_extract({column}, {path})"
+
+
+@compiles(JsonType)
+def _type_at_path(element: JsonType, compiler: SQLCompiler, **options: Any) -> str:
+    column, _, *steps = _processed(element, compiler, options)
+    return f"json_typeof(json_extract_path({', '.join([column, *steps])}))"
+
+
+@compiles(JsonType, "sqlite")
+def _type(element: JsonType, compiler: SQLCompiler, **options: Any) -> str:
+    column, path, *_ = _processed(element, compiler, options)
+    return f"json_type({column}, {path})"
+
+
+class HasItem(FunctionElement[bool]):
+    """The condition that a JSON array has an item that equals one of these scalars.
+
+    It is NULL without an array.
+    """
+
+    inherit_cache = True
+    type = Boolean()
+
+    def __init__(self, column: ColumnElement[Any], wanted: Sequence[str | float]) -> None:
+        arrays = [literal(json.dumps([value])) for value in wanted]
+        super().__init__(column, *map(literal, wanted), *arrays)
+
+
+@compiles(HasItem)
+def _contains_array(element: HasItem, compiler: SQLCompiler, **options: Any) -> str:
+    column, *values = _processed(element, compiler, options)
+    arrays = values[len(values) // 2 :]
+    contained = (f"CAST({column} AS JSONB) @> CAST({array} AS JSONB)" for array in arrays)
+    return f"({' OR '.join(contained)})"
+
+
+@compiles(HasItem, "sqlite")
+def _has_item(element: HasItem, compiler: SQLCompiler, **options: Any) -> str:
+    """Compile one search of the items, which takes long, for all values."""
+    column, *values = element.clauses
+    items = func.json_each(column).table_valued("value", "type")
+    wanted = values[: len(values) // 2]
+    texts = [value for value in wanted if isinstance(value.type, String)]
+    numbers = [value for value in wanted if not isinstance(value.type, String)]
+    # An IN of no values is a subquery for each item.
+    given = [(some, types) for some, types in ((texts, TEXTS), (numbers, NUMBERS)) if some]
+    is_equal = [items.c.value.in_(some) & items.c.type.in_(types) for some, types in given]
+    exists = items.select().where(or_(*is_equal)).exists()
+    return f"({compiler.process(case((column.is_not(None), exists)), **options)})"
+
+
+def _processed(
+    element: FunctionElement[Any], compiler: SQLCompiler, options: dict[str, Any]
+) -> list[str]:
+    return [compiler.process(clause, **options) for clause in element.clauses]
+
+
+def begin(connection: Connection) -> None:
+    """Begin a transaction that can write.
+
+    On SQLite one that starts with a read fails to write if another one wrote since.
+    """
+    is_sqlite = connection.dialect.name == "sqlite"
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
+
+
+def insert_for(dialect: str) -> Any:
+    """Return the `insert` of a database, which has `on_conflict_do_update`.
+
+    The engine has imported its dialect; the other one takes time and memory.
+    """
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert
+
+
+def reads_whole_results(dialect: Dialect) -> bool:
+    """Tell whether the driver reads all rows of a result at once, unless it has a cursor.
+
+    SQLite's rows are read one by one in any case.
+    """
+    return dialect.name == "postgresql"
+
+
+def count_on_after(connection: Connection, table: str, highest: int) -> None:
+    """Let the database generate only ids after this one; SQLite does so when it is stored.
+
+    To be called in a transaction: ids that are given out meanwhile would be given out again.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
+    sequence = func.pg_get_serial_sequence(table, "id")
+    last = func.greatest(highest, func.nextval(sequence))
+    connection.execute(select(func.setval(sequence, last)))
