@@ -3,41 +3,42 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import ConnectorError
 
+Result = TypeVar("Result")
 Callback = Callable[..., object]
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def split_callback(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Callback | None]:
+def split_callback(args: tuple[object, ...]) -> tuple[tuple[object, ...], Callback | None]:
     """Return the arguments without a trailing callable, and that callable as the callback."""
-    if args and callable(args[-1]):
-        return args[:-1], args[-1]
-    return args, None
+    last = args[-1] if args else None
+    return (args[:-1], last) if callable(last) else (args, None)
 
 
-def takes_callback(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method take a callback `(error, result)` as its last argument."""
+def takes_callback(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Let a method take a callback `(error, result)` as its last argument; it then returns None."""
 
     @wraps(method)
-    def call(self: Any, *args: Any, **named: Any) -> Any:
+    def call(self: object, *args: object, **named: object) -> Any:
         args, callback = split_callback(args)
         if callback is None:
             return method(self, *args, **named)
-        return deliver(callback, lambda: (method(self, *args, **named), None))
+        deliver(callback, lambda: (method(self, *args, **named), None))
+        return None
 
     return call
 
 
-def deliver(callback: Callback, work: Callable[[], tuple[Any, Any]]) -> None:
+def deliver(callback: Callback, work: Callable[[], tuple[object, object]]) -> None:
     """Call back with the result and response that `work` returns, or with the error it raises.
 
     An error in how the work was asked for is raised. A callback that takes only two arguments,
     or one, gets the first ones.
     """
-    outcome: tuple[Any, ...]
+    outcome: tuple[object, ...]
     try:
         outcome = (None, *work())
     except ConnectorError as error:
@@ -49,7 +50,7 @@ def deliver(callback: Callback, work: Callable[[], tuple[Any, Any]]) -> None:
 
 def _arity(callback: Callback) -> int:
     try:
-        kinds = [each.kind for each in inspect.signature(callback).parameters.values()]
+        kinds = [known.kind for known in inspect.signature(callback).parameters.values()]
     except ValueError:
         # A function of C without a signature.
         return 3

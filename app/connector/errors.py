@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from app.problems import Problems
 
 from .response import Response
+from .types import JsonObject
 
 ErrorKind = Literal["config", "caller", "remote", "transport"]
 
@@ -18,12 +19,12 @@ class ConnectorError(Exception):
     operation: str | None = None
     request: str | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Unpickled without __init__, which has other parameters than `args`.
         return _recreate, (type(self), self.args), self.__dict__
 
 
-def _recreate(kind: type[ConnectorError], args: tuple[Any, ...]) -> ConnectorError:
+def _recreate(kind: type[ConnectorError], args: tuple[object, ...]) -> ConnectorError:
     return kind.__new__(kind, *args)
 
 
@@ -93,7 +94,7 @@ class HTTPStatusError(ConnectorError):
         self.body = response.body
         self.retry_after = retry_after
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the error under the names that clients of LoopBack 3 read."""
         return {"statusCode": self.status_code, "message": str(self), "body": self.body}
 
@@ -179,7 +180,7 @@ class translate_errors:  # noqa: N801 - a context manager, named like those of c
     """
 
     errors: type[Exception] | tuple[type[Exception], ...]
-    make: Callable[[Any], Exception]
+    make: Callable[[Exception], Exception]
 
     def __enter__(self) -> None:
         pass

@@ -1,6 +1,6 @@
-"""The limit on how deeply settings and templates are nested."""
+"""Structures of objects and lists, level by level."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from .errors import ConfigError
 
@@ -13,16 +13,26 @@ def check_levels(value: object, path: str, name: str = "") -> None:
     level = [value]
     for _ in range(MAX_LEVELS + 1):
         # What occurs in several places is looked at once.
-        level = list({id(item): item for item in _items_of(level)}.values())
+        level = list({id(item): item for item in items_of(level)}.values())
         if not level:
             return
     raise ConfigError({path: [f"must not have more than {MAX_LEVELS} levels"]}, name)
 
 
-def _items_of(values: Iterable[object]) -> Iterable[object]:
-    """Yield the items of objects and lists."""
+def levels_of(value: object) -> Iterator[list[object]]:
+    """Yield the values of a structure level by level, from the structure itself on."""
+    level = [value]
+    while level:
+        yield level
+        level = list(items_of(level))
+
+
+def items_of(values: Iterable[object]) -> Iterator[object]:
+    """Yield the items of the objects and lists among values."""
     for value in values:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from value.values()
         elif isinstance(value, list | tuple):
             yield from value
+        elif isinstance(value, Mapping):
+            yield from value.values()

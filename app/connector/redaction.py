@@ -6,9 +6,13 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any
+from itertools import islice
 from urllib.parse import quote, quote_plus, unquote
+
+from .nesting import levels_of
+from .types import JsonValue
 
 MASK = "***"
 _SECRET_NAME = re.compile(
@@ -88,11 +92,10 @@ class Redactor:
         """Mask the secrets in a url or its first characters, and query entries by name."""
         return masked_url(self.prefix(url, len(url) if length is None else length))
 
-    def structure(self, value: Any, name: str = "", depth: int = 0) -> Any:
+    def structure(self, value: object, name: str = "", depth: int = 0) -> JsonValue:
         """Return a copy of a structure with its secrets masked."""
-        if depth > _MAX_DEPTH:
-            return MASK
-        if name and is_secret_name(name) and not isinstance(value, dict | list):
+        is_secret = bool(name) and not isinstance(value, dict | list) and is_secret_name(name)
+        if is_secret or depth > _MAX_DEPTH:
             return MASK
         if isinstance(value, Mapping):
             entries = [(str(key), item) for key, item in value.items()]
@@ -146,56 +149,48 @@ def _encodings(secret: str) -> Iterator[str]:
     yield repr(secret)[1:-1]
 
 
-def secrets_by_name(value: Any) -> Iterator[str]:
-    """Yield the values in a structure that have the name of a secret."""
-    for text in _scalars_by_name(value):
+def secrets_by_name(value: object) -> Iterator[str]:
+    """Yield the values in a structure that have the name of a secret, and their parts."""
+    # 1, 1.0 and true are equal, but not as text.
+    found: set[tuple[type, object]] = set()
+    level = [(value, False)]
+    for _ in range(_MAX_DEPTH + 1):
+        scalars = [item for item, is_secret in level if is_secret and isinstance(item, _SCALARS)]
+        found.update((type(scalar), scalar) for scalar in scalars)
+        level = [part for item, is_secret in level for part in _parts(item, is_secret)]
+    for text in {scalar_text(scalar) for _, scalar in found}:
         yield from credential_parts(text)
 
 
-def _scalars_by_name(value: Any) -> set[str]:
-    """Return the values as text; each name is matched once, and equal values are one."""
-    found: set[str] = set()
-    plain: set[tuple[type, Any]] = set()
-    level = [(value, False)]
-    for _ in range(_MAX_DEPTH + 1):
-        below: list[tuple[Any, bool]] = []
-        for item, is_secret in level:
-            if isinstance(item, _SCALARS):
-                if is_secret:
-                    # 1, 1.0 and true are equal, but not as text.
-                    plain.add((type(item), item))
-            elif isinstance(item, list | tuple):
-                below += [(each, is_secret) for each in item]
-            elif isinstance(item, Mapping):
-                below += [(each, is_secret_name(str(name))) for name, each in item.items()]
-            elif is_secret:
-                found.add(scalar_text(item))
-        level = below
-    return found.union(scalar_text(each) for _, each in plain)
-
-
-def scalar_texts(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the text of every scalar in a structure."""
+def _parts(value: object, is_secret: bool) -> Iterable[tuple[object, bool]]:
+    """Return the parts of a structure, each with whether its name is that of a secret."""
+    if isinstance(value, _SCALARS):
+        return ()
+    if isinstance(value, list | tuple):
+        return [(item, is_secret) for item in value]
     if isinstance(value, Mapping):
-        value = list(value.values())
-    if not isinstance(value, list | tuple):
-        yield scalar_text(value)
-    elif depth <= _MAX_DEPTH:
-        for item in value:
-            yield from scalar_texts(item, depth + 1)
+        return [(item, is_secret_name(str(name))) for name, item in value.items()]
+    return [(scalar_text(value), True)] if is_secret else ()
 
 
-def scalar_text(value: Any) -> str:
+def scalar_texts(value: object) -> Iterator[str]:
+    """Yield the text of every scalar in a structure."""
+    for level in islice(levels_of(value), _MAX_DEPTH + 1):
+        for item in level:
+            if not isinstance(item, list | tuple | Mapping):
+                yield scalar_text(item)
+
+
+def scalar_text(value: object) -> str:
     """Return a scalar as text; an empty string for null and booleans."""
     if value is None or isinstance(value, bool):
         return ""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    try:
+    # Python cannot write an integer of more than 4,300 digits, so it is never sent.
+    with suppress(ValueError):
         return str(value)
-    except ValueError:
-        # Python cannot write an integer of more than 4,300 digits, so it is never sent.
-        return ""
+    return ""
 
 
 def credential_parts(text: str) -> Iterator[str]:

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
 
 from requests.structures import CaseInsensitiveDict
+
+from .types import JsonValue
+
+_MESSAGE_KEYS = ("message", "detail", "title", "error_description", "error")
 
 
 def alias(name: str) -> property:
     """Return a property that gives an attribute its name in LoopBack 3."""
 
-    def set_(owner: object, value: Any) -> None:
+    def set_(owner: object, value: object) -> None:
         setattr(owner, name, value)
 
     return property(attrgetter(name), set_)
@@ -32,7 +35,7 @@ class Response:
 
     status_code: int
     headers: CaseInsensitiveDict[str]
-    body: Any
+    body: JsonValue
     reason: str = ""
 
     statusCode = alias("status_code")  # noqa: N815
@@ -44,12 +47,12 @@ class Response:
 def remote_message(response: Response) -> str:
     """Return the message in the body of an error response, or an empty string."""
     body = response.body
-    if isinstance(body, dict):
-        nested = body.get("error")
-        for part in (nested if isinstance(nested, dict) else {}, body):
-            for key in ("message", "detail", "title", "error_description", "error"):
-                if isinstance(part.get(key), str) and part[key]:
-                    return str(part[key])
-    elif isinstance(body, str) and body.strip() and not body.lstrip().startswith("<"):
-        return body.strip()
-    return ""
+    if isinstance(body, str):
+        text = body.strip()
+        return "" if text.startswith("<") else text
+    if not isinstance(body, dict):
+        return ""
+    nested = body.get("error")
+    parts = [nested, body] if isinstance(nested, dict) else [body]
+    found = [part.get(key) for part in parts for key in _MESSAGE_KEYS]
+    return next((text for text in found if isinstance(text, str) and text), "")

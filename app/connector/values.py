@@ -3,16 +3,18 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, NoReturn
+from typing import NoReturn
 from uuid import UUID
 
 from app.problems import type_name
 
 from .errors import VariableTypeError, translate_errors
+from .nesting import levels_of
+from .types import JsonValue
 
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+(?P<fraction>\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?"
@@ -26,7 +28,7 @@ class _Missing:
     """Stands for the absence of a value where None is a value."""
 
 
-MISSING: Any = _Missing()
+MISSING = _Missing()
 
 
 class EnvText(str):
@@ -35,23 +37,19 @@ class EnvText(str):
     __slots__ = ()
 
 
-def environment_values(value: Any) -> list[str]:
+def environment_values(value: object) -> list[str]:
     """Return the strings of the settings that are from the environment."""
-    if isinstance(value, dict):
-        return [text for item in value.values() for text in environment_values(item)]
-    if isinstance(value, list):
-        return [text for item in value for text in environment_values(item)]
-    return [str(value)] if isinstance(value, EnvText) else []
+    return [str(item) for level in levels_of(value) for item in level if isinstance(item, EnvText)]
 
 
-def string(value: Any) -> Any:
+def string(value: object) -> object:
     """Return any scalar unchanged; ValueError for an object or a list."""
     if isinstance(value, Mapping | list | tuple):
         raise ValueError
     return value
 
 
-def number(value: Any) -> int | float:
+def number(value: object) -> int | float:
     """Return a finite number, as an int if it is whole."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         raise ValueError
@@ -77,7 +75,7 @@ def _whole_or_float(value: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def integer(value: Any) -> int:
+def integer(value: object) -> int:
     """Return a whole number."""
     whole = number(value)
     if not isinstance(whole, int):
@@ -85,7 +83,7 @@ def integer(value: Any) -> int:
     return whole
 
 
-def boolean(value: Any) -> bool:
+def boolean(value: object) -> bool:
     """Return a boolean for true, false, 1 or 0, also as a string in any case."""
     if isinstance(value, bool):
         return value
@@ -96,12 +94,12 @@ def boolean(value: Any) -> bool:
     raise ValueError
 
 
-def json_value(value: Any) -> Any:
+def json_value(value: object) -> object:
     """Return a structure unchanged, or read it from a string with JSON."""
     return parse_json(value) if isinstance(value, str) else value
 
 
-def parse_json(document: str | bytes) -> Any:
+def parse_json(document: str | bytes) -> JsonValue:
     """Read JSON as defined by RFC 8259; ValueError for anything else.
 
     `NaN`, `Infinity` and numbers beyond the range of a double are refused, because they could not
@@ -127,8 +125,11 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
-def _json_of(*types: type) -> Callable[[Any], Any]:
-    def structure(value: Any) -> Any:
+Coercer = Callable[[object], object]
+
+
+def _json_of(*types: type) -> Coercer:
+    def structure(value: object) -> object:
         found = json_value(value)
         if not isinstance(found, types):
             raise ValueError
@@ -137,7 +138,7 @@ def _json_of(*types: type) -> Callable[[Any], Any]:
     return structure
 
 
-COERCERS: dict[str, Callable[[Any], Any] | None] = {
+COERCERS: dict[str, Coercer | None] = {
     "string": string,
     "any": None,
     "path": None,
@@ -178,7 +179,7 @@ TYPE_PHRASES: dict[str, str] = {
 }
 
 
-def to_text(value: Any, label: str) -> str:
+def to_text(value: object, label: str) -> str:
     """Return a value as text; `label` names it in the error for an object."""
     # The quickest way for the items of long lists.
     if type(value) is int and abs(value) < _LARGEST_PLAIN_FLOAT:
@@ -196,7 +197,7 @@ def to_text(value: Any, label: str) -> str:
         return _number_text(plain)
 
 
-def _list_text(items: list[Any] | tuple[Any, ...], label: str) -> str:
+def _list_text(items: Sequence[object], label: str) -> str:
     recursive = "a list that contains itself"
     with translate_errors(RecursionError, lambda _: _text_error(label, recursive)):
         texts = [item if type(item) is str else to_text(item, label) for item in items]
@@ -207,7 +208,7 @@ def _text_error(label: str, found: str) -> VariableTypeError:
     return VariableTypeError(f"{label} cannot be written as text, got {found}")
 
 
-def _number_text(value: Any) -> str:
+def _number_text(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     if not isinstance(value, float | Decimal) or not math.isfinite(value):
@@ -225,7 +226,7 @@ def _iso_text(value: date | time) -> str:
     return f"{value.isoformat(timespec=precision)[:-6]}Z"
 
 
-def to_json_scalar(value: Any) -> Any:
+def to_json_scalar(value: object) -> object:
     """Return the JSON form of a date, a UUID or an Enum; any other value unchanged."""
     if isinstance(value, Enum):
         return value.value
