@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from app.connector.errors import VariableError, translate_errors
+from app.connector.types import Values
 from app.connector.values import to_json_scalar, to_text
 
 from .url import MAX_URL_LENGTH, percent_encode, url_length_error
@@ -28,7 +28,7 @@ class _Pairs(list[tuple[str, str]]):
         self._room = room
         self._left = longest
 
-    def add(self, key: str, value: Any) -> None:
+    def add(self, key: str, value: object) -> None:
         """Add an entry and what is nested in it; VariableError beyond the limits."""
         self._room -= len(key) + 2
         if self._room < 0:
@@ -52,17 +52,17 @@ class _Pairs(list[tuple[str, str]]):
         self.append((key, text))
 
 
-def encode_query(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+def encode_query(entries: Values, *, repeat: bool = False) -> str:
     """Encode entries as the query of a url; `repeat` writes lists as `a=1&a=2`."""
     return _encode(entries, _Pairs(repeat=repeat, room=MAX_URL_LENGTH, longest=MAX_URL_LENGTH))
 
 
-def encode_form(entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+def encode_form(entries: Values, *, repeat: bool = False) -> str:
     """Encode entries as a form, which may be longer than a url."""
     return _encode(entries, _Pairs(repeat=repeat, room=_MAX_NAME_CHARACTERS))
 
 
-def _encode(entries: Mapping[str, Any], pairs: _Pairs) -> str:
+def _encode(entries: Values, pairs: _Pairs) -> str:
     message = "A query or form value is nested too deeply or contains itself"
     with translate_errors(RecursionError, lambda _: VariableError(message)):
         for key, value in entries.items():
@@ -70,7 +70,7 @@ def _encode(entries: Mapping[str, Any], pairs: _Pairs) -> str:
     return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
 
 
-def add_query(url: str, entries: Mapping[str, Any], *, repeat: bool = False) -> str:
+def add_query(url: str, entries: Values, *, repeat: bool = False) -> str:
     """Add entries to the query of a url, replacing those of the same name."""
     if not entries:
         return url

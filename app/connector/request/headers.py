@@ -1,10 +1,10 @@
 """The headers of a request as text, checked."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from app.connector.errors import VariableError
+from app.connector.types import Values
 from app.connector.values import to_text
 
 _ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -12,7 +12,7 @@ _ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-def serialize_headers(built: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def serialize_headers(built: Values) -> Iterator[tuple[str, str]]:
     """Yield headers as text, except those that are null; VariableError for an invalid one."""
     for name, value in built.items():
         if value is not None:

@@ -1,8 +1,8 @@
 """The url of a template: values are percent-encoded and cannot add path segments."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
 from requests.utils import requote_uri
@@ -14,7 +14,8 @@ from app.connector.errors import (
     translate_errors,
 )
 from app.connector.template.scanner import Token, scan
-from app.connector.template.variables import Variable, VariableCollector, may_hold_variables
+from app.connector.template.variables import Variable, may_hold_variables
+from app.connector.types import Values
 from app.connector.values import to_text
 from app.problems import Problems
 
@@ -39,59 +40,57 @@ _HOST_WARNING = (
 )
 
 
+class _Piece(NamedTuple):
+    """A piece of a url: a literal, or a variable with its position in the url."""
+
+    literal: str
+    name: str = ""
+    position: str = ""
+
+
 class UrlTemplate:
     """A compiled url; values are encoded depending on their position in it."""
 
     def __init__(
-        self, text: str, base: str, collector: VariableCollector, multi_segment: Collection[str]
+        self, text: str, base: str, multi_segment: Collection[str], add: Callable[[Token], None]
     ) -> None:
+        """Compile a url; `add` is called with each variable in it."""
         self.text = text
         self._base = base.rstrip("/")
-        pieces = scan(text) if may_hold_variables(text) else [str(text)]
-        self._multi_segment = {p.name for p in pieces if isinstance(p, Token) and p.type == "path"}
-        self._multi_segment.update(multi_segment)
-        self._pieces: list[tuple[str, str, str]] = []
         self.shape = ""
-        for piece in pieces:
-            self._add(piece, collector)
-        self.path_names = [name for _, name, position in self._pieces if position in _IN_PATH]
+        self._pieces: list[_Piece] = []
+        for piece in scan(text) if may_hold_variables(text) else [str(text)]:
+            if isinstance(piece, Token):
+                add(piece)
+            if "#" not in self.shape:
+                self._pieces.append(_read_piece(piece, self.shape, multi_segment))
+            self.shape += _PLACEHOLDER if isinstance(piece, Token) else piece
+        self.path_names = [piece.name for piece in self._pieces if piece.position in _IN_PATH]
         self._starts_with_variable = self.shape.startswith(_PLACEHOLDER) or not self._pieces
         if not self._starts_with_variable:
-            self._pieces[0] = (join_base(self._base, self._pieces[0][0]), "", "")
-
-    def _add(self, piece: str | Token, collector: VariableCollector) -> None:
-        before = self.shape
-        if isinstance(piece, Token):
-            collector.add(piece, "url", collector.url_path)
-            self.shape += _PLACEHOLDER
-            position = _position(before, piece.name in self._multi_segment)
-            entry = ("", piece.name, position)
-        else:
-            self.shape += piece
-            entry = (piece.partition("#")[0], "", "")
-        if "#" not in before:
-            self._pieces.append(entry)
+            self._pieces[0] = _Piece(join_base(self._base, self._pieces[0].literal))
 
     def check(self, problems: Problems, path: str, allowed: Sequence[str]) -> None:
         """Report errors in the fixed parts of the url, and variables in the host."""
-        shape = self.shape
-        if _ABSOLUTE.match(shape):
-            host = re.split(r"[/?#]", shape)[2]
-            if not host:
-                problems.add(path, "the url has no host")
-            if "@" in host:
-                problems.add(path, "the url must not contain credentials; use options.auth")
-        elif "://" in shape.partition("?")[0] and not shape.startswith(_PLACEHOLDER):
-            problems.add(path, "must start with http:// or https://")
-        elif not self._base and not shape.startswith(_PLACEHOLDER):
-            problems.add(
-                path, "a relative url needs a baseURL; else start with http:// or https://"
-            )
-        if has_dot_segment(shape):
-            problems.add(path, "must not contain . or .. as a path segment")
+        for message in self._errors():
+            problems.add(path, message)
         pattern = self._host_pattern()
         if pattern and not allowed:
             problems.warn(path, _HOST_WARNING.format(pattern))
+
+    def _errors(self) -> Iterator[str]:
+        if address := _AUTHORITY.match(self.shape):
+            if not address[1]:
+                yield "the url has no host"
+            if "@" in address[1]:
+                yield "the url must not contain credentials; use options.auth"
+        elif not self.shape.startswith(_PLACEHOLDER):
+            if "://" in self.shape.partition("?")[0]:
+                yield "must start with http:// or https://"
+            elif not self._base:
+                yield "a relative url needs a baseURL; else start with http:// or https://"
+        if has_dot_segment(self.shape):
+            yield "must not contain . or .. as a path segment"
 
     def _host_pattern(self) -> str | None:
         """Return the entry of `allowedHosts` that permits every value of variables in the host."""
@@ -105,16 +104,16 @@ class UrlTemplate:
     def default_url(self, variables: Mapping[str, Variable]) -> str:
         """Return the url with the defaults of its variables."""
         texts = [
-            str(variables[name].default or "") if name else literal
-            for literal, name, _ in self._pieces
+            str(variables[piece.name].default or "") if piece.name else piece.literal
+            for piece in self._pieces
         ]
         return join_base(self._base, "".join(texts))
 
-    def build(self, values: Mapping[str, Any], *, require_values: bool = False) -> str:
+    def build(self, values: Values, *, require_values: bool = False) -> str:
         """Return the url for the given values; `require_values` refuses empty ones in the path."""
         url = "".join(
             [
-                self._text(name, position, values[name], require_values) if name else literal
+                _text(name, position, values[name], require_values) if name else literal
                 for literal, name, position in self._pieces
             ]
         )
@@ -124,23 +123,16 @@ class UrlTemplate:
             raise VariableError("'.' or '..' cannot be used as a path segment")
         return url
 
-    def _text(self, name: str, position: str, value: Any, require_values: bool) -> str:
-        text = to_text(value, f"Variable {name}")
-        if len(text) > MAX_URL_LENGTH:
-            raise url_length_error()
-        if text.isalnum() and text.isascii():
-            return text
-        if require_values and not text and position in _IN_PATH:
-            raise MissingVariableError(f"DELETE needs a value for path variable {name}")
-        if position == "authority":
-            return _require_safe(name, text, _HOST_TEXT.fullmatch(text) is not None)
-        if position == "start" and _ABSOLUTE.match(text):
-            is_safe = _UNSAFE.search(text) is None and has_short_authority(text)
-            return _require_safe(name, text.partition("#")[0], is_safe)
-        return percent_encode(text, safe="/" if position == "segments" else "")
-
 
 _IN_PATH = ("path", "segments", "start")
+
+
+def _read_piece(piece: str | Token, before: str, multi_segment: Collection[str]) -> _Piece:
+    """Return a piece that stands behind others, up to the fragment of the url."""
+    if isinstance(piece, str):
+        return _Piece(piece.partition("#")[0])
+    is_multi_segment = piece.type == "path" or piece.name in multi_segment
+    return _Piece("", piece.name, _position(before, is_multi_segment))
 
 
 def _position(before: str, is_multi_segment: bool) -> str:
@@ -151,6 +143,27 @@ def _position(before: str, is_multi_segment: bool) -> str:
     if is_multi_segment:
         return "segments"
     return "path" if before else "start"
+
+
+def _text(name: str, position: str, value: object, require_value: bool) -> str:
+    """Return the text of a variable in a url."""
+    text = to_text(value, f"Variable {name}")
+    if len(text) > MAX_URL_LENGTH:
+        raise url_length_error()
+    if text.isalnum() and text.isascii():
+        return text
+    if require_value and not text and position in _IN_PATH:
+        raise MissingVariableError(f"DELETE needs a value for path variable {name}")
+    return _encoded(name, position, text)
+
+
+def _encoded(name: str, position: str, text: str) -> str:
+    if position == "authority":
+        return _require_safe(name, text, _HOST_TEXT.fullmatch(text) is not None)
+    if position == "start" and _ABSOLUTE.match(text):
+        is_safe = _UNSAFE.search(text) is None and has_short_authority(text)
+        return _require_safe(name, text.partition("#")[0], is_safe)
+    return percent_encode(text, safe="/" if position == "segments" else "")
 
 
 def has_short_authority(url: str) -> bool:

@@ -1,10 +1,10 @@
 """Compiling a structure with variables in its texts to nodes."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from app.connector.errors import raise_problems
 from app.connector.nesting import check_levels
+from app.connector.types import JsonValue, Settings, Values
 from app.problems import Problems, join_path
 
 from .nodes import ArrayNode, ConstantNode, Node, ObjectNode, TextNode, VariableNode
@@ -18,10 +18,10 @@ class Compiler:
     def __init__(self, collector: VariableCollector) -> None:
         self.collector = collector
 
-    def compile(self, value: Any, root: str, path: str, *, missing: Any = None) -> Node:
+    def compile(self, value: object, root: str, path: str, *, missing: object = None) -> Node:
         """Compile a part; a variable that is a whole value and has none becomes `missing`."""
 
-        def below(key: str | int, item: Any) -> Node:
+        def below(key: str | int, item: object) -> Node:
             return self.compile(item, root, join_path(path, key), missing=missing)
 
         if isinstance(value, dict):
@@ -32,7 +32,7 @@ class Compiler:
             return self._text(value, root, path, missing)
         return ConstantNode(value)
 
-    def declare(self, parts: Mapping[str, Any], path: str) -> None:
+    def declare(self, parts: Mapping[str, object], path: str) -> None:
         """Collect the variables of parts of a template."""
         for root, value in parts.items():
             self.compile(value, root, join_path(path, root))
@@ -41,7 +41,7 @@ class Compiler:
         node = self._text(key, root, join_path(path, key), None)
         return key if isinstance(node, ConstantNode) else node
 
-    def _text(self, text: str, root: str, path: str, missing: Any) -> Node:
+    def _text(self, text: str, root: str, path: str, missing: object) -> Node:
         pieces = scan(text)
         for piece in pieces:
             if isinstance(piece, Token):
@@ -54,9 +54,18 @@ class Compiler:
 
 
 class Template:
-    """Any structure with variables, compiled: `Template({"a": "{x=1:number}"}).build({"x": 5})`."""
+    """Any structure with variables in its texts.
 
-    def __init__(self, source: Any, variables: Mapping[str, Any] | None = None) -> None:
+    >>> template = Template({"user": {"name": "{^name}", "age": "{age=18:number}"}})
+    >>> template.build({"name": "Mary"})
+    {'user': {'name': 'Mary', 'age': 18}}
+    """
+
+    def __init__(self, source: object, variables: Settings | None = None) -> None:
+        """Compile a structure; raise ConfigError with all problems of it.
+
+        `variables` has more about variables by name, such as `{"age": {"enum": [18, 21]}}`.
+        """
         check_levels(source, "template")
         check_levels(variables, "variables")
         problems = Problems()
@@ -65,6 +74,6 @@ class Template:
         self.variables: dict[str, Variable] = collector.merge(variables or {})
         raise_problems(problems)
 
-    def build(self, values: Mapping[str, Any] | None = None) -> Any:
+    def build(self, values: Values | None = None) -> JsonValue:
         """Return a new structure; variables in the given values are not replaced."""
         return self._node.build(resolve(self.variables, values or {}))

@@ -1,10 +1,10 @@
 """The nodes of a compiled template, which are built anew for every call."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from app.connector.errors import VariableError
+from app.connector.types import JsonObject, JsonValue, Values
 from app.connector.values import MISSING, to_text
 
 from .scanner import Token
@@ -13,7 +13,7 @@ from .scanner import Token
 class Node(Protocol):
     """A compiled part of a template."""
 
-    def build(self, values: Mapping[str, Any]) -> Any:
+    def build(self, values: Values) -> JsonValue:
         """Return the part for the resolved values."""
 
 
@@ -21,9 +21,9 @@ class Node(Protocol):
 class ConstantNode:
     """A value without variables."""
 
-    value: Any
+    value: object
 
-    def build(self, values: Mapping[str, Any]) -> Any:
+    def build(self, values: Values) -> object:
         """Return the value as it is."""
         return self.value
 
@@ -33,9 +33,9 @@ class VariableNode:
     """A text that is only one variable: its value keeps its type."""
 
     name: str
-    missing: Any = None
+    missing: object = None
 
-    def build(self, values: Mapping[str, Any]) -> Any:
+    def build(self, values: Values) -> object:
         """Return the value itself."""
         value = values[self.name]
         return self.missing if value is None else value
@@ -49,7 +49,7 @@ class TextNode:
             (piece, "") if isinstance(piece, str) else ("", piece.name) for piece in pieces
         ]
 
-    def build(self, values: Mapping[str, Any]) -> str:
+    def build(self, values: Values) -> str:
         """Return the literal pieces and the values joined as text."""
         return "".join(
             [
@@ -65,7 +65,7 @@ class ObjectNode:
 
     entries: list[tuple[str | Node, Node]]
 
-    def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def build(self, values: Values) -> JsonObject:
         """Return a new dict without the entries that are MISSING."""
         built = {}
         for key, node in self.entries:
@@ -75,7 +75,7 @@ class ObjectNode:
         return built
 
 
-def _built_key(node: Node, values: Mapping[str, Any]) -> str:
+def _built_key(node: Node, values: Values) -> str:
     key = to_text(node.build(values), "An object key")
     if not key:
         raise VariableError("A variable in an object key has no value")
@@ -88,7 +88,7 @@ class ArrayNode:
 
     items: list[Node]
 
-    def build(self, values: Mapping[str, Any]) -> list[Any]:
+    def build(self, values: Values) -> list[JsonValue]:
         """Return a new list without the items that are MISSING."""
         built = [node.build(values) for node in self.items]
         return [value for value in built if value is not MISSING]

@@ -1,15 +1,17 @@
 """The variables of a template: their declarations and values."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeGuard
 
 from app.connector.errors import MissingVariableError, VariableTypeError, translate_errors
 from app.connector.redaction import scalar_texts
+from app.connector.types import JsonObject, JsonValue, Settings, Values
 from app.connector.values import (
     COERCERS,
     TYPE_PHRASES,
+    Coercer,
     EnvText,
     environment_values,
     known_type,
@@ -30,15 +32,15 @@ class Variable:
 
     name: str
     type: str = "string"
-    default: Any = field(default=None, repr=False)
+    default: JsonValue = field(default=None, repr=False)
     required: bool = False
     doc: str | None = None
-    enum: tuple[Any, ...] = field(default=(), repr=False)
+    enum: tuple[object, ...] = field(default=(), repr=False)
     secret: bool = False
     source: str = ""
-    coercer: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
+    coercer: Coercer | None = field(default=None, repr=False, compare=False)
 
-    def resolve(self, value: Any) -> Any:
+    def resolve(self, value: object) -> object:
         """Return the given value, else the default, else None; 0, false and "" are values."""
         if value is None:
             return self._resolve_missing()
@@ -48,14 +50,14 @@ class Variable:
             raise VariableTypeError(self._enum_message(value))
         return value
 
-    def _resolve_missing(self) -> Any:
+    def _resolve_missing(self) -> object:
         if self.default is not None:
             return copy.deepcopy(self.default)
         if self.required:
             raise MissingVariableError(f"Required variable {self.name} has no value")
         return None
 
-    def _coerce(self, coercer: Callable[[Any], Any], value: Any) -> Any:
+    def _coerce(self, coercer: Coercer, value: object) -> object:
         def error(_error: Exception) -> VariableTypeError:
             message = f"Variable {self.name} must be {TYPE_PHRASES[self.type]}"
             return VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
@@ -63,14 +65,14 @@ class Variable:
         with translate_errors((ValueError, OverflowError), error):
             return coercer(value)
 
-    def _enum_message(self, value: Any) -> str:
+    def _enum_message(self, value: object) -> str:
         if self.secret:
             return f"Variable {self.name} has a value that is not allowed"
         allowed = ", ".join(map(repr, self.enum))
         return f"Variable {self.name} must be one of {allowed}, got {_short(value)}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if not isinstance(value, str | bool | float):
         return type_name(value)
     text = repr(value[: _MAX_SHOWN_LENGTH + 1] if isinstance(value, str) else value)
@@ -89,9 +91,8 @@ class Occurrence:
 class VariableCollector:
     """Collects the declarations of variables from the texts of a template."""
 
-    def __init__(self, problems: Problems, url_path: str = "") -> None:
+    def __init__(self, problems: Problems) -> None:
         self.problems = problems
-        self.url_path = url_path
         self.occurrences: list[Occurrence] = []
 
     def add(self, token: Token, root: str, path: str) -> None:
@@ -108,7 +109,7 @@ class VariableCollector:
             self.problems.warn(path, f"variable {name}: unknown type '{word}' is read as '{known}'")
         return known
 
-    def merge(self, section: Mapping[str, Any], path: str = "variables") -> dict[str, Variable]:
+    def merge(self, section: Settings, path: str = "variables") -> dict[str, Variable]:
         """Return the variables by name, declared by all occurrences and the `variables` section."""
         names = dict.fromkeys(occurrence.token.name for occurrence in self.occurrences)
         return {
@@ -116,31 +117,30 @@ class VariableCollector:
             for name in names
         }
 
-    def _declare(self, name: str, extra: Mapping[str, Any], path: str) -> Variable:
+    def _declare(self, name: str, extra: Settings, path: str) -> Variable:
+        """Return the variable that its occurrences, and its entry in `variables`, declare."""
         found = [known for known in self.occurrences if known.token.name == name]
-        places = [known.path for known in found if known.token.default is not None]
-        types = [known.token.type for known in found if known.token.type]
-        defaults = [known.token.default for known in found if known.token.default is not None]
         if "type" in extra:
-            types.append(self._known_type(extra["type"], name, join_path(path, "type")))
-        declared = types[-1] if types else None
-        default = extra.get("default", defaults[-1] if defaults else None)
-        enum = extra.get("enum") or ()
-        doc = extra.get("doc")
+            word = self._known_type(extra["type"], name, join_path(path, "type"))
+            extra = {**extra, "type": word}
+        inline, place = _inline(found)
+        declared = {**inline, **extra}
+        type_, default, doc = declared.get("type"), declared.get("default"), declared.get("doc")
+        enum = tuple(declared.get("enum") or ())
         variable = Variable(
             name,
-            type=declared or "string",
-            required=extra.get("required", any(known.token.required for known in found)),
+            type=type_ or "string",
+            required=declared["required"],
             doc=None if isinstance(doc, EnvText) else doc,
-            enum=tuple(enum),
+            enum=enum,
             # Values from the environment are always secrets.
-            secret=extra.get("secret", False) or bool(environment_values([default, enum])),
+            secret=declared.get("secret", False) or bool(environment_values([default, enum])),
             source=found[-1].root,
-            coercer=COERCERS.get(declared) if declared else None,
+            coercer=COERCERS.get(type_ or "any"),
         )
-        return self._with_default(variable, default, places[-1] if places else path)
+        return self._with_default(variable, default, place or path)
 
-    def _with_default(self, variable: Variable, default: Any, path: str) -> Variable:
+    def _with_default(self, variable: Variable, default: object, path: str) -> Variable:
         try:
             return replace(variable, default=None if default is None else variable.resolve(default))
         except VariableTypeError as error:
@@ -148,18 +148,30 @@ class VariableCollector:
         return variable
 
 
-def resolve(variables: Mapping[str, Variable], given: Mapping[str, Any]) -> dict[str, Any]:
+def _inline(found: list[Occurrence]) -> tuple[JsonObject, str]:
+    """Return what the occurrences of a variable declare, the last first, and the default's path."""
+    declared: JsonObject = {"required": any(known.token.required for known in found)}
+    place = ""
+    for known in found:
+        if known.token.type:
+            declared["type"] = known.token.type
+        if known.token.default is not None:
+            declared["default"], place = known.token.default, known.path
+    return declared, place
+
+
+def resolve(variables: Mapping[str, Variable], given: Values) -> dict[str, object]:
     """Resolve every variable of a template from the given values."""
     return {name: known.resolve(given.get(name)) for name, known in variables.items()}
 
 
-def secret_values(variables: Iterable[Variable], values: Mapping[str, Any]) -> list[str]:
+def secret_values(variables: Iterable[Variable], values: Values) -> list[str]:
     """Return the values of secret variables as text."""
     return [
         text for known in variables if known.secret for text in scalar_texts(values.get(known.name))
     ]
 
 
-def may_hold_variables(value: Any) -> bool:
+def may_hold_variables(value: object) -> TypeGuard[str]:
     """Tell whether a setting is a string that may have variables: not one from the environment."""
     return isinstance(value, str) and not isinstance(value, EnvText)
