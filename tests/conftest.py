@@ -21,6 +21,7 @@ from tests.explorer.browser import chromium
 from tests.support.apps import CHEAP_HASH, SharedApp, build, close
 from tests.support.databases import Database, make_template, migrate
 from tests.support.postgres import postgres_server
+from tests.support.postgres_proxy import counted
 from tests.support.rows import store_login
 
 PASSWORD = "correct horse battery"
@@ -96,6 +97,13 @@ def postgres_url(postgres_database):
     """An empty PostgreSQL database."""
     yield postgres_database.url
     postgres_database.empty()
+
+
+@pytest.fixture
+def traffic(postgres_url):
+    """The messages between PostgreSQL and those who use the proxy at `traffic.url`, counted."""
+    with counted(postgres_url) as traffic:
+        yield traffic
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

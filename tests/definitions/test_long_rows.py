@@ -7,7 +7,6 @@ import pytest
 from app.database.session import db
 from tests.conftest import Api
 from tests.support.answers import refusal
-from tests.support.postgres_proxy import counted
 
 from .library import OPEN
 
@@ -40,12 +39,6 @@ MOST = 8_000_000
 @pytest.fixture
 def database_url(postgres_url):
     return postgres_url
-
-
-@pytest.fixture
-def traffic(database_url):
-    with counted(database_url) as traffic:
-        yield traffic
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 import re
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import make_url
 
-from app.database.session import db
-from app.migrate import upgrade
-from tests.support.apps import build, close
-from tests.support.databases import Database
+from tests.support.databases import Database, migrate
+from tests.support.postgres import create_database
 
 FORMS = {
     "integer": re.compile("[1-9][0-9]*"),
@@ -51,31 +49,14 @@ def typed_database(request, databases, tmp_path_factory):
             if server == "sqlite":
                 url = f"sqlite:///{folder}/ostiary.sqlite"
             else:
-                url = beside(request.getfixturevalue("postgres_database").url, id_type)
-            migrate(url, folder, id_type)
+                server_url = request.getfixturevalue("postgres_database").url
+                name = f"{make_url(server_url).database}_{id_type}"
+                url = create_database(server_url, name)
+            migrate(url, folder, ID_TYPE=id_type)
             made[server, id_type] = databases.setdefault(url, Database(url))
         return made[server, id_type]
 
     return get
-
-
-def beside(url, id_type):
-    """Create another database on the same server; return its URL."""
-    name = f"{make_url(url).database}_{id_type}"
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return make_url(url).set(database=name).render_as_string(hide_password=False)
-
-
-def migrate(url, folder, id_type):
-    app = build(url, folder / "mail", ID_TYPE=id_type)
-    with app.app_context():
-        upgrade()
-        db.session.remove()
-    close(app)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 
 from tests.conftest import Api
 from tests.support.apps import build, close
-from tests.support.postgres_proxy import counted
 
 from .conftest import store
 
@@ -36,12 +35,6 @@ WARM_UP = 8
 @pytest.fixture
 def database_url(postgres_url):
     return postgres_url
-
-
-@pytest.fixture
-def traffic(database_url):
-    with counted(database_url) as traffic:
-        yield traffic
 
 
 @pytest.fixture

@@ -11,8 +11,10 @@ from app.factory import create_app
 from app.migrate import upgrade
 
 
-def migrate(url: str, folder: Path) -> None:
-    app = create_app({"SQLALCHEMY_DATABASE_URI": url, "MAIL_FOLDER": str(folder / "mail")})
+def migrate(url: str, folder: Path, **settings: str) -> None:
+    """Create the tables by an app that has no threads and is not used again."""
+    mail = {"MAIL_FOLDER": str(folder / "mail")}
+    app = create_app({"SQLALCHEMY_DATABASE_URI": url, **mail, **settings})
     with app.app_context():
         upgrade()
         db.engine.dispose()

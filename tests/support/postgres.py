@@ -87,7 +87,9 @@ def cluster() -> Iterator[Cluster]:
 def postgres_server() -> Iterator[str]:
     """Yield the URL of an empty database: on TEST_DATABASE_URL, or on a server started for it."""
     if not is_own_server():
-        yield _own_database(os.environ["TEST_DATABASE_URL"])
+        # Other test processes, and other people, may use the same server.
+        name = f"ostiary_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+        yield create_database(os.environ["TEST_DATABASE_URL"], name)
         return
     with cluster() as server:
         server.create()
@@ -112,9 +114,8 @@ def move_tables(url: str, folder: Path) -> None:
     engine.dispose()
 
 
-def _own_database(url: str) -> str:
-    """Make a fresh database for this test process on a server that others may use too."""
-    name = f"ostiary_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+def create_database(url: str, name: str) -> str:
+    """Make an empty database on the server with this URL; return the database's URL."""
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
