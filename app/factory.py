@@ -23,8 +23,7 @@ from app.hashing import slots as hash_slots
 from app.http import headers, json
 from app.oauth import identity_views
 from app.observability import health, logs, origin
-from app.rest import routing
-from app.rest.rows import constraints
+from app.rest import constraints, routing
 from app.rest.shared_methods import check_setting
 from app.rest.views.collection import check_relations, register_resource
 from app.throttles import throttles
