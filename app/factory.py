@@ -13,7 +13,7 @@ from app.access.policy import check_acls
 from app.audit import entries as audit
 from app.commands import Commands
 from app.config import ConfigurationError
-from app.database import purging, session
+from app.database import session
 from app.database.dialects import begin
 from app.database.engine import BOUNCED, warn_of_no_time_out
 from app.database.ids import stored_id_type
@@ -81,7 +81,6 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     hash_slots.init_app(app)
     hashing.init_app(app)
     transports.init_app(app)
-    purging.init_app(app)
     throttles.init_app(app)
     audit.init_app(app)
     outbox.init_app(app)
@@ -129,7 +128,7 @@ def _check_own_tables(app: Flask) -> None:
     """
     command = click.get_current_context(silent=True)
     runs_command = command is not None and command.info_name != "run"
-    if not app_metadata(app).tables or runs_command:
+    if not app_metadata.of(app).tables or runs_command:
         return
     if missing := missing_from_database(app):
         raise ConfigurationError(

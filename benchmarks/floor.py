@@ -13,7 +13,7 @@ from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import Row, text
 
 from app import config
-from app.database import purging, session
+from app.database import session
 from app.database.session import db
 from app.hashing import slots as hash_slots
 from app.times import now
@@ -56,7 +56,6 @@ app.json.sort_keys = False
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
 hash_slots.init_app(app)
-purging.init_app(app)
 session.init_app(app)
 sources = app.config["DATA_SOURCES"] or {}
 # One for each thread.

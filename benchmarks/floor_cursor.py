@@ -12,7 +12,6 @@ from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import make_url
 
 from app import config
-from app.database import purging
 from app.hashing import slots as hash_slots
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
@@ -35,7 +34,6 @@ app.json.sort_keys = False
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
 hash_slots.init_app(app)
-purging.init_app(app)
 
 
 @app.get("/api/todos/<int:id>")

@@ -3,7 +3,6 @@
 from flask import Flask, Response, jsonify
 
 from app import config
-from app.database import purging
 from app.hashing import slots as hash_slots
 
 app = Flask(__name__)
@@ -11,7 +10,6 @@ app = Flask(__name__)
 config.configure(app, None)
 app.config["OUTBOX_IN_PROCESS"] = False
 hash_slots.init_app(app)
-purging.init_app(app)
 TODO = {
     "id": 1,
     "title": "Buy milk",

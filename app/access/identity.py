@@ -1,15 +1,17 @@
 """The identity of the caller: set once per request from its access token."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from flask import Flask, g
+from flask import g
 from werkzeug.exceptions import HTTPException
 
 from app.errors import AuthorizationRequired
 from app.ids import Id
+from app.state import AppState
 
 from .roles import role_names
 
@@ -37,6 +39,10 @@ class TokenTransport(NamedTuple):
     location: str
     name: str
     description: str = ""
+
+
+# Where an app looks for tokens, in order of precedence.
+token_transports = AppState[Sequence[TokenTransport]]("token transports")
 
 
 @dataclass(frozen=True)
@@ -104,9 +110,3 @@ def current_identity() -> Identity:
     """Return the identity of the current request."""
     identity: Identity = g.identity
     return identity
-
-
-def token_transports(app: Flask) -> list[TokenTransport]:
-    """Return the app's token transports in order of precedence."""
-    transports: list[TokenTransport] = app.extensions["token_transports"]
-    return transports

@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException
 from app.config import ConfigurationError
 from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
 from app.ids import FORMS, Id
+from app.state import AppState
 
 from .identity import current_identity
 from .rules import (
@@ -32,6 +33,11 @@ CREATE_RELATED = "create through a relation"
 
 # A dynamic role: returns the condition under which the user with an id has it for a row.
 DynamicRole = Callable[[Id], ColumnElement[bool]]
+
+# The rules of each model and method.
+compiled_rules = AppState[dict[tuple[str, str], MethodRules]](
+    "compiled rules", factory=lambda _app: {}
+)
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ def install_rules(
     except (ValidationError, ValueError, TypeError) as error:
         source = "the rules of" if replaced is None else "ACLS for"
         raise ConfigurationError(f"{source} {model} cannot be used: {error}") from None
-    compiled = app.extensions.setdefault("rules", {})
+    compiled = compiled_rules.of(app)
     for method, access in methods.items():
         barred = {*(() if method in owned else {OWNER}), *(() if method in by_row else dynamic)}
         chosen = [rule for rule in rules if rule.principal not in barred]
@@ -144,7 +150,7 @@ def related_method(method: str) -> str:
 
 def check_acls(app: Flask) -> None:
     """Raise ConfigurationError for rules of a model that does not exist."""
-    models = sorted({model for model, _ in app.extensions["rules"]})
+    models = sorted({model for model, _ in compiled_rules.of(app)})
     for model in app.config["ACLS"] or {}:
         if model not in models:
             raise ConfigurationError(f"ACLS has rules for {model}; there are {', '.join(models)}")
@@ -152,7 +158,7 @@ def check_acls(app: Flask) -> None:
 
 def roles_in_rules(app: Flask) -> set[str]:
     """Return the roles that some rule mentions; any other role permits nothing."""
-    return {str(role) for rules in app.extensions["rules"].values() for role in rules.roles}
+    return {str(role) for rules in compiled_rules.of(app).values() for role in rules.roles}
 
 
 def authorize(model: str, method: str, row_id: object = None) -> Grant:
@@ -165,7 +171,7 @@ def authorize(model: str, method: str, row_id: object = None) -> Grant:
 
 def find_grant(model: str, method: str) -> Grant:
     """Return the caller's grant for a method, which may permit nothing."""
-    rules: MethodRules = current_app.extensions["rules"][model, method]
+    rules = compiled_rules.current[model, method]
     identity = current_identity()
     roles = identity.roles & rules.roles if rules.roles else frozenset()
     if rules.dynamic and identity.user_id is not None:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Json, UtcDateTime
 from app.database.ids import IntegerId, RowId
-from app.database.purging import delete_batch, purge_all, purger_of
+from app.database.purging import delete_batch, purge_all, purger
 from app.database.session import Model, after_commit, connection, db, transaction
 from app.ids import Id
 from app.observability.origin import MAX_ADDRESS, current_origin
@@ -116,7 +116,7 @@ class AuditRecord(Model):
 def init_app(app: Flask) -> None:
     """Purge the table, if records are written."""
     if (days := app.config["AUDIT_DAYS"]) is not None:
-        purger_of(app).add(AuditRecord.__tablename__, partial(purge_batch, days))
+        purger.of(app).add(AuditRecord.__tablename__, partial(purge_batch, days))
 
 
 def record(

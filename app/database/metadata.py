@@ -3,24 +3,26 @@
 from flask import Flask
 from sqlalchemy import MetaData, inspect
 
+from app.state import AppState
+
 from .session import Base, db
 
 
-def app_metadata(app: Flask) -> MetaData:
-    """Return the tables that only this app has, or that it has with other columns.
+def _new_metadata(_app: Flask) -> MetaData:
+    return MetaData(naming_convention=Base.metadata.naming_convention)
 
-    They follow from its settings and its models in JSON; all others are in `db.metadata`.
-    """
-    metadata: MetaData = app.extensions["app_metadata"]
-    return metadata
+
+# The tables that only this app has, or that it has with other columns. They follow from its
+# settings and its models in JSON; all others are in `db.metadata`.
+app_metadata = AppState("tables of its own", factory=_new_metadata)
 
 
 def all_metadata(app: Flask) -> MetaData:
     """Return all tables of an app."""
-    own = app_metadata(app).tables
+    own = app_metadata.of(app).tables
     if not own:
         return db.metadata
-    merged = MetaData(naming_convention=Base.metadata.naming_convention)
+    merged = _new_metadata(app)
     for table in {**db.metadata.tables, **own}.values():
         table.to_metadata(merged)
     return merged
@@ -28,7 +30,7 @@ def all_metadata(app: Flask) -> MetaData:
 
 def missing_from_database(app: Flask) -> list[str]:
     """Return the tables, and the columns as `table.column`, of this app alone that are not made."""
-    own = app_metadata(app).tables
+    own = app_metadata.of(app).tables
     with app.app_context():
         with db.engine.connect() as connection:
             found = inspect(connection).get_multi_columns(filter_names=list(own))

@@ -10,6 +10,8 @@ from flask import Flask
 from sqlalchemy import ColumnElement, Select, delete, select, tuple_
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.state import AppState
+
 from .session import connection
 
 #: Expired rows that one statement deletes, in some milliseconds, so that it does not hold locks for
@@ -77,15 +79,7 @@ class Purger:
             return 0
 
 
-def init_app(app: Flask) -> None:
-    """Give the app a purger, which does not run yet."""
-    app.extensions["purger"] = Purger(app)
-
-
-def purger_of(app: Flask) -> Purger:
-    """Return the app's purger."""
-    found: Purger = app.extensions["purger"]
-    return found
+purger = AppState("purger", factory=Purger)
 
 
 def delete_batch(candidates: Select[Any], *conditions: ColumnElement[bool]) -> int:

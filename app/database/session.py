@@ -126,7 +126,6 @@ def affected_rows(statement: Update | Delete) -> int:
 def init_app(app: Flask) -> None:
     """Connect the app to its database."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
-    app.extensions["app_metadata"] = MetaData(naming_convention=Base.metadata.naming_convention)
     db.init_app(app)
     with app.app_context():
         # Read by RowId.

@@ -16,14 +16,17 @@ from app.connector import (
     without_waiting,
 )
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
+from app.state import AppState
 
 Result = TypeVar("Result")
+
+calls_under_way = AppState[BoundedSemaphore]("limit of calls")
 
 
 def limit_calls(app: Flask) -> None:
     """Set how many calls may be under way, so that slow services leave threads for requests."""
     limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
-    app.extensions["datasource_calls"] = BoundedSemaphore(limit)
+    calls_under_way.set(app, BoundedSemaphore(limit))
 
 
 def call_remote(source: str, function: str, send: Callable[[], Result]) -> Result:
@@ -32,7 +35,7 @@ def call_remote(source: str, function: str, send: Callable[[], Result]) -> Resul
     No call waits for a place that the data source limits, as slow services would then take all
     threads.
     """
-    calls: BoundedSemaphore = current_app.extensions["datasource_calls"]
+    calls = calls_under_way.current
     if not calls.acquire(blocking=False):
         raise TooManyCalls
     try:

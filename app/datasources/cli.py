@@ -10,8 +10,8 @@ from flask import current_app
 from app.commands import CommandGroup, json_option, print_rows
 from app.connector import ConnectorError, DataSource, Operation, Pages, Response, items_of
 
+from . import data_sources
 from .description import describe
-from .sources import data_sources
 
 datasources = CommandGroup("datasources", help="Check, list, show and call data sources.")
 
@@ -24,7 +24,7 @@ def check(strict: bool) -> None:
     Warnings are logged.
     """
     # The app has logged each warning when it made its data sources, to standard error.
-    sources = _sources().values()
+    sources = data_sources.current.values()
     warnings = sum(len(source.warnings) for source in sources)
     functions = sum(len(source.operations) for source in sources)
     found = "usable, with warnings" if warnings else "all in order"
@@ -37,7 +37,10 @@ def check(strict: bool) -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List all data sources."""
-    rows = [(name, each.public, list(each.operations)) for name, each in _sources().items()]
+    rows = [
+        (name, source.public, list(source.operations))
+        for name, source in data_sources.current.items()
+    ]
     print_rows(("name", "public", "functions"), rows, as_json)
 
 
@@ -101,12 +104,8 @@ def _to_json(result: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _sources() -> dict[str, DataSource]:
-    return data_sources(current_app)
-
-
 def _find_source(name: str) -> DataSource:
-    sources = _sources()
+    sources = data_sources.current
     if name not in sources:
         known = ", ".join(sources) or "none"
         raise click.ClickException(f"There is no data source {name}; there are {known}.")

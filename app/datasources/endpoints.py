@@ -20,9 +20,10 @@ from app.ids import FORMS
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 from app.rest.requests.bodies import read_body
 
+from . import data_sources
 from .calls import call_remote, limit_calls
 from .schemas import endpoint_schemas, part_of_request
-from .sources import create_sources, data_sources
+from .sources import create_sources
 
 # Names of data sources, functions and arguments that may be used in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
@@ -32,7 +33,7 @@ def init_app(app: Flask) -> None:
     """Create the data sources; serve the functions of public ones under the base path."""
     create_sources(app)
     limit_calls(app)
-    for source in data_sources(app).values():
+    for source in data_sources.of(app).values():
         if source.public:
             _check_names(app, source)
             register_endpoints(app, source.name, function_endpoints(source), _rules(app, source))

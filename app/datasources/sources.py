@@ -6,6 +6,8 @@ from app.config import ConfigurationError
 from app.connector import ConfigError, DataSource
 from app.observability.origin import current_request_id
 
+from . import data_sources
+
 # In which header calls send the request id, as the service's own answers do.
 REQUEST_ID_HEADER = "X-Request-Id"
 
@@ -18,16 +20,11 @@ def create_sources(app: Flask) -> None:
     defaults = {"requestIdHeader": REQUEST_ID_HEADER}
     if compatibility := app.config["COMPATIBILITY"]:
         defaults["compatibility"] = compatibility
-    app.extensions["datasources"] = {
+    sources = {
         name: _make_source(name, settings, defaults)
         for name, settings in app.config["DATA_SOURCES"].items()
     }
-
-
-def data_sources(app: Flask) -> dict[str, DataSource]:
-    """Return the app's data sources by name; none unless DATA_SOURCES has some."""
-    sources: dict[str, DataSource] = app.extensions.get("datasources", {})
-    return sources
+    data_sources.set(app, sources)
 
 
 def _make_source(name: str, settings: object, defaults: dict[str, str]) -> DataSource:

@@ -1,17 +1,18 @@
 """The commands `flask models`: check, list and show the models in JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import click
 from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
-from app.rest.resource import Resource
+from app.rest.endpoint import served_endpoints, switched_off
+from app.rest.resource import served_resources
 from app.rest.views.collection import all_endpoints
 
 from .catalog import USERS
 from .definition import Definition
-from .reading import Models
+from .reading import Models, json_models
 
 models = CommandGroup("models", help="Check, list and show models in JSON.")
 
@@ -24,7 +25,7 @@ def check(strict: bool) -> None:
     Warnings are logged.
     """
     # The app has logged each warning when it read the files, to standard error.
-    found = _models()
+    found = json_models.current
     for line in _switched_off(found):
         click.echo(line)
     count = len(found.problems.warnings)
@@ -40,7 +41,7 @@ def list_(as_json: bool) -> None:
     """List all models."""
     rows = [
         (each.name, each.file, f"/{each.path}", each.table, each.is_public)
-        for each in _models().all.values()
+        for each in json_models.current.all.values()
     ]
     print_rows(("name", "file", "path", "table", "public"), rows, as_json)
 
@@ -49,12 +50,12 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Show the properties, relations and endpoints of the model NAME."""
-    found = {each.lower(): definition for each, definition in _models().all.items()}
+    found = {each.lower(): definition for each, definition in json_models.current.all.items()}
     if name.lower() not in found:
         known = ", ".join(each.name for each in found.values()) or "none"
         raise click.ClickException(f"There is no model {name}; there are {known}.")
     definition = found[name.lower()]
-    describe = _describe_remote if definition.name in _models().remote else _describe
+    describe = _describe_remote if definition.name in json_models.current.remote else _describe
     for line in describe(definition):
         click.echo(line)
 
@@ -69,15 +70,14 @@ def _switched_off(found: Models) -> Iterator[str]:
     for each in described:
         if not each.is_public:
             yield f"{each.name} has no endpoints of its own: it is not public."
-    switched_off: Mapping[str, Sequence[str]] = current_app.extensions["switched_off"]
-    for resource, methods in switched_off.items():
+    for resource, methods in switched_off.current.items():
         if methods:
             yield f"{names.get(resource, resource)}: switched off are {', '.join(methods)}."
 
 
 def _describe(definition: Definition) -> Iterator[str]:
     """Yield a model, its properties, relations, endpoints and rules in lines of text."""
-    resource: Resource = current_app.extensions["resources"][definition.plural]
+    resource = served_resources.current[definition.plural]
     yield f"{definition.name}\t{definition.file}\ttable {definition.table}"
     for name, field in resource.schema_instance.fields.items():
         words = [field.data_key or name, type(field).__name__]
@@ -87,12 +87,12 @@ def _describe(definition: Definition) -> Iterator[str]:
     for name, relation in resource.relations.items():
         yield f"  relation\t{name}\t{relation.kind}\t{relation.target}"
     root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
-    switched_off: Sequence[str] = current_app.extensions["switched_off"][definition.plural]
+    off = switched_off.current[definition.plural]
     for endpoint in all_endpoints(resource) if resource.is_public else ():
-        if endpoint.method not in switched_off:
+        if endpoint.method not in off:
             for verb, path in endpoint.routes:
                 yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
-    yield from (f"  switched off\t{method}" for method in switched_off)
+    yield from (f"  switched off\t{method}" for method in off)
     for rule in resource.rules(current_app.config):
         allowed = "ALLOW" if rule.allow else "DENY"
         methods = ", ".join(sorted(rule.properties))
@@ -106,13 +106,7 @@ def _describe_remote(definition: Definition) -> Iterator[str]:
         f"  property\t{each.name}\t{each.type.name}" for each in definition.properties.values()
     )
     root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
-    for name, endpoint in current_app.extensions["endpoints"].items():
+    for name, endpoint in served_endpoints.current.items():
         if name.startswith(f"{definition.plural}."):
             for verb, path in endpoint.routes:
                 yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
-
-
-def _models() -> Models:
-    """Return the models of MODELS_FOLDER; none without it."""
-    found: Models = current_app.extensions.get("json_models", Models())
-    return found

@@ -10,6 +10,7 @@ from app.ids import IdForm
 from app.problems import Problems, suggest
 from app.properties.properties import MAPPINGS
 from app.rest.resource import Resource
+from app.state import AppState
 from app.users.resource import users
 
 from .bases import BUILT_IN, PERSISTED, PLAIN, USER, Merged, configure, merge
@@ -50,6 +51,9 @@ class Models:
     def stored(self) -> list[Definition]:
         """The models whose rows are in our database, users included."""
         return [*self.definitions.values(), *([self.users] if self.users else [])]
+
+
+json_models = AppState("models in JSON", factory=lambda _app: Models())
 
 
 def read_folder(folder: Path, data_sources: Container[str], id_form: IdForm) -> Models:

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from flask import Flask
 
 from app.access.rules import Rule
+from app.datasources import data_sources
 from app.datasources.remote import RemoteModel, register_remote_model
-from app.datasources.sources import data_sources
 from app.rest.relations import BELONGS_TO
 
 from .catalog import USERS
 from .definition import Definition
 from .owners import owner_property
-from .reading import Models
+from .reading import Models, json_models
 from .rules import applicable_rules
 from .schemas import make_schema
 from .setup import report
@@ -20,10 +20,10 @@ from .setup import report
 
 def init_app(app: Flask) -> None:
     """Serve the models; data sources, and all other models, must be there already."""
-    models: Models = app.extensions["json_models"]
+    models = json_models.of(app)
     for definition in models.remote.values():
         if definition.is_public:
-            source = data_sources(app)[definition.data_source]
+            source = data_sources.of(app)[definition.data_source]
             register_remote_model(app, _make_model(definition, models), source)
     report(app, models.problems)
 

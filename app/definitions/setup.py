@@ -10,7 +10,7 @@ from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.ids import FORMS
 from app.problems import Problems
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
 from app.todos.resource import todos
@@ -19,7 +19,7 @@ from app.users.resource import usual_users
 from .catalog import Catalog
 from .checks import check
 from .definition import Definition
-from .reading import Models, check_names, read_folder, takes_place
+from .reading import Models, check_names, json_models, read_folder, takes_place
 from .relations import Relations, Resolved
 from .resources import Related, extend, make_relation, make_resource, with_switches
 from .roles import RESOURCES
@@ -39,7 +39,7 @@ def read_models(app: Flask) -> None:
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
     id_form = FORMS[app.config["ID_TYPE"]]
     models = read_folder(folder, app.config["DATA_SOURCES"], id_form)
-    app.extensions["json_models"] = models
+    json_models.set(app, models)
     if takes_place(models, todos):
         app.config["SAMPLE_TODOS"] = False
 
@@ -50,9 +50,9 @@ def init_app(app: Flask) -> None:
     Models in Python must be registered before, and users after. Raises a ConfigurationError with
     all problems of the files; warnings are logged.
     """
-    models: Models = app.extensions["json_models"]
+    models = json_models.of(app)
     sources = app.config["DATA_SOURCES"]
-    served: list[Resource] = list(app.extensions.get("resources", {}).values())
+    served = list(served_resources.of(app).values())
     check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
     usual = usual_users(app.config)
     python = [*RESOURCES.values(), usual, *served]

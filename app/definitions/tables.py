@@ -25,7 +25,7 @@ class Tables:
     """Makes the tables of an app's models in JSON."""
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
-        self._metadata = app_metadata(app)
+        self._metadata = app_metadata.of(app)
         self._registry = registry(metadata=self._metadata)
         self._index_names = {
             name for table in db.metadata.tables.values() for name in map(_name, _indexes(table))

@@ -15,7 +15,7 @@ from app.rest.views.collection import all_endpoints
 from app.settings import SettingsSchema
 from app.users.extension import TAKEN, UsersExtension, problem_of
 from app.users.models import User
-from app.users.resource import users, usual_users
+from app.users.resource import users, users_extension, usual_users
 
 from .bases import USER_SETTINGS, Merged
 from .definition import Definition, read_definition
@@ -101,7 +101,7 @@ def configure_users(
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
     endpoints = users_endpoints(usual_users(app.config), related.relations)
     methods = {each.method: each.owned for each in endpoints}
-    app.extensions["users_definition"] = UsersExtension(
+    made = UsersExtension(
         relations=related.relations,
         keys=[each for name, each in definition.properties.items() if name not in own],
         foreign_keys=related.foreign_keys,
@@ -112,6 +112,7 @@ def configure_users(
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
     )
+    users_extension.set(app, made)
 
 
 def users_endpoints(users: Resource, relations: Mapping[str, Relation]) -> list[Endpoint]:

@@ -7,20 +7,9 @@ from threading import Condition, local
 from flask import Flask
 
 from app.errors import TooManyHashes
+from app.state import AppState
 
 from .threads import HashThreads
-
-
-def init_app(app: Flask) -> None:
-    """Create the places: PASSWORD_HASHES of them."""
-    limit = app.config["PASSWORD_HASHES"] or max(1, app.config["THREADS"] // 2)
-    app.extensions["hash_slots"] = Slots(limit, app.config["PASSWORD_HASH_WAIT"])
-
-
-def slots_of(app: Flask) -> "Slots":
-    """Return the places of an app."""
-    slots: Slots = app.extensions["hash_slots"]
-    return slots
 
 
 class Slots:
@@ -111,3 +100,12 @@ class Slots:
         with self._changed:
             self.in_use -= 1
             self._changed.notify()
+
+
+hash_slots = AppState[Slots]("hash slots")
+
+
+def init_app(app: Flask) -> None:
+    """Create the places, PASSWORD_HASHES of them, before the server forks: they share memory."""
+    limit = app.config["PASSWORD_HASHES"] or max(1, app.config["THREADS"] // 2)
+    hash_slots.set(app, Slots(limit, app.config["PASSWORD_HASH_WAIT"]))

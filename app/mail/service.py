@@ -9,6 +9,7 @@ from app import outbox
 from app.http.languages import preferred_languages
 from app.observability.origin import current_request_id
 from app.outbox import DeliveryError, UndeliverableError
+from app.state import AppState
 
 from .delivery import Deliver, is_permanent, make_delivery
 from .messages import Compose, make_composer
@@ -25,9 +26,12 @@ class Mailer(NamedTuple):
     deliver: Deliver
 
 
+mailer = AppState[Mailer]("mailer")
+
+
 def init_app(app: Flask) -> None:
     """Build the app's mailer; raise ConfigurationError for an unusable folder."""
-    app.extensions["mail"] = Mailer(make_composer(app), make_delivery(app))
+    mailer.set(app, Mailer(make_composer(app), make_delivery(app)))
     outbox.define(app, SEND_EVENT, lambda data, _attempt: data)
     outbox.subscribe(app, SEND_EVENT, SUBSCRIBER, lambda app, info: transmit(app, **info))
 
@@ -48,12 +52,12 @@ def transmit(
 
     It is in the language of the user, or that of the request that caused it.
     """
-    mailer: Mailer = app.extensions["mail"]
-    message = mailer.compose(kind, to, context, preferred_languages(user))
+    compose, deliver = mailer.of(app)
+    message = compose(kind, to, context, preferred_languages(user))
     if request_id := current_request_id():
         message["X-Request-Id"] = request_id
     try:
-        return mailer.deliver(message)
+        return deliver(message)
     except DeliveryError:
         raise
     except Exception as error:

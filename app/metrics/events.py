@@ -5,6 +5,7 @@ from typing import Any
 from flask import Flask
 
 from app.audit.entries import Action
+from app.datasources import data_sources
 from app.signals import audited, delivery_attempted
 
 from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog
@@ -18,7 +19,7 @@ class EventCounter:
         catalog.start_at_zero(app.config["THROTTLES"], app.config["PROVIDERS"])
         audited.connect(self.count_audited, sender=app)
         delivery_attempted.connect(self.count_delivery, sender=app)
-        for source in app.extensions.get("datasources", {}).values():
+        for source in data_sources.of(app).values():
             source.after_execute.connect(self.count_answer, sender=source)
             source.execute_failed.connect(self.count_failure, sender=source)
 

@@ -4,7 +4,7 @@ from flask import Flask
 from sqlalchemy import QueuePool
 
 from app.database.session import db
-from app.hashing.slots import slots_of
+from app.hashing.slots import hash_slots
 
 from .catalog import Catalog
 
@@ -14,7 +14,7 @@ class Levels:
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._slots = slots_of(app)
+        self._slots = hash_slots.of(app)
         self._refused = 0
         with app.app_context():
             self._engine = db.engine

@@ -5,6 +5,7 @@ from importlib import import_module
 from flask import Flask
 
 from app.config import require_extra
+from app.server.hooks import metrics
 
 
 def init_app(app: Flask) -> None:
@@ -13,4 +14,4 @@ def init_app(app: Flask) -> None:
     Commands and other servers count nothing.
     """
     require_extra("METRICS_ENABLED", "metrics", "prometheus_client")
-    app.extensions["metrics"] = import_module("app.metrics.exposition").Metrics(app)
+    metrics.set(app, import_module("app.metrics.exposition").Metrics(app))

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 import click
-from flask import current_app
 
 from app.commands import CommandGroup
 
+from .clients import clients
 from .errors import ProviderError
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ providers = CommandGroup("providers", help="Check the identity providers.")
 @providers.command()
 def check() -> None:
     """Fetch what each provider publishes, and say what was found; exit with 1 if one fails."""
-    # Without providers their module, and the libraries that it needs, are not imported.
-    clients: dict[str, ProviderClient] = current_app.extensions.get("providers", {})
-    results = [_check(client) for client in clients.values()]
+    results = [_check(client) for client in clients.current.values()]
     if not results:
         click.echo("There are no providers.")
     if not all(results):

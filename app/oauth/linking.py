@@ -27,6 +27,7 @@ from app.users.models import AccessToken, User
 from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import lock
 
+from .clients import clients
 from .errors import LoginError
 from .models import ExternalIdentity
 from .profiles import Profile
@@ -279,8 +280,8 @@ def _count(user_id: Id) -> int:
 
 def _has_other(identity: ExternalIdentity) -> bool:
     """Tell whether the user has another identity, by whose provider one can still log in."""
-    clients = current_app.extensions["providers"].values()
-    configured = {client.provider.provider for client in clients if client.provider.login}
+    providers = [client.provider for client in clients.current.values()]
+    configured = {provider.provider for provider in providers if provider.login}
     other = select(ExternalIdentity.id).where(
         ExternalIdentity.user_id == identity.user_id,
         ExternalIdentity.id != identity.id,

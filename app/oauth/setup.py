@@ -5,7 +5,7 @@ from importlib import import_module
 from flask import Flask
 
 from app.config import require_extra
-from app.database.purging import purger_of
+from app.database.purging import purger
 
 
 def init_app(app: Flask) -> None:
@@ -13,4 +13,4 @@ def init_app(app: Flask) -> None:
     require_extra("PROVIDERS", "oidc", "authlib", "joserfc")
     import_module("app.oauth.views").init_app(app)
     flows = import_module("app.oauth.flows")
-    purger_of(app).add("login_flows", flows.purge_batch)
+    purger.of(app).add("login_flows", flows.purge_batch)

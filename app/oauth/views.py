@@ -17,6 +17,7 @@ from app.users.sessions.cookies import require_same_site, set_cookie, set_login_
 
 from . import login
 from .client import ProviderClient
+from .clients import clients
 from .configuration import configure
 from .errors import LoginError
 from .flows import FLOW_LIFETIME, new_browser_token
@@ -41,17 +42,15 @@ def init_app(app: Flask) -> None:
     for warning in configuration.warnings:
         app.logger.warning("PROVIDERS: %s", warning)
     slots = max(1, app.config["THREADS"] // 2)
-    clients = {
-        provider.name: ProviderClient(provider, slots) for provider in configuration.providers
-    }
-    app.extensions["providers"] = clients
+    made = {provider.name: ProviderClient(provider, slots) for provider in configuration.providers}
+    clients.set(app, made)
     app.jinja_env.globals["login_links"] = [
         (provider.label, provider.login.path)
         for provider in configuration.providers
         if provider.login
     ]
     bp = Blueprint("oauth", __name__)
-    for client in clients.values():
+    for client in made.values():
         _add_routes(bp, client)
     app.register_blueprint(bp)
 

@@ -4,16 +4,18 @@ import ast
 import re
 import time
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from flask import Blueprint, Flask, current_app, jsonify
+from flask import Blueprint, Flask, jsonify
 from flask.typing import ResponseReturnValue
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.session import connection
 from app.errors import NotReady
+from app.state import AppState
 from app.times import iso_time, now
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations" / "versions"
@@ -23,19 +25,18 @@ REVISION = re.compile(r"^(revision|down_revision)\b[^=\n]*=(.*)$", re.MULTILINE)
 bp = Blueprint("health", __name__)
 status_bp = Blueprint("status", __name__)
 
+# When the app was made: the time, and what the monotonic clock said.
+started = AppState[tuple[datetime, float]]("time of its start")
+# Returns False as soon as the process stops; `/ready` then answers 503.
+is_serving = AppState[Callable[[], bool]]("sign of stopping", factory=lambda _app: lambda: True)
+
 
 def init_app(app: Flask) -> None:
     """Serve the health checks at the root, and the status there and at the base path."""
-    announce(app, is_serving=lambda: True)
-    app.extensions["started"] = now(), time.monotonic()
+    started.set(app, (now(), time.monotonic()))
     app.register_blueprint(bp)
     app.register_blueprint(status_bp)
     app.register_blueprint(status_bp, name="api_status", url_prefix=app.config["REST_API_ROOT"])
-
-
-def announce(app: Flask, is_serving: Callable[[], bool]) -> None:
-    """Answer `/ready` with 503 as soon as `is_serving` returns False, because the process stops."""
-    app.extensions["is_serving"] = is_serving
 
 
 @bp.get("/health")
@@ -51,7 +52,7 @@ def ready() -> ResponseReturnValue:
     It can on a database that a newer release has migrated: then that release is being rolled out,
     one process after the other.
     """
-    if not current_app.extensions["is_serving"]():
+    if not is_serving.current():
         raise NotReady("The service is stopping.")
     try:
         with connection() as database:
@@ -66,8 +67,8 @@ def ready() -> ResponseReturnValue:
 @status_bp.get("/")
 def status() -> ResponseReturnValue:
     """Tell since when the process has been running, as LoopBack 3 does."""
-    started, at = current_app.extensions["started"]
-    return jsonify({"started": iso_time(started), "uptime": round(time.monotonic() - at, 3)})
+    time_started, at = started.current
+    return jsonify({"started": iso_time(time_started), "uptime": round(time.monotonic() - at, 3)})
 
 
 def newest_revisions() -> set[str]:

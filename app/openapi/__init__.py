@@ -1,17 +1,23 @@
 """The OpenAPI document and the route that serves it."""
 
+from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
 
 from flask import Blueprint, Flask, Response, current_app, request
 from flask.typing import ResponseReturnValue
 
+from app.state import AppState
+
 bp = Blueprint("openapi", __name__)
+
+# Returns the document without `servers`, as JSON.
+document_text = AppState[Callable[[], str]]("OpenAPI document")
 
 
 def init_app(app: Flask) -> None:
     """Serve the document under the base path; it is built by the first request for it."""
-    app.extensions["openapi"] = cache(partial(_write, app))
+    document_text.set(app, cache(partial(_write, app)))
     app.register_blueprint(bp, url_prefix=app.config["REST_API_ROOT"])
 
 
@@ -21,7 +27,7 @@ def document() -> ResponseReturnValue:
     # The address of the API may differ between requests; the rest is built once.
     base = request.script_root + current_app.config["REST_API_ROOT"]
     servers = current_app.json.dumps([{"url": base}])
-    rest = current_app.extensions["openapi"]()
+    rest = document_text.current()
     response = Response(f'{{"servers": {servers}, {rest[1:]}', mimetype="application/json")
     response.add_etag()
     response.headers["Cache-Control"] = "no-cache"

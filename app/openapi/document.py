@@ -10,7 +10,8 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
 from app.access.rules import READ
-from app.rest.endpoint import Endpoint
+from app.rest.endpoint import Endpoint, served_endpoints, switched_off
+from app.rest.resource import served_resources
 
 from .operation import ARGUMENT, Operation
 from .schemas import Json, Schemas
@@ -40,8 +41,8 @@ def build(app: Flask) -> Json:
         plugins=[plugin],
         info={"description": INTRODUCTION},
     )
-    served = {name.partition(".")[0] for name in app.extensions["endpoints"]}
-    resources = [each for each in app.extensions["resources"].values() if each.name in served]
+    served = {name.partition(".")[0] for name in served_endpoints.of(app)}
+    resources = [each for each in served_resources.of(app).values() if each.name in served]
     # Users first, because one registers and logs in first.
     for resource in sorted(resources, key=lambda each: not each.is_owner_model):
         spec.tag({"name": resource.name, "description": resource.model.__doc__})
@@ -63,7 +64,7 @@ def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, J
 
     A route that is not a declared endpoint is described by its docstring alone.
     """
-    root, declared = app.config["REST_API_ROOT"], app.extensions["endpoints"]
+    root, declared = app.config["REST_API_ROOT"], served_endpoints.of(app)
     paths: dict[str, Json] = defaultdict(dict)
     names: set[str] = set()
     for rule in app.url_map.iter_rules():
@@ -84,7 +85,7 @@ def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, J
 def _is_off(app: Flask, name: str) -> bool:
     """Tell whether a route is that of a method which is switched off."""
     model, _, method = name.partition(".")
-    return method in app.extensions["switched_off"].get(model, ())
+    return method in switched_off.of(app).get(model, ())
 
 
 def _undeclared(app: Flask, name: str) -> Endpoint:

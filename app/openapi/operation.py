@@ -3,7 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from flask import Flask
 from werkzeug.exceptions import Conflict, HTTPException
@@ -13,7 +13,7 @@ from app.errors import BLANK, InvalidFilter, ModelNotFound, TooDeep, TooManyHash
 from app.rest.endpoint import Endpoint
 from app.rest.hashing import hashed_property
 from app.rest.requests.parameters import MAX_DEPTH
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 
 from .responses import body_errors, responses
 from .schemas import Json, Schemas, id_schema, model_name, ref
@@ -47,7 +47,7 @@ class Operation:
     """Describes an endpoint at one of its routes."""
 
     def __init__(self, app: Flask, rule: Rule, verb: str, endpoint: Endpoint) -> None:
-        resources: Mapping[str, Resource] = app.extensions["resources"]
+        resources = served_resources.of(app)
         self._tag = rule.endpoint.partition(".")[0]
         self._resource = resources.get(self._tag)
         # The resource of the body and the answer: for a relation, its target.

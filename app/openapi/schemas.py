@@ -11,7 +11,7 @@ from flask import Flask
 from app.rest.fields.base import Number
 from app.rest.filters.targets import OTHERS
 from app.rest.relations import EMBEDDED
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 
 from .filter_schemas import filter_schema, where_schema
 
@@ -88,7 +88,7 @@ class Schemas:
             _json_schema_function(app.config)
         )
         self.named: dict[str, Json] = dict(COMMON_SCHEMAS)
-        resources: dict[str, Resource] = app.extensions["resources"]
+        resources = served_resources.of(app)
         for resource in resources.values():
             self._add_resource(resource, resources)
 

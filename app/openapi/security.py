@@ -7,8 +7,7 @@ from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.access.identity import QUERY, token_transports
-from app.access.policy import related_method
-from app.access.rules import MethodRules
+from app.access.policy import compiled_rules, related_method
 from app.database.ids import app_id_form
 from app.ids import Id
 from app.rest.endpoint import Endpoint
@@ -23,7 +22,7 @@ UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 def security_schemes(app: Flask) -> dict[str, Json]:
     """Return the security schemes of this app, one for each token transport."""
     schemes: dict[str, Json] = {}
-    for location, name, description in token_transports(app):
+    for location, name, description in token_transports.of(app):
         if location == QUERY and not app.config["TOKEN_IN_QUERY"]:
             continue
         scheme = {"type": "apiKey", "in": location, "name": name}
@@ -40,8 +39,8 @@ class Security:
         model = name.partition(".")[0]
         required = related_method(endpoint.requires)
         keys = [(model, endpoint.method), (endpoint.subject or model, required)]
-        compiled = app.extensions["rules"]
-        self._rules: list[MethodRules] = [compiled[key] for key in keys if key in compiled]
+        compiled = compiled_rules.of(app)
+        self._rules = [compiled[key] for key in keys if key in compiled]
         # Those for creating the row that an upsert does not find.
         self._creation = [*self._rules, compiled[model, "create"]] if endpoint.may_create else []
         self._app = app

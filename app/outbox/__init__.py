@@ -9,9 +9,8 @@ from functools import partial
 
 from flask import Flask
 
-from app.database.purging import purger_of
+from app.database.purging import purger
 
-from . import registry, worker
 from .maintenance import purge_batch
 from .models import Attempt, DeliveryError, OutboxEvent, UndeliverableError
 from .registry import define, subscribe
@@ -33,8 +32,6 @@ __all__ = [
 
 
 def init_app(app: Flask) -> None:
-    """Prepare the app's outbox, without any event."""
-    registry.init_app(app)
-    worker.init_app(app)
+    """Purge what was delivered long ago."""
     keep = timedelta(days=app.config["OUTBOX_DAYS"])
-    purger_of(app).add(OutboxEvent.__tablename__, partial(purge_batch, keep))
+    purger.of(app).add(OutboxEvent.__tablename__, partial(purge_batch, keep))

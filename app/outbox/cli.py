@@ -11,7 +11,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from . import maintenance
 from .delivery import drain
 from .models import STATES
-from .worker import worker_of
+from .worker import worker
 
 COLUMNS = (
     *("id", "event", "subscriber", "state", "attempts", "created", "deadline", "requestId"),
@@ -34,10 +34,10 @@ def run(once: bool) -> None:
         return
     # Blocked before the worker's thread starts, which inherits it.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-    worker_of(app).start()
+    worker.of(app).start()
     click.echo("Delivering until SIGTERM or SIGINT.")
     signal.sigwait(STOP_SIGNALS)
-    worker_of(app).stop()
+    worker.of(app).stop()
     click.echo("Stopped.")
 
 

@@ -25,7 +25,7 @@ from .models import (
     DeliveryError,
     UndeliverableError,
 )
-from .registry import registry_of
+from .registry import registry
 
 # Seconds between the first two attempts, doubled after each up to MAX_BACKOFF.
 FIRST_BACKOFF = 1.0
@@ -84,7 +84,7 @@ def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
 
     No database connection is in use while the handler waits for others.
     """
-    load, handler = registry_of(app).find(claim.event, claim.subscriber)
+    load, handler = registry.of(app).find(claim.event, claim.subscriber)
     with app.app_context():
         info = load(claims.read_data(claim), claim.attempt(secret))
     if info is None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from flask import Flask
 
+from app.state import AppState
+
 from .models import Attempt, DeliveryError
 
 # Makes the payload of an event; None when there is nothing to do any more.
@@ -34,9 +36,7 @@ class Registry:
         return self.loads[event], self.handlers[event][subscriber]
 
 
-def init_app(app: Flask) -> None:
-    """Give the app a registry without any event."""
-    app.extensions["outbox"] = Registry()
+registry = AppState("outbox registry", factory=lambda _app: Registry())
 
 
 def define(app: Flask, event: str, load: Load) -> None:
@@ -44,7 +44,7 @@ def define(app: Flask, event: str, load: Load) -> None:
 
     `data` is what was recorded. None says that there is nothing to do any more.
     """
-    registry_of(app).loads[event] = load
+    registry.of(app).loads[event] = load
 
 
 def subscribe(app: Flask, event: str, name: str, handler: Handler) -> None:
@@ -54,10 +54,4 @@ def subscribe(app: Flask, event: str, name: str, handler: Handler) -> None:
     unless it is a DeliveryError. The delivery is tried again until the deadline, except after
     UndeliverableError. `name` is stored, and must not change.
     """
-    registry_of(app).handlers[event][name] = handler
-
-
-def registry_of(app: Flask) -> Registry:
-    """Return the app's registry."""
-    found: Registry = app.extensions["outbox"]
-    return found
+    registry.of(app).handlers[event][name] = handler

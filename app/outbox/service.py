@@ -13,8 +13,8 @@ from app.times import now
 
 from .claims import lease_end
 from .models import OBSOLETE, PENDING, Delivery, OutboxEvent
-from .registry import registry_of
-from .worker import worker_of
+from .registry import registry
+from .worker import worker
 
 
 def record(event: str, data: dict[str, Any], lifetime: float, secret: str | None = None) -> None:
@@ -36,10 +36,10 @@ def _insert(
     event: str, data: dict[str, Any], lifetime: float, secret: str | None, state: str
 ) -> None:
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    subscribers, worker = registry_of(app).subscribers(event), worker_of(app)
+    subscribers = registry.of(app).subscribers(event)
     if not subscribers:
         return
-    is_reserved, created = worker.has_room(), now()
+    is_reserved, created = worker.of(app).has_room(), now()
     first_attempt = lease_end() if is_reserved else created
     deadline = created + timedelta(seconds=lifetime)
     row = OutboxEvent(
@@ -61,4 +61,4 @@ def _insert(
         db.session.add_all(deliveries)
         db.session.flush()
         if is_reserved:
-            after_commit(partial(worker.reserve, [each.id for each in deliveries], secret))
+            after_commit(partial(worker.of(app).reserve, [each.id for each in deliveries], secret))

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 from flask import Flask, has_request_context
 
+from app.state import AppState
+
 from . import claims
 from .delivery import deliver, deliver_due, seconds_until_due
-from .registry import registry_of
+from .registry import registry
 
 # Seconds before the first attempt, so that it does not slow down the answer to the request that
 # caused it: the time of an answer must not tell who gets a mail.
@@ -136,23 +138,15 @@ class Worker:
                 self._changed.wait(seconds)
 
 
-def init_app(app: Flask) -> None:
-    """Give the app a worker, which does not run yet."""
-    app.extensions["outbox_worker"] = Worker(app)
-
-
-def worker_of(app: Flask) -> Worker:
-    """Return the app's worker."""
-    found: Worker = app.extensions["outbox_worker"]
-    return found
+worker = AppState("outbox worker", factory=Worker)
 
 
 def start(app: Flask) -> None:
     """Deliver in this process, unless OUTBOX_IN_PROCESS is false or nobody subscribes."""
-    if app.config["OUTBOX_IN_PROCESS"] and registry_of(app).handlers:
-        worker_of(app).start()
+    if app.config["OUTBOX_IN_PROCESS"] and registry.of(app).handlers:
+        worker.of(app).start()
 
 
 def stop(app: Flask) -> None:
     """Stop delivering in this process, after the attempt in progress."""
-    worker_of(app).stop()
+    worker.of(app).stop()

@@ -3,12 +3,14 @@
 import re
 from typing import Any, NamedTuple
 
-from flask import Flask, Response, current_app
+from flask import Flask, Response
 from sqlalchemy import inspect
 from sqlalchemy.exc import IntegrityError
 from werkzeug.exceptions import Conflict, HTTPException
 
 from app.errors import ValidationError, error_response
+
+from .resource import served_resources
 
 # The columns in PostgreSQL's `Key (sku)=(LAMP-1) already exists.`, and the same in any language.
 POSTGRES_COLUMNS = re.compile(r"\((.*?)\)=\(")
@@ -62,7 +64,7 @@ def _taken(violated: Violated) -> list[str]:
 
     Those of a model that is not served have none.
     """
-    for resource in current_app.extensions["resources"].values():
+    for resource in served_resources.current.values():
         if resource.rows.key.table.name == violated.table:
             columns = inspect(resource.model).columns
             fields = resource.schema_instance.fields.items()

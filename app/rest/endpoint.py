@@ -1,6 +1,6 @@
 """Endpoints: each is declared once, with its routes, access type, body, response and errors."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from app.access.identity import current_identity
 from app.access.policy import DynamicRole, authorize, install_rules
 from app.access.rules import Rule
 from app.config import ConfigurationError
+from app.state import AppState
 
 from .requests.bodies import read_body
 from .requests.compatibility import Load, loader
@@ -95,6 +96,14 @@ class Endpoint:
     is_off: bool = False
 
 
+# The endpoints that an app serves, by `model.method`.
+served_endpoints = AppState[dict[str, Endpoint]]("endpoints", factory=lambda _app: {})
+# The methods of each model that are switched off.
+switched_off = AppState[dict[str, Sequence[str]]]("methods switched off", factory=lambda _app: {})
+# Which model is served at which first segment of a path.
+_holders = AppState[dict[str, str]]("paths of models", factory=lambda _app: {})
+
+
 def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:
     """Declare the endpoint of a view of a class, served at routes such as `GET /<id>`.
 
@@ -151,9 +160,9 @@ def register_endpoints(
     by_row = {each.method for each in endpoints if each.by_row}
     install_rules(app, name, methods, owned, rules, by_row, dynamic)
     bp = Blueprint(name, __name__)
-    declared = app.extensions.setdefault("endpoints", {})
+    declared = served_endpoints.of(app)
     off = {each.method for each in endpoints if each.is_off}
-    app.extensions.setdefault("switched_off", {})[name] = sorted(off)
+    switched_off.of(app)[name] = sorted(off)
     for endpoint in endpoints:
         if not endpoint.is_served(app.config):
             continue
@@ -169,7 +178,7 @@ def register_endpoints(
 
 def _claim_path(app: Flask, segment: str, name: str) -> None:
     """Raise ConfigurationError for a path at which something else is served."""
-    holder = app.extensions.setdefault("paths", {}).setdefault(segment, name)
+    holder = _holders.of(app).setdefault(segment, name)
     if holder != name:
         raise ConfigurationError(f"{name} cannot be served at /{segment}: {holder} is served there")
 

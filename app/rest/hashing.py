@@ -1,12 +1,11 @@
 """Which endpoints compute password hashes: told by their declarations, for all who need to know."""
 
-from collections.abc import Mapping
 from typing import TypeVar
 
 from flask import Flask
 
-from .endpoint import Endpoint, View
-from .resource import Resource
+from .endpoint import Endpoint, View, served_endpoints
+from .resource import Resource, served_resources
 
 AnyView = TypeVar("AnyView", bound=View)
 
@@ -32,10 +31,8 @@ def hashing_views(app: Flask) -> dict[str, str]:
     found = {
         name: "" for name, view in app.view_functions.items() if hasattr(view, "computes_hash")
     }
-    resources: Mapping[str, Resource] = app.extensions.get("resources", {})
-    endpoints: Mapping[str, Endpoint] = app.extensions.get("endpoints", {})
-    for name, endpoint in endpoints.items():
-        subject = resources.get(endpoint.subject or name.partition(".")[0])
+    for name, endpoint in served_endpoints.of(app).items():
+        subject = served_resources.of(app).get(endpoint.subject or name.partition(".")[0])
         if (needed := hashed_property(endpoint, subject)) is not None:
             found[name] = needed
     return found

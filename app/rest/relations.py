@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import inspect
 
 from app.database.ids import new_id
@@ -60,11 +59,6 @@ class Relation:
         key = inspect(self.through).columns.get("id")
         id = None if key is None else new_id(key.type)
         return {} if id is None else {"id": id}
-
-    @property
-    def resource(self) -> Any:
-        """The app's resource with the name `target`."""
-        return current_app.extensions["resources"][self.target]
 
 
 def belongs_to(target: str, foreign_key: str) -> Relation:

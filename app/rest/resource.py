@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, cast
 
 import marshmallow
@@ -17,6 +17,7 @@ from app.access.policy import DynamicRole, Grant, authorize, denial, find_grant
 from app.access.rules import Rule
 from app.database.session import in_transaction, transaction
 from app.errors import MalformedBody, ModelNotFound, ValidationError
+from app.state import AppState
 
 from .endpoint import Endpoint, Route, View
 from .fields.base import PASSTHROUGH_SERIALIZERS, Field, Schema
@@ -30,7 +31,7 @@ from .requests.compatibility import Load
 from .rows import hooks
 from .rows.hooks import Hook, LoadEvent, SavedValues
 from .rows.owners import check_owner, owner_to_fix
-from .rows.references import check_changed_references, check_references
+from .rows.references import Reference, check_changed_references, check_references
 from .rows.repository import Conditions, Repository, Values
 from .rows.undeclared import ATTRIBUTE, flatten, merge_others
 
@@ -428,7 +429,7 @@ class Resource:
         return (names[key], key) if key in names else None
 
     @cached_property
-    def references(self) -> list[tuple[str, Relation]]:
+    def references(self) -> list[Reference]:
         """The properties that hold the id of another row and that clients may write."""
         writable = {
             field_.attribute or name: field_.data_key or name
@@ -436,7 +437,11 @@ class Resource:
             for name, field_ in schema.load_fields.items()
         }
         return [
-            (writable[relation.foreign_key], relation)
+            Reference(
+                writable[relation.foreign_key],
+                relation.foreign_key,
+                partial(_find_readable, relation.target),
+            )
             for relation in (*self.relations.values(), *self.foreign_keys)
             if relation.kind == BELONGS_TO and relation.foreign_key in writable
         ]
@@ -555,6 +560,16 @@ class Resource:
         if row is None and self.rows.get(row_id, [*within, *self.readable]) is not None:
             raise denial(self.name, row_id)
         return self.or_404(row_id, row)
+
+
+# The resources of an app by their names, also those that only relations lead to.
+served_resources = AppState[dict[str, Resource]]("resources", factory=lambda _app: {})
+
+
+def _find_readable(name: str, row_ids: Collection[ids.Id]) -> set[ids.Id]:
+    """Return those of the ids that are of rows of a resource which the caller may read."""
+    target = served_resources.current[name]
+    return target.rows.existing(row_ids, target.readable)
 
 
 def _without_grant(view: View) -> View:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from flask import Flask
 
+from app.access.policy import compiled_rules
 from app.config import ConfigurationError
 from app.problems import suggest
 
@@ -91,7 +92,7 @@ def _matches(pattern: str, name: str) -> bool:
 
 def check_setting(app: Flask) -> None:
     """Raise ConfigurationError for a name in SHARED_METHODS that no method of any model has."""
-    methods = {method for _, method in app.extensions["rules"]}
+    methods = {method for _, method in compiled_rules.of(app)}
     for problem in _unknown([*methods, *UNSERVED], app.config["SHARED_METHODS"]).values():
         raise ConfigurationError(f"SHARED_METHODS cannot be used: {problem}")
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from flask import Flask
 
-from app.hashing.slots import slots_of
+from app.hashing.slots import hash_slots
 
 from .connection import Connection
 from .fair_queue import FairQueue
@@ -27,7 +27,7 @@ class HashQueue:
 
     def __init__(self, app: Flask, most: int, threads: int) -> None:
         self._calls = HashCalls(app)
-        self._slots = slots_of(app)
+        self._slots = hash_slots.of(app)
         # At least half of the threads remain for other requests.
         self._slots.most_threads = max(1, threads // 2)
         self._wait = app.config["PASSWORD_HASH_WAIT"]

@@ -20,8 +20,8 @@ from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from app import outbox
-from app.database.purging import purger_of
-from app.hashing.slots import slots_of
+from app.database.purging import purger
+from app.hashing.slots import hash_slots
 from app.observability import health
 
 from .connection import Connection
@@ -79,13 +79,13 @@ class BufferingWorker(ThreadWorker):
 
     def run(self) -> None:
         """Start the outbox and the purges, in this process alone, and serve."""
-        health.announce(self.wsgi, is_serving=lambda: self.alive)
+        health.is_serving.set(self.wsgi, lambda: self.alive)
         outbox.start(self.wsgi)
-        purger_of(self.wsgi).start()
+        purger.of(self.wsgi).start()
         # The other connections are for requests that do not wait.
         most = max(1, self.worker_connections // 2)
         self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
-        slots_of(self.wsgi).threads.join(self.number, self.cfg.workers)
+        hash_slots.of(self.wsgi).threads.join(self.number, self.cfg.workers)
         super().run()
 
     def notify(self) -> None:

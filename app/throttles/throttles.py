@@ -30,7 +30,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.audit.entries import Action, record_attempt
 from app.database.columns import UtcDateTime
 from app.database.dialects import insert_for
-from app.database.purging import delete_batch, purger_of
+from app.database.purging import delete_batch, purger
 from app.database.session import Model, connection, db, in_transaction
 from app.database.statements import PreparedStatement
 from app.errors import TooManyRequests
@@ -88,7 +88,7 @@ class Use(NamedTuple):
 
 def init_app(app: Flask) -> None:
     """Purge the table."""
-    purger_of(app).add(Throttle.__tablename__, purge_batch)
+    purger.of(app).add(Throttle.__tablename__, purge_batch)
 
 
 def count(name: str, *key: object, uses: int = 1) -> Use | None:

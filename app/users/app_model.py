@@ -3,32 +3,30 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from flask import current_app
-
 from app.errors import BLANK, ValidationError
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
+from app.state import AppState
 
 from .models import User
 
 if TYPE_CHECKING:
+    # Imported only where users have properties: it takes time to load.
     from app.properties.properties import Property
+
+# Those of USER_PROPERTIES.
+user_properties: "AppState[Sequence[Property]]" = AppState(
+    "properties of users", factory=lambda _app: ()
+)
 
 
 def users_resource() -> Resource:
     """Return the resource of users as this app has it."""
-    resource: Resource = current_app.extensions["resources"]["users"]
-    return resource
+    return served_resources.current["users"]
 
 
 def user_model() -> type[User]:
     """Return the model: `User`, or a subclass of it with the properties of USER_PROPERTIES."""
     return users_resource().model
-
-
-def user_properties() -> "Sequence[Property]":
-    """Return the properties of USER_PROPERTIES."""
-    properties: Sequence[Property] = current_app.extensions.get("user_properties", ())
-    return properties
 
 
 def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
@@ -37,12 +35,12 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     Raises ValidationError for required properties without a value.
     """
     complete = dict(values)
-    for declared in user_properties():
+    for declared in user_properties.current:
         if declared.column_name not in values:
             complete[declared.column_name] = declared.default() if declared.default else None
     missing = {
         declared.name: [BLANK]
-        for declared in user_properties()
+        for declared in user_properties.current
         if declared.required and complete[declared.column_name] is None
     }
     if missing:

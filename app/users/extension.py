@@ -18,6 +18,7 @@ from app.rest.fields.base import Schema
 from app.rest.relations import Relation
 from app.rest.resource import Resource
 
+from .app_model import user_properties
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 from .transfer.row_schema import RowSchema
@@ -28,10 +29,7 @@ TAKEN = {"id"} | {each.data_key or name for name, each in RowSchema().fields.ite
 
 @dataclass(frozen=True)
 class UsersExtension:
-    """What a model with `base: "User"` says of users, beside USERS_PATH and USER_PROPERTIES.
-
-    It is `app.extensions["users_definition"]` before users are registered.
-    """
+    """What a model with `base: "User"` says of users, beside USERS_PATH and USER_PROPERTIES."""
 
     # In addition to those of `resource.py`.
     relations: Mapping[str, Relation] = field(default_factory=dict)
@@ -64,7 +62,7 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         for each in (*read_properties(app, relations), *definition.keys)
     ]
     model = make_model(app, properties) if properties else User
-    app.extensions["user_properties"] = properties
+    user_properties.set(app, properties)
     make = partial(make_schema, properties=properties, hidden=definition.hidden)
     return replace(
         users,
@@ -123,7 +121,7 @@ def _check_columns(properties: Iterable[Property], problems: Problems) -> None:
 
 def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
     """Return a subclass of User whose table, the app's own, has a column for each property."""
-    metadata = app_metadata(app)
+    metadata = app_metadata.of(app)
     table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
     for each in properties:
         table.append_column(_column(each))

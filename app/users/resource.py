@@ -15,6 +15,7 @@ from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
 from app.errors import InvalidPassword, TooManyRequests, ValidationError
 from app.rest.relations import has_many
 from app.rest.resource import Resource, Store
+from app.state import AppState
 
 from .accounts import email_change
 from .accounts.changes import changes_email, update_users
@@ -62,6 +63,11 @@ UPDATING_METHODS = (
     "patchOrCreate",
     "replaceOrCreate",
     "upsertWithWhere",
+)
+
+# None without such a model; set before users are registered.
+users_extension: "AppState[UsersExtension | None]" = AppState(
+    "extension of users", factory=lambda _app: None
 )
 
 
@@ -144,7 +150,7 @@ def usual_users(settings: Mapping[str, Any]) -> Resource:
 def users_of(app: Flask) -> Resource:
     """Return the resource of users as an app's settings and models in JSON have it."""
     resource = replace(usual_users(app.config), path=app.config["USERS_PATH"])
-    definition: UsersExtension | None = app.extensions.get("users_definition")
+    definition = users_extension.of(app)
     if not app.config["USER_PROPERTIES"] and definition is None:
         return resource
     # Imported only where users are other than usual: it takes time to load.

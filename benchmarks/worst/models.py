@@ -133,7 +133,7 @@ def fill(app: Flask, token: str, rows: int) -> None:
             db.session.add(AccessToken.issue(each, user.id, 86_400, None))
         db.session.commit()
         db.session.execute(insert(Model.metadata.tables["todos"]), _todos(text, user.id, rows))
-        tables = app_metadata(app).tables
+        tables = app_metadata.of(app).tables
         db.session.execute(insert(tables["folder"]), [{"id": 1, "name": "one"}])
         documents = _documents(text, rows)
         db.session.execute(insert(tables["document"]), documents)

@@ -41,7 +41,7 @@ def serving(folder: Path, url: str, rows: int) -> Iterator[tuple[Flask, str]]:
                 }
             )
         with app.app_context():
-            own = [each for name, each in app_metadata(app).tables.items() if name != "users"]
+            own = [each for name, each in app_metadata.of(app).tables.items() if name != "users"]
             db.metadata.create_all(db.engine)
             all_metadata(app).create_all(db.engine, tables=own)
             for name in USER_PROPERTIES:

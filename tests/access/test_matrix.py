@@ -10,6 +10,7 @@ from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
+from app.rest.endpoint import served_endpoints
 from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user
@@ -159,11 +160,11 @@ def test_every_caller_gets_the_expected_status_from_what_loopback_has_too(
     app = shared_app(COMPATIBILITY="loopback3", ACL_ERROR_STATUS=403)
 
     check(app, Api(app.test_client(), secrets), name, COMPATIBLE[name])
-    assert app.extensions["endpoints"].keys() - EXPECTED.keys() <= COMPATIBLE.keys()
+    assert served_endpoints.of(app).keys() - EXPECTED.keys() <= COMPATIBLE.keys()
 
 
 def check(app, api, name, expectations):
-    endpoint, model = app.extensions["endpoints"][name], name.partition(".")[0]
+    endpoint, model = served_endpoints.of(app)[name], name.partition(".")[0]
     query = {"where": WHERE[model]} if endpoint.query == "where!" else QUERIES.get(name, {})
     collection = app.config["USERS_PATH"] if model == "users" else model
     changes = endpoint.access != READ or name == CONFIRM
@@ -199,7 +200,7 @@ def test_every_caller_gets_the_expected_status_on_undeclared_routes(app, api, ve
 
 
 def test_every_route_is_declared_and_every_endpoint_has_its_expectation(app):
-    root, declared = app.config["REST_API_ROOT"], app.extensions["endpoints"]
+    root, declared = app.config["REST_API_ROOT"], served_endpoints.of(app)
     routes = {
         (rule.endpoint, verb)
         for rule in app.url_map.iter_rules()

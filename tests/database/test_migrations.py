@@ -103,7 +103,7 @@ def test_the_commands_say_what_they_did_in_one_line(empty):
 
 def test_the_tables_of_one_app_are_compared_too(empty):
     upgrade()
-    own = app_metadata(empty)
+    own = app_metadata.of(empty)
     users = db.metadata.tables["users"].to_metadata(own)
     users.append_column(Column("phone", String(20)))
     Table(

@@ -8,7 +8,7 @@ from sqlalchemy import func, insert, select
 
 from app.audit.entries import AuditRecord
 from app.database import purging
-from app.database.purging import Purger, purger_of
+from app.database.purging import Purger, purger
 from app.database.session import db
 from app.oauth import flows
 from app.oauth.models import LoginFlow
@@ -70,9 +70,9 @@ def left(app):
 
 def make_purger(app):
     """Return a purger of every table, those of providers too."""
-    purger = Purger(app)
-    purger._batches = {**purger_of(app)._batches, "login_flows": flows.purge_batch}
-    return purger
+    every = Purger(app)
+    every._batches = {**purger.of(app)._batches, "login_flows": flows.purge_batch}
+    return every
 
 
 # The user's own token stays too.

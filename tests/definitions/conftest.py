@@ -40,7 +40,7 @@ def write_models(tmp_path):
 def user_columns(app):
     """Return the columns that users have in this app only, each with its type."""
     usual = db.metadata.tables["users"].columns
-    columns = app_metadata(app).tables.get("users", db.metadata.tables["users"]).columns
+    columns = app_metadata.of(app).tables.get("users", db.metadata.tables["users"]).columns
     own = [each for each in columns if each.name not in usual]
     return [f'"{each.name}" {each.type.compile(db.engine.dialect)}' for each in own]
 
@@ -55,7 +55,7 @@ def change_users(verb, columns):
 def tables_of(app):
     """Make the tables that only this app has, and drop them at the end."""
     metadata = all_metadata(app)
-    own = [metadata.tables[name] for name in app_metadata(app).tables if name != "users"]
+    own = [metadata.tables[name] for name in app_metadata.of(app).tables if name != "users"]
     with app.app_context():
         metadata.create_all(db.engine, tables=own)
         change_users("ADD", user_columns(app))

@@ -6,7 +6,7 @@ from sqlalchemy import text, update
 
 from app.connector.errors import ConnectError, UnknownVariableError
 from app.database.session import db
-from app.datasources.sources import data_sources
+from app.datasources import data_sources
 from app.users.models import AccessToken
 from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes, refusal
@@ -194,7 +194,7 @@ def test_data_sources_are_compatible_unless_they_say_otherwise(make_app):
     refused, ignored = UnknownVariableError, ConnectError
 
     for settings, errors in (({}, [refused, refused]), (ON, [ignored, refused])):
-        made = data_sources(make_app(DATA_SOURCES=sources, **settings))
+        made = data_sources.of(make_app(DATA_SOURCES=sources, **settings))
         for name, error in zip(("one", "two"), errors, strict=True):
             with pytest.raises(error):
                 made[name].operations["call"]("a", "one more")

@@ -98,7 +98,7 @@ def test_the_names_of_properties_and_ids_that_are_text_count_towards_an_answers_
     ids = [f"{number:04}" + "\u00e9" * 250 for number in range(2000)]
     with app.app_context():
         rows = [{"id": each, "shelf_id": 1} for each in ids]
-        db.session.execute(insert(app_metadata(app).tables["item"]), rows)
+        db.session.execute(insert(app_metadata.of(app).tables["item"]), rows)
         db.session.commit()
 
     def get(path, **filter_):

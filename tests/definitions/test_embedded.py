@@ -5,6 +5,8 @@ import json
 import pytest
 from openapi_spec_validator import validate
 
+from app.definitions.reading import json_models
+from app.rest.resource import served_resources
 from tests.support.answers import field_codes
 
 from .library import OPEN, rule
@@ -118,7 +120,7 @@ def test_polymorphic_relations_are_refused_and_what_is_embedded_has_no_endpoints
         assert customers("GET", f"/1/{name}").status_code == 404
         status = 400 if name in NOT_SERVED else 200
         assert customers("GET", f"/1?filter[include]={name}").status_code == status
-    warnings = customers.app.extensions["json_models"].problems.warnings
+    warnings = json_models.of(customers.app).problems.warnings
     assert len(warnings) == len(relations)
     refused = [each for each in warnings if "polymorphic" in each]
     assert [each.split(":")[1].strip() for each in refused] == [
@@ -224,7 +226,7 @@ def test_a_relation_cannot_hold_its_data_where_something_else_is(make_models):
     note = {"name": "Note", "properties": {"text": "string"}, "relations": relations}
     app = make_models({"note": {**note, "hidden": ["secret"], "acls": OPEN}})
 
-    assert app.extensions["json_models"].problems.warnings == [
+    assert json_models.of(app).problems.warnings == [
         "note.json: hidden: there is no property 'secret'",
         "note.json: relations.one: is not served: id of Note holds something else",
         "note.json: relations.two: is not served: text of Note is of the type string",
@@ -233,7 +235,7 @@ def test_a_relation_cannot_hold_its_data_where_something_else_is(make_models):
         "note.json: relations.text: is not served: there is a property or a call of this name",
         "note.json: relations.five: has no endpoints: its data is the property secret",
     ]
-    assert list(app.extensions["resources"]["Notes"].relations) == ["three"]
+    assert list(served_resources.of(app)["Notes"].relations) == ["three"]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from app.config import ConfigurationError
+from app.definitions.reading import json_models
+from app.rest.resource import served_resources
 from tests.support.apps import build, close
 
 from .conftest import running_a_command, tables_of
@@ -72,7 +74,7 @@ def check_models(url, folder, declared):
 def call_models(app):
     """Create rows of all models, read them with what they lead to, and change it."""
     document = app.test_client().get("/api/openapi.json").json
-    served = app.extensions["resources"]
+    served = served_resources.of(app)
 
     def call(verb, path, body=None):
         response = app.test_client().open(f"/api{path}", method=verb, json=body)
@@ -85,7 +87,7 @@ def call_models(app):
         schemas = document["components"]["schemas"]
         return schemas.get(schema, {}).get("examples", [{}])[0]
 
-    for each in app.extensions["json_models"].definitions.values():
+    for each in json_models.of(app).definitions.values():
         path, relations = f"/{each.path}", served[each.plural].relations
         for body in ({}, new(each.plural), [new(each.plural)] * 2):
             call("POST", path, body)

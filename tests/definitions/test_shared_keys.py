@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.definitions.reading import json_models
 from tests.support.answers import field_codes
 
 from .library import rule
@@ -33,7 +34,7 @@ FAMILY = {
 
 
 def warnings(api):
-    return api.client.application.extensions["json_models"].problems.warnings
+    return json_models.of(api.client.application).problems.warnings
 
 
 def test_a_key_that_a_derived_model_inherits_has_the_ids_of_both(serve):

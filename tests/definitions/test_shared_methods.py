@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.config import ConfigurationError
+from app.rest.endpoint import served_endpoints
 from app.todos.resource import todos
 from tests.support.answers import refusal
 
@@ -44,7 +45,7 @@ def configured(methods):
 
 def served(app, name="Notes"):
     """Return the methods that a model serves."""
-    return {each.split(".")[1] for each in app.extensions["endpoints"] if each.startswith(name)}
+    return {each.split(".")[1] for each in served_endpoints.of(app) if each.startswith(name)}
 
 
 # What model-config.json says, and what LoopBack 3.28 serves with it, but for the last lines: there

@@ -3,6 +3,7 @@
 import pytest
 
 from app.config import ConfigurationError
+from app.definitions.reading import json_models
 from app.users import service
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes
@@ -18,7 +19,7 @@ def customer(**more):
 
 
 def warnings(app):
-    return app.extensions["json_models"].problems.warnings
+    return json_models.of(app).problems.warnings
 
 
 def test_what_only_loopback_2_has_of_users_are_properties_like_others(serve):
@@ -214,7 +215,7 @@ def test_of_two_models_that_extend_user_one_is_used(serve, reason, name):
     api = serve({name: STAFF, "customer": customer(), **more}, config)
     app = api.client.application
 
-    assert app.extensions["json_models"].users.name == "Customer"
+    assert json_models.of(app).users.name == "Customer"
     assert (
         f"{name}.json: base: is not served: users are Customer; the relation `user` of AccessToken,"
         " in model-config.json or in a model that extends AccessToken, says which model users are"

@@ -8,6 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from app.oauth.clients import clients
 from app.oauth.discovery import Discovery
 from tests.conftest import Api
 
@@ -51,7 +52,7 @@ def app(shared_app, settings) -> Flask:
 
 def forget_discovery(app: Flask) -> None:
     """Let an app fetch the metadata and keys of its providers anew."""
-    for client in app.extensions["providers"].values():
+    for client in clients.of(app).values():
         client.discovery = Discovery(client.provider, client.http)
 
 

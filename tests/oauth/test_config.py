@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from app.config import ConfigurationError
+from app.oauth.clients import clients
 from tests.support.answers import refusal
 from tests.support.documents import blocks
 from tests.support.installation import Installation
@@ -115,7 +116,7 @@ def test_the_documented_file_can_be_used(make_app, monkeypatch):
 
     app = make_app(PROVIDERS=json.loads(file), TOKEN_MIDDLEWARE={})
 
-    names = [client.provider.label for client in app.extensions["providers"].values()]
+    names = [client.provider.label for client in clients.of(app).values()]
     assert names == ["Google", "GitHub", "Company login"]
 
 
@@ -166,7 +167,7 @@ def test_an_entry_of_another_module_with_an_issuer_is_one_of_openid_connect(make
 
     app = make_app(PROVIDERS={"acme": entry})
 
-    assert app.extensions["providers"]["acme"].provider.label == "OpenID Connect"
+    assert clients.of(app)["acme"].provider.label == "OpenID Connect"
 
 
 @pytest.mark.parametrize(
@@ -260,7 +261,7 @@ def test_redirects_may_lead_to_listed_addresses(make_app):
 
     app = make_app(PROVIDERS={"gitlab": entry}, REDIRECT_URLS=[url, f"{url}?failed"])
 
-    assert app.extensions["providers"]["gitlab"].provider.login.success_redirect == url
+    assert clients.of(app)["gitlab"].provider.login.success_redirect == url
 
 
 def test_without_the_libraries_the_start_names_the_extra(make_app, monkeypatch):

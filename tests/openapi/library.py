@@ -83,7 +83,7 @@ def library(folder: Path) -> Iterator[Flask]:
         app = build(url, folder / "mail", MODELS_FOLDER=str(models), **SETTINGS)
     with app.app_context():
         upgrade()
-    for table in app_metadata(app).tables.values():
+    for table in app_metadata.of(app).tables.values():
         # Migrations write a key so that SQLite ignores this for uuids; create_all does not.
         table.dialect_options["sqlite"]["autoincrement"] = False
     with tables_of(app):

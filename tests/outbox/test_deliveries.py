@@ -14,7 +14,7 @@ from app.outbox import claims, maintenance
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain, seconds_until_due
 from app.outbox.models import Delivery, OutboxEvent
-from app.outbox.worker import worker_of
+from app.outbox.worker import worker
 from app.times import now
 from tests.support.documents import blocks
 from tests.support.rows import count, statements
@@ -211,7 +211,7 @@ def test_a_worker_with_nothing_to_do_only_reads(recorder, database_url):
     with engine.connect() as writer, statements(recorder.app) as sent:
         if database_url.startswith("sqlite"):
             writer.exec_driver_sql("BEGIN IMMEDIATE")
-        pause = worker_of(recorder.app)._work()
+        pause = worker.of(recorder.app)._work()
         writer.rollback()
     engine.dispose()
 
@@ -225,7 +225,7 @@ def test_a_worker_does_not_end_with_an_error(recorder, monkeypatch, caplog):
     monkeypatch.setattr(
         claims, "next_attempt", lambda: raise_(failures.pop()) if failures else now()
     )
-    monkeypatch.setattr(worker_of(recorder.app), "_poll_interval", 0.01)
+    monkeypatch.setattr(worker.of(recorder.app), "_poll_interval", 0.01)
     recorder.record(1)
 
     outbox.start(recorder.app)

@@ -8,6 +8,7 @@ from sqlalchemy import insert, select
 
 from app.access.rules import AUTHENTICATED, allow
 from app.database.session import db
+from app.rest.endpoint import served_endpoints
 from tests.support.rows import statements
 
 from .clinic import Appointment, Badge, Base, Key, Patient, Physician, Room, resources
@@ -62,7 +63,7 @@ def app(serve, api, token):
 
 def routes(app):
     """Yield the verb and path of each route that has an id, and what a path has in its place."""
-    for name, endpoint in app.extensions["endpoints"].items():
+    for name, endpoint in served_endpoints.of(app).items():
         collection = name.partition(".")[0]
         if collection not in ("rooms", "physicians", "patients", "badges"):
             continue

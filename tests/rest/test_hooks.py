@@ -18,7 +18,7 @@ from app.database.session import after_commit, db, in_transaction
 from app.errors import AccessDenied, TooManyRequests
 from app.rest.fields.base import Schema
 from app.rest.relations import has_many_through
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 from app.rest.views.collection import register_resource
 from app.todos.resource import todos
 from app.users.models import User
@@ -88,7 +88,7 @@ def hook(served):
     with ExitStack() as connected:
 
         def connect(resource, name, receiver):
-            signal = getattr(served.extensions["resources"][resource], name)
+            signal = getattr(served_resources.of(served)[resource], name)
             connected.enter_context(signal.connected_to(receiver))
 
         yield connect
@@ -107,7 +107,7 @@ def told(served, hook):
 
         return receive
 
-    for resource in served.extensions["resources"]:
+    for resource in served_resources.of(served):
         for name in HOOKS:
             hook(resource, name, note(name))
     return events
@@ -337,7 +337,7 @@ def test_a_hook_writes_in_the_transaction_and_acts_after_its_commit(call, hook, 
     done = []
 
     def follow(resource, event):
-        patients = served.extensions["resources"]["patients"]
+        patients = served_resources.of(served)["patients"]
         patients.insert([{"name": event.values["name"], "owner_id": event.caller.user_id}])
         after_commit(lambda: done.append((event.values["name"], in_transaction())))
         if event.values["name"] == "b":
@@ -612,7 +612,7 @@ def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
         return [each["title"] for each in client.get("/api/todos", headers=headers).json]
 
     # Called first: each request has stored its row, and none has committed.
-    app.extensions["resources"]["todos"].after_save.connect(wait_for_all)
+    served_resources.of(app)["todos"].after_save.connect(wait_for_all)
     with hooks_of_the_document("Hooks that count"):
         array = create(client, [{"title": "a"}] * CALLS_AT_ONCE)
         after_array = titles()

@@ -10,7 +10,7 @@ from app.errors import InvalidFilter
 from app.rest.fields.base import Schema
 from app.rest.filters.filter import Filter
 from app.rest.relations import belongs_to
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 from app.rest.views.includes import parse_includes
 from app.users.models import User
 from tests.support.answers import refusal
@@ -95,7 +95,7 @@ class StepSchema(Schema):
 def steps(app):
     relations = {key: belongs_to("steps", key) for key in "abcdefghijkl"}
     resource = Resource("steps", "step", Step, StepSchema, lambda settings: [], relations=relations)
-    app.extensions["resources"]["steps"] = resource
+    served_resources.of(app)["steps"] = resource
 
     def parse(include):
         with app.app_context():

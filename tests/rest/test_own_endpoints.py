@@ -7,6 +7,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
 from app.config import ConfigurationError
 from app.database.ids import RowId
+from app.rest.endpoint import served_endpoints
 from app.rest.fields.base import Schema, Text
 from app.rest.resource import Resource
 from tests.support.answers import refusal
@@ -160,7 +161,7 @@ def test_an_endpoint_exists_only_with_the_settings_it_needs(call, serve):
     send = call([allow(AUTHENTICATED)])
 
     assert send("ada", "POST", "/hide").status_code == 405
-    assert "projects.hide" not in serve(Base.metadata, make_resource([])).extensions["endpoints"]
+    assert "projects.hide" not in served_endpoints.of(serve(Base.metadata, make_resource([])))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from app import outbox
 from app.database.session import db
 from app.factory import create_app
 from app.signals import reset_password_request
+from app.state import VALUES
 
 # The cheapest that Argon2 allows; the production figures have a test of their own.
 CHEAP_HASH = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
@@ -43,9 +44,9 @@ class SharedApp:
     """An app that tests use one after the other.
 
     `reset` undoes what an app keeps in memory from one request to the next, which is the outbox's
-    thread with what it has reserved, and what is found out about the database and put among the
-    app's extensions meanwhile. Whatever else joins that memory must be undone there too. Pooled
-    connections and the OpenAPI document may stay.
+    thread with what it has reserved, and values that were made since, such as what is found out
+    about the database. Whatever else joins that memory must be undone there too. Pooled connections
+    and the OpenAPI document may stay.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -55,8 +56,9 @@ class SharedApp:
     def reset(self) -> None:
         """Forget the last test, and check that it left the app as it was built."""
         outbox.stop(self.app)
-        for name in self.app.extensions.keys() - self._built["extensions"]:
-            del self.app.extensions[name]
+        values = self.app.extensions[VALUES]
+        for state in values.keys() - self._built["values"]:
+            del values[state]
         assert _configuration(self.app) == self._built, "a test that changes an app needs make_app"
 
 
@@ -66,6 +68,7 @@ def _configuration(app: Flask) -> dict[str, Any]:
     return {
         "settings": dict(app.config),
         "extensions": set(app.extensions),
+        "values": set(app.extensions[VALUES]),
         "views": dict(app.view_functions),
         "hooks": [{name: list(functions) for name, functions in each.items()} for each in hooks],
         "receivers": list(reset_password_request.receivers_for(app)),

@@ -116,7 +116,7 @@ class Shops:
         folder = str(self._folder / "instance" / "models")
         with running_a_command():
             service = build(url, self._folder / "mail", MODELS_FOLDER=folder)
-        own = app_metadata(service).tables
+        own = app_metadata.of(service).tables
         return Shop(
             service, [each for each in all_metadata(service).sorted_tables if each.name in own]
         )

@@ -13,10 +13,11 @@ from app import signals
 from app.access.roles import Role, RoleMapping
 from app.audit import entries as audit
 from app.audit.entries import Action, AuditRecord
-from app.database.purging import purger_of
+from app.database.purging import purger
 from app.database.session import db
 from app.times import now
 from app.users.models import AccessToken, User
+from app.users.passwords.stored_hashes import cached_schemes
 from tests.conftest import NEW, PASSWORD, Api
 from tests.support.answers import refusal
 from tests.support.rows import count, make_old, statements
@@ -395,7 +396,7 @@ def test_a_login_costs_one_statement_more_and_a_read_none(shared_app, secrets):
         token = api.newcomer(f"user{days}@example.com")
         user_id = len(sent) // 2 + 1
         # What a process looks up once a minute.
-        app.extensions["schemes"] = (float("inf"), {})
+        cached_schemes.set(app, (float("inf"), {}))
         with statements(app) as sent[days, "login"]:
             api.login(f"user{days}@example.com")
         with statements(app) as sent[days, "read"]:
@@ -467,7 +468,7 @@ def test_old_records_are_purged_and_new_ones_delete_none(app, api):
 
     api.register()
     before = count(app, AuditRecord)
-    more = purger_of(app).purge_some()
+    more = purger.of(app).purge_some()
 
     assert (before, more) == (152, False)
     assert [record[0] for record in records(app)] == ["login", "registered"]

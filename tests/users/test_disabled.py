@@ -5,6 +5,7 @@ import pytest
 from app.signals import verification_request
 from app.users.accounts.removal import disable_user, enable_user
 from app.users.models import AccessToken
+from app.users.passwords.stored_hashes import cached_schemes
 from app.users.sessions import login as login_service
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.support.answers import field_codes, refusal
@@ -46,7 +47,7 @@ def test_a_disabled_user_gets_the_answer_of_an_unknown_one(app, api, runner, tok
     found, sent = {}, {}
     for name, body in bodies.items():
         # What a process looks up once a minute.
-        app.extensions["schemes"] = (float("inf"), {})
+        cached_schemes.set(app, (float("inf"), {}))
         with statements(app) as sent[name]:
             response = api("POST", "/users/login", body)
         headers = [header for header in response.headers if header[0] != "X-Request-Id"]

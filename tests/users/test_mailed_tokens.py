@@ -9,6 +9,7 @@ from sqlalchemy import delete, select
 
 from app import outbox
 from app.database.session import db
+from app.mail.service import mailer
 from app.outbox import delivery, maintenance, worker
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery
@@ -227,12 +228,12 @@ def give_up(app, monkeypatch, state):
         make_past(app, deadline=timedelta(seconds=1))
         drain(app)
     else:
-        mailer = app.extensions["mail"]
+        usual = mailer.of(app)
 
         def refuse(message):
             raise smtplib.SMTPDataError(550, "no")
 
-        app.extensions["mail"] = mailer._replace(deliver=refuse)
+        mailer.set(app, usual._replace(deliver=refuse))
         drain(app)
-        app.extensions["mail"] = mailer
+        mailer.set(app, usual)
     assert states(app) == [state]

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from app.audit.entries import AuditRecord
 from app.database.session import db
-from app.hashing import slots as hash_slots
+from app.hashing import slots
 from app.signals import reset_password_request
 from app.users.passwords import hashing
 from tests.conftest import NEW, PASSWORD, Api
@@ -499,25 +499,25 @@ def test_a_login_that_finds_no_place_to_hash_is_refused(make_app, secrets, monke
 def test_a_login_waits_in_its_thread_where_the_server_has_no_queue(make_app, secrets):
     app = make_app(THROTTLE_ENABLED=True, PASSWORD_HASHES=1)
     Api(app.test_client(), secrets).register()
-    slots = hash_slots.slots_of(app)
-    assert slots.take()
+    places = slots.hash_slots.of(app)
+    assert places.take()
     with ThreadPoolExecutor(3) as pool:
         logins = [pool.submit(log_in_right, Api(app.test_client(), secrets)) for _ in range(3)]
-        eventually(lambda: slots.waiting == 3)
+        eventually(lambda: places.waiting == 3)
         # As many threads as may have waited already.
-        slots.most_threads = 4
+        places.most_threads = 4
         refused = log_in_right(Api(app.test_client(), secrets))
-        with slots.turn(has_place=True):
+        with places.turn(has_place=True):
             pass
 
     assert [login.result().status_code for login in logins] == [200] * 3
     assert refused.status_code == 503
-    assert (slots.in_use, slots.waiting, slots.refused) == (0, 0, 1)
+    assert (places.in_use, places.waiting, places.refused) == (0, 0, 1)
 
 
 def test_half_of_the_threads_hash_by_default(make_app, monkeypatch):
     limits = []
-    monkeypatch.setattr(hash_slots, "Slots", lambda limit, _wait: limits.append(limit))
+    monkeypatch.setattr(slots, "Slots", lambda limit, _wait: limits.append(limit))
     for settings in ({"THREADS": 4}, {"THREADS": 1}, {"THREADS": 4, "PASSWORD_HASHES": 3}):
         make_app(**{"PASSWORD_HASHES": None, **settings})
 

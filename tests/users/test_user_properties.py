@@ -19,6 +19,7 @@ from app.users import service
 from app.users.accounts.registration import prepare_user_without_password
 from app.users.extension import UsersExtension
 from app.users.mailed import events as users_events
+from app.users.resource import users_extension
 from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes
 from tests.support.apps import build, close
@@ -127,7 +128,7 @@ def define(monkeypatch, make_app, api):
 
         def prepare_with(app):
             prepare(app)
-            app.extensions["users_definition"] = definition
+            users_extension.set(app, definition)
 
         monkeypatch.setattr("app.factory.users_events.init_app", prepare_with)
         api.client = make_app(USER_PROPERTIES=PROPERTIES).test_client()

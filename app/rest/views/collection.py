@@ -20,7 +20,7 @@ from app.rest.relations import EMBEDDED, OWN_ATTRIBUTE, Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.compatibility import loader
 from app.rest.requests.parameters import read_parameter
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 from app.rest.rows.mapper_events import check_events
 from app.rest.rows.repository import Conditions
 from app.rest.shared_methods import switch_off, unknown_methods
@@ -220,7 +220,7 @@ class CollectionViews:
 
 def check_relations(app: Flask) -> None:
     """Raise ConfigurationError for relations to a resource, or by an attribute, that is none."""
-    resources: dict[str, Resource] = app.extensions["resources"]
+    resources = served_resources.of(app)
     for resource in resources.values():
         for name, relation in resource.relations.items():
             problem = _relation_problem(resource, relation, resources.get(relation.target))
@@ -255,7 +255,7 @@ def register_resource(app: Flask, resource: Resource) -> None:
     check_types(resource.name, resource.properties)
     check_id(resource)
     check_events(resource.name, resource.model)
-    app.extensions.setdefault("resources", {})[resource.name] = resource
+    served_resources.of(app)[resource.name] = resource
     endpoints = all_endpoints(resource)
     if unknown := unknown_methods(endpoints, resource.shared_methods):
         raise ConfigurationError(f"{resource.name}: {next(iter(unknown.values()))}")

@@ -10,7 +10,7 @@ from sqlalchemy import inspect
 from app.errors import InvalidFilter, quote
 from app.rest.filters.filter import Filter
 from app.rest.relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 
 from .included_rows import select_by_id, select_of_parents
 from .kept import KeptStatement
@@ -96,7 +96,7 @@ def _include(
         if any(scope.values()):
             raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
         return Include(path, name, relation, resource, Filter(), [], resource)
-    target: Resource = relation.resource
+    target = served_resources.current[relation.target]
     keys = (*keys, _key(resource, relation, target))
     if len(keys) > MAX_LEVELS:
         raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")

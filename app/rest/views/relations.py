@@ -1,6 +1,6 @@
 """The endpoints of relations, such as `/users/7/todos`; the rules of both sides apply to each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoi
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 from app.rest.rows.repository import Conditions
 from app.settings import is_compatible
 
@@ -38,8 +38,7 @@ class Related:
     @property
     def target(self) -> Resource:
         """The resource whose rows these are."""
-        target: Resource = self.relation.resource
-        return target
+        return served_resources.current[self.relation.target]
 
     def parent_id(self, grant: Grant, text: str) -> Id:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
@@ -290,7 +289,7 @@ class ThroughViews(Related):
     @property
     def _link_resource(self) -> Resource | None:
         """The resource of the model between both, if that is served."""
-        served: Iterable[Resource] = current_app.extensions["resources"].values()
+        served = served_resources.current.values()
         return next((each for each in served if each.model is self.relation.through), None)
 
     def _delete(self, links: Conditions) -> int:

@@ -44,7 +44,7 @@ def _same(realm: str, values: Mapping[str, Any]) -> dict[str, ColumnElement[bool
         same["email"] = and_(in_realm, model.email == email)
     if (username_key := values.get("username_key")) is not None:
         same["username"] = and_(in_realm, model.username_key == username_key)
-    for declared in user_properties():
+    for declared in user_properties.current:
         name = declared.column_name
         if declared.unique and values.get(name) is not None:
             same[declared.name] = getattr(model, name) == values[name]

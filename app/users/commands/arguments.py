@@ -35,7 +35,7 @@ property_option = click.option(
 
 def read_properties(given: Iterable[str]) -> dict[str, Any]:
     """Return the JSON values of properties that are given as `name=value`."""
-    known = {declared.name: declared for declared in user_properties()}
+    known = {declared.name: declared for declared in user_properties.current}
     values = {}
     for text in given:
         name, separator, value = text.partition("=")

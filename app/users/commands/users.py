@@ -119,7 +119,7 @@ def enable(email: str, realm: str | None) -> None:
 
 
 def _shown_properties() -> "list[Property]":
-    return [declared for declared in user_properties() if not declared.hidden]
+    return [declared for declared in user_properties.current if not declared.hidden]
 
 
 def _user_row(user: User) -> tuple[Any, ...]:

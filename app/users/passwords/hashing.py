@@ -18,7 +18,8 @@ from flask import Flask, current_app
 from werkzeug.security import check_password_hash
 
 from app.errors import BLANK, ValidationError
-from app.hashing.slots import slots_of
+from app.hashing.slots import hash_slots
+from app.state import AppState
 
 #: Characters of a password that is normalized: more take quadratic time, 1.5 ms for these.
 MAX_NORMALIZED = 1024
@@ -31,12 +32,15 @@ SCHEME = re.compile(
 )
 
 
+password_hasher = AppState[PasswordHasher]("password hasher")
+decoy_hash = AppState[str]("decoy hash")
+
+
 def init_app(app: Flask) -> None:
     """Create the hasher, and a decoy hash to verify for users that do not exist."""
     hasher = PasswordHasher(**app.config["PASSWORD_HASH"])
-    app.extensions["password_hasher"] = hasher
-    decoy = _decoy(hasher)
-    app.extensions["password_decoy"] = {scheme_of(decoy): decoy}
+    password_hasher.set(app, hasher)
+    decoy_hash.set(app, _make_decoy(hasher))
 
 
 @contextmanager
@@ -46,15 +50,15 @@ def hashing() -> Iterator[None]:
     Whatever hashes does so by itself. A service that works before it hashes, or hashes twice, does
     so too, and is thereby refused before it begins or not at all.
     """
-    with slots_of(current_app).reserve():
+    with hash_slots.current.reserve():
         yield
 
 
 @hashing()
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password, in its normal form."""
-    hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return slots_of(current_app).threads.compute(hasher.hash, _encode(normal_form(password)))
+    hash_ = password_hasher.current.hash
+    return hash_slots.current.threads.compute(hash_, _encode(normal_form(password)))
 
 
 @hashing()
@@ -64,8 +68,8 @@ def find_form(stored: str, password: str) -> str | None:
     The hash is one of Argon2, bcrypt or Werkzeug. It may be older than the normalization, and of
     the form that was sent: only where that is another one, it is compared as well.
     """
-    hasher: PasswordHasher = current_app.extensions["password_hasher"]
-    return slots_of(current_app).threads.compute(_find_form, hasher, stored, password)
+    hasher = password_hasher.current
+    return hash_slots.current.threads.compute(_find_form, hasher, stored, password)
 
 
 def normal_form(password: str) -> str:
@@ -102,9 +106,10 @@ def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]
     maps schemes to hashes, except that the user's own hash replaces the one of its scheme.
     """
     attempt = password if isinstance(password, str) else ""
-    own = scheme_of(stored or "")
-    hashes = {**current_app.extensions["password_decoy"], **decoys}
-    if stored is not None and own is not None:
+    own = scheme_of(stored or "") or ""
+    decoy = decoy_hash.current
+    hashes = {scheme_of(decoy) or "": decoy, **decoys}
+    if stored is not None and own:
         hashes[own] = stored
     forms = {scheme: find_form(known, attempt) for scheme, known in hashes.items()}
     return forms.get(own) if stored is not None and isinstance(password, str) else None
@@ -118,9 +123,8 @@ def scheme_of(stored: str) -> str | None:
 
 def needs_rehash(stored: str) -> bool:
     """Tell whether a hash has another method or cost than the configured ones."""
-    hasher: PasswordHasher = current_app.extensions["password_hasher"]
     try:
-        return hasher.check_needs_rehash(stored)
+        return password_hasher.current.check_needs_rehash(stored)
     except InvalidHashError:
         return True
 
@@ -163,7 +167,7 @@ def _common_passwords() -> frozenset[str]:
     return frozenset(run_path(str(path))["FREQUENCY_LISTS"]["passwords"])
 
 
-def _decoy(hasher: PasswordHasher) -> str:
+def _make_decoy(hasher: PasswordHasher) -> str:
     """Return a hash of no password, without hashing: a random salt and digest."""
     costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     random = (b64encode(secrets.token_bytes(n)) for n in (hasher.salt_len, hasher.hash_len))

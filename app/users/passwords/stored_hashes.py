@@ -7,6 +7,7 @@ from flask import current_app
 from sqlalchemy import select, update
 
 from app.database.session import affected_rows, db
+from app.state import AppState
 from app.users.models import User
 
 from .hashing import BCRYPT, scheme_of
@@ -18,15 +19,19 @@ CACHE_SECONDS = 60
 #: Costs of one hash method that a login makes up for; each adds a verification to every login.
 MAX_SCHEMES_PER_METHOD = 4
 
+# The schemes, each with one hash, and until when they are kept, by the monotonic clock.
+cached_schemes = AppState[tuple[float, Mapping[str, str]]](
+    "stored schemes", factory=lambda _app: (0.0, {})
+)
+
 
 def stored_schemes() -> Mapping[str, str]:
     """Return the stored schemes, each with one hash; queried once every CACHE_SECONDS."""
-    known: tuple[float, Mapping[str, str]] = current_app.extensions.get("schemes", (0.0, {}))
-    if known[0] <= time.monotonic():
-        found = {scheme: stored for method in METHODS for scheme, stored in _find(method)}
-        known = time.monotonic() + CACHE_SECONDS, found
-        current_app.extensions["schemes"] = known
-    return known[1]
+    end, schemes = cached_schemes.current
+    if end <= time.monotonic():
+        schemes = {scheme: stored for method in METHODS for scheme, stored in _find(method)}
+        cached_schemes.set(current_app, (time.monotonic() + CACHE_SECONDS, schemes))
+    return schemes
 
 
 def replace_hash(user: User, new_hash: str) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from flask import Flask, current_app
+from flask import Flask
 
+from app.state import AppState
 from app.users.models import User
 
 
@@ -39,14 +40,17 @@ class LoginMethods(Protocol):
         ...
 
 
+_registered = AppState[list[LoginMethods]]("login methods", factory=lambda _app: [])
+
+
 def register(app: Flask, logins: LoginMethods) -> None:
     """Register the login methods that a feature keeps."""
-    app.extensions.setdefault("other_logins", []).append(logins)
+    _registered.of(app).append(logins)
 
 
 def find_unproven(user: User, email: str) -> list[LoginMethod]:
     """Return what was added to the account before its owner proved this address."""
-    return [login for logins in _registered() for login in logins.find_unproven(user, email)]
+    return [login for logins in _registered.current for login in logins.find_unproven(user, email)]
 
 
 def remove_unproven(user: User, email: str, kept: Collection[str] = ()) -> int:
@@ -54,9 +58,4 @@ def remove_unproven(user: User, email: str, kept: Collection[str] = ()) -> int:
 
     Returns how many were removed. Call it in the transaction of the proof.
     """
-    return sum(logins.remove_unproven(user, email, kept) for logins in _registered())
-
-
-def _registered() -> list[LoginMethods]:
-    registered: list[LoginMethods] = current_app.extensions.get("other_logins", [])
-    return registered
+    return sum(logins.remove_unproven(user, email, kept) for logins in _registered.current)

@@ -19,6 +19,7 @@ from app.access.identity import (
     TokenTransport,
     current_identity,
     set_identity,
+    token_transports,
 )
 from app.access.roles import RoleMapping
 from app.database.statements import PreparedStatement
@@ -57,7 +58,7 @@ SLIDING_TOKEN_QUERY = PreparedStatement(
 def init_app(app: Flask) -> None:
     """Resolve the access token before every request."""
     transports = list(_transports(app.config["TOKEN_MIDDLEWARE"] or {}))
-    app.extensions["token_transports"] = transports
+    token_transports.set(app, transports)
     is_sliding = app.config["TOKEN_SLIDING"]
     resolve = resolve_sliding_token if is_sliding else resolve_access_token
     app.before_request(partial(resolve, transports))

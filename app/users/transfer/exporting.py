@@ -26,7 +26,10 @@ PAGE = 500
 
 def export_users(file: TextIO, with_hashes: bool = False) -> int:
     """Write all users to a file, by default without hashes of passwords; return how many."""
-    model, names = user_model(), [*COLUMNS, *(declared.name for declared in user_properties())]
+    model, names = (
+        user_model(),
+        [*COLUMNS, *(declared.name for declared in user_properties.current)],
+    )
     write_rows(file, [[*names, HASH_COLUMN] if with_hashes else names])
     count, after = 0, cast("ColumnElement[bool]", true())
     while users := db.session.scalars(
@@ -52,6 +55,6 @@ def _cells(user: User, roles: Iterable[str], with_hash: bool) -> list[str]:
     verified = "true" if user.email_verified else "false"
     names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
     disabled = iso_time(user.disabled_at) if user.disabled_at else ""
-    properties = [to_text(declared, user) for declared in user_properties()]
+    properties = [to_text(declared, user) for declared in user_properties.current]
     cells = [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), *properties]
     return [*cells, user.password_hash or ""] if with_hash else cells

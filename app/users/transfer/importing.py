@@ -172,7 +172,7 @@ def _names(user: Mapping[str, Any]) -> list[Name]:
 
 
 def _unique_properties() -> "list[Property]":
-    return [declared for declared in user_properties() if declared.unique]
+    return [declared for declared in user_properties.current if declared.unique]
 
 
 def _stored_names(users: Iterable[NewUser]) -> set[Name]:
@@ -203,7 +203,7 @@ def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
 def _insert(users: Sequence[NewUser]) -> None:
     """Insert users, of whom all have an id or none."""
     names, model = (
-        [*INSERTED, *(declared.column_name for declared in user_properties())],
+        [*INSERTED, *(declared.column_name for declared in user_properties.current)],
         user_model(),
     )
     rows = [_id_of(user) | {name: user[name] for name in names} for user in users]

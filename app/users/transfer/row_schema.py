@@ -92,7 +92,7 @@ class RowSchema(RegistrationSchema):
             problem = f"has {len(cells)} cells for {len(header)} columns"
             raise ValidationError({"row": [problem]})
         given: dict[str, Any] = {n: c for n, c in zip(header, cells, strict=True) if c}
-        for declared in user_properties():
+        for declared in user_properties.current:
             if declared.name in given:
                 given[declared.name] = from_text(declared, given[declared.name])
         row: dict[str, Any] = self.load(given)
@@ -101,5 +101,5 @@ class RowSchema(RegistrationSchema):
 
 def row_schema() -> RowSchema:
     """Return the schema of a row of this app, with its USER_PROPERTIES, also read-only ones."""
-    own = {declared.name: declared.field(dump_only=False) for declared in user_properties()}
+    own = {declared.name: declared.field(dump_only=False) for declared in user_properties.current}
     return RowSchema.from_dict(own)() if own else RowSchema()  # type: ignore[return-value]

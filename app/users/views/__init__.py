@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from app.database.purging import purger_of
+from app.database.purging import purger
 from app.rest.views.collection import register_resource
 from app.users.models import AccessToken
 from app.users.resource import users_of
@@ -18,4 +18,4 @@ def init_app(app: Flask) -> None:
     register_resource(app, users_of(app))
     audit.init_app(app)
     pages.init_app(app)
-    purger_of(app).add(AccessToken.__tablename__, purge_batch)
+    purger.of(app).add(AccessToken.__tablename__, purge_batch)

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from app.access.rules import READ
 from app.audit.entries import AuditRecord
 from app.rest.requests.parameters import read_parameter
-from app.rest.resource import Resource
+from app.rest.resource import Resource, served_resources
 from app.rest.views.serialization import respond_page
 from app.users.resource import users
 from app.users.schemas import AuditRecordSchema
@@ -26,7 +26,7 @@ records = Resource(
 
 def init_app(app: Flask) -> None:
     """Make the resource known to the OpenAPI document; it has no endpoints of its own."""
-    app.extensions.setdefault("resources", {})[records.name] = records
+    served_resources.of(app)[records.name] = records
 
 
 @users.endpoint(

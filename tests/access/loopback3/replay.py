@@ -15,10 +15,12 @@ from app.access.policy import install_rules
 from app.access.roles import Role, RoleMapping
 from app.database.metadata import app_metadata
 from app.database.session import db
+from app.definitions.reading import json_models
 from app.definitions.rules import applicable_rules, read_rules
 from app.ids import FORMS
 from app.problems import Problems
 from app.properties.properties import column_name
+from app.rest.resource import served_resources
 from app.rest.views.collection import all_endpoints
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
@@ -78,7 +80,7 @@ def responses(app: Flask, rules: RuleSet, calls: Sequence[Call]) -> Iterator[Tes
 
 def give(app: Flask, rules: RuleSet) -> None:
     """Replace the rules of the models: in a tenth of the time that a start takes."""
-    models = app.extensions["json_models"]
+    models = json_models.of(app)
     for definition in (models.users, *models.definitions.values()):
         settings, problems = rules.models[definition.name], Problems()
         definition.acls = [("acls", rule) for rule in settings["acls"]]
@@ -86,7 +88,7 @@ def give(app: Flask, rules: RuleSet) -> None:
         definition.rules = read_rules(definition, FORMS["integer"], problems)
         is_users = definition is models.users
         name = "users" if is_users else definition.plural
-        endpoints = all_endpoints(app.extensions["resources"][name])
+        endpoints = all_endpoints(served_resources.of(app)[name])
         owned = {endpoint.method: endpoint.owned for endpoint in endpoints}
         install_rules(
             app,
@@ -112,7 +114,7 @@ def token_of(user_id: int) -> str:
 
 def fill(app: Flask) -> None:
     """Replace all rows by those of the cases, with a token for each user and the roles."""
-    own = app_metadata(app).tables
+    own = app_metadata.of(app).tables
     life = {"ttl": DAY.total_seconds(), "expires_at": now() + DAY}
     people, roles = ROWS["Customer"], list(enumerate(ROLES, start=1))
     rows = {

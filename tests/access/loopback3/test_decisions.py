@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.access.policy import compiled_rules
 from tests.support.apps import close
 from tools.compatibility import LOOSER
 
@@ -58,7 +59,7 @@ def test_rules_are_given_to_an_app_as_its_files_give_them(replay, app):
         started = replay.start(rules)
         give(app, rules)
 
-        compiled = [service.extensions["rules"] for service in (app, started)]
+        compiled = [compiled_rules.of(service) for service in (app, started)]
         assert compiled[0].keys() == compiled[1].keys()
         for key in compiled[0]:
             assert vars(compiled[0][key]) == vars(compiled[1][key]), key

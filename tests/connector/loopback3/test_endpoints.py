@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app.connector import Operation
+from app.datasources import data_sources
 from app.datasources.schemas import part_of_request
-from app.datasources.sources import data_sources
 from tests.support.apps import build, close
 
 from .cases import RECORDED, Call, Case, Outcome, comparable, read_cases
@@ -62,7 +62,7 @@ def exposing_app(
     app = build(f"sqlite:///{folder}/unused.sqlite", folder / "mail", **settings)
     for name, case in cases.items():
         for hook in case.hooks:
-            data_sources(app)[name].observe(hook["event"], observe(hook, []))
+            data_sources.of(app)[name].observe(hook["event"], observe(hook, []))
     yield app
     close(app)
 
@@ -94,7 +94,7 @@ def test_endpoints_are_as_equivalent_as_the_library(
     if name not in cases:
         return
     remote.answers = cases[name].answers
-    operations = data_sources(exposing_app)[name].operations
+    operations = data_sources.of(exposing_app)[name].operations
     calls = _requestable(cases[name], operations)
     differences = {}
     for call in calls:
@@ -110,7 +110,7 @@ def test_most_functions_are_equivalent(cases: dict[str, Case], exposing_app: Fla
         call
         for name, case in cases.items()
         if not case.is_probe
-        for call in _requestable(case, data_sources(exposing_app)[name].operations)
+        for call in _requestable(case, data_sources.of(exposing_app)[name].operations)
     ]
     functions = {call.function for call in calls}
     assert len(functions) >= 200

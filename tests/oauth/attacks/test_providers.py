@@ -10,6 +10,7 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from app.oauth import discovery, http
+from app.oauth.clients import clients
 from app.users.models import User
 from tests.conftest import Api
 from tests.oauth.provider import Answer
@@ -33,7 +34,7 @@ def no_retry_interval(monkeypatch):
 @pytest.fixture
 def forget(app):
     """Return a function by which the app forgets what it knows of the provider."""
-    client = app.extensions["providers"]["test"]
+    client = clients.of(app)["test"]
 
     def forget():
         client.discovery = discovery.Discovery(client.provider, client.http)
