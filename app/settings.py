@@ -114,12 +114,15 @@ class Origin(fields.String):
         return _as_browsers_write(origin)
 
 
+# The loaded settings by name; `SettingsSchema` has their types.
+Settings = Mapping[str, Any]
+
 # The value of COMPATIBILITY, and the defaults that it changes.
 LOOPBACK3 = "loopback3"
 COMPATIBLE_DEFAULTS = {"ACL_ERROR_STATUS": 401}
 
 
-def is_compatible(settings: Mapping[str, Any]) -> bool:
+def is_compatible(settings: Settings) -> bool:
     """Tell whether COMPATIBILITY is set: clients were written for LoopBack 3."""
     return bool(settings["COMPATIBILITY"] == LOOPBACK3)
 

@@ -11,10 +11,12 @@ from app.state import AppState
 
 from .models import Attempt, DeliveryError
 
+# What was recorded of an event, or is delivered of it, by name.
+Payload = dict[str, Any]
 # Makes the payload of an event; None when there is nothing to do any more.
-Load = Callable[[dict[str, Any], Attempt], dict[str, Any] | None]
+Load = Callable[[Payload, Attempt], Payload | None]
 # Delivers a payload, and says how in a few words for the log; None when it is not to be delivered.
-Handler = Callable[[Flask, dict[str, Any]], str | None]
+Handler = Callable[[Flask, Payload], str | None]
 
 
 @dataclass

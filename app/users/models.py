@@ -5,7 +5,6 @@ import re
 import secrets
 import string
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, and_, true
 from sqlalchemy.orm import Mapped, mapped_column
@@ -115,23 +114,12 @@ class AccessToken(Model):
     def issue(
         cls,
         value: str,
-        user_id: Id | ScalarSelect[Any],
+        user_id: Id | ScalarSelect[Id],
         ttl: float,
         scope: str | None,
-        handle: str | None = None,
-        email: str | None = None,
-        **columns: Any,
+        **columns: object,
     ) -> "AccessToken":
         """Return the row of a new token with a lifetime of `ttl` seconds."""
         created = now()
-        return cls(
-            digest=token_digest(value),
-            handle=handle or new_handle(),
-            user_id=user_id,
-            ttl=ttl,
-            scope=scope,
-            email=email,
-            created=created,
-            expires_at=created + timedelta(seconds=ttl),
-            **columns,
-        )
+        life = {"ttl": ttl, "created": created, "expires_at": created + timedelta(seconds=ttl)}
+        return cls(digest=token_digest(value), user_id=user_id, scope=scope, **life, **columns)

@@ -11,7 +11,7 @@ from app.database.session import after_commit, db, in_transaction, transaction
 from app.ids import Id
 from app.signals import email_changed, emit
 from app.users.app_model import user_model
-from app.users.mailed.verification import announce, issue_verifications
+from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User
 from app.users.names import stored_email, username_columns
 from app.users.sessions.tokens import delete_tokens, lock
@@ -100,4 +100,4 @@ def _follow_email_changes(users: Sequence[User], old_emails: Mapping[Id, str]) -
         record_email_change(user.id, old_emails[user.id], user.email)
         info = {"oldEmail": old_emails[user.id], "user": user}
         after_commit(partial(emit, email_changed, info=info))
-    after_commit(partial(announce, issue_verifications(users)))
+    verify_new_addresses(users)

@@ -1,17 +1,14 @@
 """A change of a user's address that takes effect when the new address is confirmed."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from flask import current_app
 from sqlalchemy import select
 
 from app import outbox
 from app.database.session import db, transaction
 from app.errors import InvalidPassword, ValidationError
 from app.ids import Id
-from app.signals import EMAIL_CHANGE_NOTICE, email_change_request, emit
-from app.users.mailed.tokens import issue_for_mail
+from app.settings import Settings
+from app.signals import EMAIL_CHANGE_NOTICE, email_change_request
+from app.users.mailed.tokens import mail_token
 from app.users.mailed.verification import count_change
 from app.users.models import CHANGE_SCOPE, User
 from app.users.names import stored_email
@@ -22,7 +19,7 @@ from .addresses import NOTICE_LIFETIME
 from .lookup import get_user
 
 
-def is_enabled(settings: Mapping[str, Any]) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Tell whether users change their address in this way, and in no other."""
     return bool(settings["EMAIL_CHANGE"] == "confirmed")
 
@@ -38,15 +35,13 @@ def request_email_change(user_id: Id, new_email: str, password: str) -> None:
     check_password(user.id, user.password_hash, password)
     email = _new_address(user, new_email)
     count_change(user_id)
-    event, ttl = email_change_request, current_app.config["VERIFY_TOKEN_TTL"]
     with transaction():
         lock(User.id == user_id)
         _check_unchanged(user)
         delete_scoped(user_id, CHANGE_SCOPE)
-        token = issue_for_mail(event.name, user, email, ttl, CHANGE_SCOPE)
+        mail_token(email_change_request, CHANGE_SCOPE, user, email)
         notice = {"user_id": user_id, "email": user.email}
         outbox.record(EMAIL_CHANGE_NOTICE, notice, NOTICE_LIFETIME)
-    emit(event, info={"accessToken": token, "email": email, "user": user})
 
 
 def _check_unchanged(user: User) -> None:

@@ -29,7 +29,7 @@ def change_password(
         validate_password(new_password, user.email, user.username, field="newPassword")
         new_hash = hash_password(new_password)
     with transaction():
-        if not replace_hash(user, new_hash):
+        if not replace_hash(user_id, user.password_hash, new_hash):
             raise InvalidPassword()
         delete_tokens([user_id], keep)
         record(Action.PASSWORD_CHANGED, user_id)

@@ -1,7 +1,6 @@
 """Password reset: request a short-lived token, and set a new password with it."""
 
 from email_validator import EmailNotValidError
-from flask import current_app
 from sqlalchemy import select
 
 from app.audit.entries import Action, record
@@ -19,7 +18,7 @@ from app.throttles.throttles import (
     count,
 )
 from app.users.app_model import user_model
-from app.users.mailed.tokens import issue_for_mail
+from app.users.mailed.tokens import mail_token
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
 from app.users.names import lookup_email, normalize_email
 from app.users.passwords.attempts import forget_failures
@@ -50,11 +49,8 @@ def request_password_reset(email: object, realm: object = None) -> None:
     count(RESET_ADDRESS, current_network())
     if not _is_within_budget(realm or "", lookup_email(email)):
         return
-    user, ttl = find_enabled_user(email, realm), current_app.config["RESET_TOKEN_TTL"]
-    event = reset_password_request
-    token = issue_for_mail(event.name, user, user.email if user else email, ttl, RESET_SCOPE)
-    if user is not None and token is not None:
-        emit(event, info={"accessToken": token, "email": user.email, "user": user})
+    user = find_enabled_user(email, realm)
+    mail_token(reset_password_request, RESET_SCOPE, user, user.email if user else email)
 
 
 def _is_within_budget(realm: str, email: str) -> bool:

@@ -1,7 +1,6 @@
 """Registration: new users, checked, stored and recorded."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from flask import current_app
@@ -9,12 +8,12 @@ from sqlalchemy.exc import IntegrityError
 
 from app.access.roles import grant
 from app.audit.entries import Action, record
-from app.database.session import after_commit, db, in_transaction, transaction
+from app.database.session import db, in_transaction, transaction
 from app.errors import BLANK, ValidationError
 from app.observability.origin import current_network
 from app.throttles.throttles import REGISTRATION, count
 from app.users.app_model import user_model, with_defaults
-from app.users.mailed.verification import announce, issue_verifications
+from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User
 from app.users.names import stored_email, username_columns
 from app.users.passwords.hashing import hash_password, hashing, validate_password
@@ -83,7 +82,7 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
                 record(Action.REGISTERED, user.id)
                 for role in roles:
                     grant(user.id, role)
-            after_commit(partial(announce, issue_verifications(users)))
+            verify_new_addresses(users)
     except IntegrityError:
         if in_transaction():
             raise

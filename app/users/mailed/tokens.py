@@ -1,47 +1,64 @@
 """Tokens that are mailed: the outbox has their handle, and never their value."""
 
+from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from functools import partial
 
+from blinker import NamedSignal
+from flask import current_app
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
-from app.database.session import affected_rows, db, transaction
-from app.outbox import Attempt
+from app.database.session import affected_rows, after_commit, db, transaction
+from app.outbox import Attempt, Payload
+from app.signals import emit
 from app.throttles.digests import key_digest
 from app.times import now
 from app.users.app_model import user_model
-from app.users.models import HANDLE_LENGTH, AccessToken, User, token_digest
+from app.users.models import (
+    CHANGE_SCOPE,
+    HANDLE_LENGTH,
+    RESET_SCOPE,
+    VERIFY_SCOPE,
+    AccessToken,
+    User,
+    token_digest,
+)
 from app.users.sessions.tokens import IssuedToken, issue, lock
 
+# The settings that have the seconds for which a token of a scope is valid.
+LIFETIMES = {
+    RESET_SCOPE: "RESET_TOKEN_TTL",
+    VERIFY_SCOPE: "VERIFY_TOKEN_TTL",
+    CHANGE_SCOPE: "VERIFY_TOKEN_TTL",
+}
 
-def issue_for_mail(
-    event: str, user: User | None, email: str, ttl: float, scope: str
-) -> IssuedToken | None:
-    """Issue a token and record the event that mails it to `email`, in one transaction.
 
-    Returns None without a user, or if the user is deleted meanwhile. Without a user decoys are
-    stored, which takes the same time: otherwise it would reveal which users there are.
+def mail_token(event: NamedSignal, scope: str, user: User | None, email: str) -> None:
+    """Issue a token, record the event that mails it to `email`, and emit it after the commit.
+
+    Does nothing if the user is deleted meanwhile. Without a user decoys are stored, which takes the
+    same time: otherwise it would reveal which users there are.
     """
+    ttl = current_app.config[LIFETIMES[scope]]
     any_user_id = select(User.id).order_by(User.id).limit(1).scalar_subquery()
-    try:
-        with transaction():
-            value, row = issue(user.id if user else any_user_id, ttl, scope, email=email)
-            data: dict[str, Any] = {"scope": scope, "handle": row.handle}
-            if user:
-                data |= {"user_id": user.id, "user_email": user.email, "email": email}
-                outbox.record(event, data, ttl, secret=value)
-            else:
-                outbox.record_decoy(event, data, ttl)
-            decoy_digest = "" if user else row.digest
-            affected_rows(delete(AccessToken).where(AccessToken.digest == decoy_digest))
-    except IntegrityError:
-        return None
-    return IssuedToken(value, ttl, row.created, user.id) if user else None
+    with suppress(IntegrityError), transaction():
+        value, row = issue(user.id if user else any_user_id, ttl, scope, email=email)
+        data = {"scope": scope, "handle": row.handle}
+        if user:
+            known = {"user_id": user.id, "user_email": user.email, "email": email}
+            outbox.record(event.name, data | known, ttl, secret=value)
+            token = IssuedToken(value, ttl, row.created, user.id)
+            info = {"accessToken": token, "email": email, "user": user}
+            after_commit(partial(emit, event, info=info))
+        else:
+            outbox.record_decoy(event.name, data, ttl)
+        decoy_digest = "" if user else row.digest
+        affected_rows(delete(AccessToken).where(AccessToken.digest == decoy_digest))
 
 
-def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
+def load(data: Payload, attempt: Attempt) -> Payload | None:
     """Return the payload for an attempt to mail a token: `accessToken`, `email` and `user`.
 
     The first attempt mails the token that was issued. Every other one mails another token beside
@@ -58,7 +75,7 @@ def load(data: dict[str, Any], attempt: Attempt) -> dict[str, Any] | None:
     return {"accessToken": token, "email": data["email"], "user": user}
 
 
-def _current_token(data: dict[str, Any], attempt: Attempt) -> IssuedToken | None:
+def _current_token(data: Payload, attempt: Attempt) -> IssuedToken | None:
     """Return the token that this attempt mails; None if that of the event is of no use any more."""
     if attempt.secret:
         return _find(data, attempt.secret)
@@ -68,20 +85,20 @@ def _current_token(data: dict[str, Any], attempt: Attempt) -> IssuedToken | None
         return None if end is None else _issue_another(data, attempt.subscriber, end)
 
 
-def _find(data: dict[str, Any], value: str) -> IssuedToken | None:
+def _find(data: Payload, value: str) -> IssuedToken | None:
     """Return the token with this value, if it is live."""
     live = AccessToken.digest == token_digest(value), AccessToken.is_live(data["scope"])
     row = db.session.scalar(select(AccessToken).where(*live))
     return None if row is None else IssuedToken(value, row.ttl, row.created, row.user_id)
 
 
-def _find_end(data: dict[str, Any]) -> datetime | None:
+def _find_end(data: Payload) -> datetime | None:
     """Return when the token of the event expires; None if it is not live."""
     live = *_named(data, data["handle"]), AccessToken.is_live(data["scope"])
     return db.session.scalar(select(AccessToken.expires_at).where(*live))
 
 
-def _issue_another(data: dict[str, Any], subscriber: str, end: datetime) -> IssuedToken:
+def _issue_another(data: Payload, subscriber: str, end: datetime) -> IssuedToken:
     """Issue a token beside that of the event, which another subscriber may have sent.
 
     It replaces the one that an earlier attempt has issued for this subscriber.
@@ -89,9 +106,9 @@ def _issue_another(data: dict[str, Any], subscriber: str, end: datetime) -> Issu
     user_id, ttl = data["user_id"], (end - now()).total_seconds()
     handle = key_digest(data["handle"], subscriber)[:HANDLE_LENGTH]
     affected_rows(delete(AccessToken).where(*_named(data, handle)))
-    value, row = issue(user_id, ttl, data["scope"], handle, data["email"])
+    value, row = issue(user_id, ttl, data["scope"], handle=handle, email=data["email"])
     return IssuedToken(value, ttl, row.created, user_id)
 
 
-def _named(data: dict[str, Any], handle: str) -> tuple[ColumnElement[bool], ...]:
+def _named(data: Payload, handle: str) -> tuple[ColumnElement[bool], ...]:
     return AccessToken.user_id == data["user_id"], AccessToken.handle == handle

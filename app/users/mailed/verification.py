@@ -1,7 +1,6 @@
 """Verification of the address of a user: asking by mail to confirm it."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from flask import current_app
 from sqlalchemy import false, select
@@ -9,21 +8,21 @@ from sqlalchemy import false, select
 from app.database.session import db
 from app.ids import Id
 from app.observability.origin import current_network
-from app.settings import is_compatible
-from app.signals import emit, verification_request
+from app.settings import Settings, is_compatible
+from app.signals import verification_request
 from app.throttles.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
 from app.users.app_model import user_model
 from app.users.models import VERIFY_SCOPE, User
 
-from .tokens import issue_for_mail
+from .tokens import mail_token
 
 
-def is_enabled(settings: Mapping[str, Any]) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Tell whether users are asked to confirm their address."""
     return settings["EMAIL_VERIFICATION"] is not None
 
 
-def is_served(settings: Mapping[str, Any]) -> bool:
+def is_served(settings: Settings) -> bool:
     """Tell whether there are the endpoints for it, which LoopBack 3 always has."""
     return is_enabled(settings) or is_compatible(settings)
 
@@ -45,7 +44,7 @@ def request_verification(user_id: Id | None) -> None:
         select(model).where(model.id == user_id, *unverified),
         execution_options={"populate_existing": True},
     )
-    announce(_issue(user))
+    mail_token(verification_request, VERIFY_SCOPE, user, user.email if user else "")
 
 
 def count_change(user_id: Id | None) -> None:
@@ -57,27 +56,13 @@ def count_change(user_id: Id | None) -> None:
     count(VERIFICATION_USER, "change", user_id)
 
 
-def issue_verifications(users: Iterable[User]) -> list[dict[str, Any]]:
-    """Issue tokens for users with a new address; return the payloads for `announce`.
+def verify_new_addresses(users: Iterable[User]) -> None:
+    """Ask users with a new address to confirm it, by verificationRequest.
 
-    Call it in the transaction that stores the address. Without EMAIL_VERIFICATION, and for an
-    address that is verified, there is nothing to announce.
+    Call it in the transaction that stores the address. Does nothing without EMAIL_VERIFICATION, or
+    for an address that is verified.
     """
-    if not is_enabled(current_app.config):
-        return []
-    return [info for user in users if not user.email_verified for info in _issue(user)]
-
-
-def announce(requests: Iterable[dict[str, Any]]) -> None:
-    """Emit verificationRequest for each payload; call it after the commit."""
-    for info in requests:
-        emit(verification_request, info=info)
-
-
-def _issue(user: User | None) -> list[dict[str, Any]]:
-    """Issue a token for a user; return the payload, none without a user."""
-    email, ttl = user.email if user else "", current_app.config["VERIFY_TOKEN_TTL"]
-    token = issue_for_mail(verification_request.name, user, email, ttl, VERIFY_SCOPE)
-    if user is None or token is None:
-        return []
-    return [{"accessToken": token, "email": email, "user": user}]
+    if is_enabled(current_app.config):
+        for user in users:
+            if not user.email_verified:
+                mail_token(verification_request, VERIFY_SCOPE, user, user.email)

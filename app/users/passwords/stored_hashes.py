@@ -7,6 +7,7 @@ from flask import current_app
 from sqlalchemy import select, update
 
 from app.database.session import affected_rows, db
+from app.ids import Id
 from app.state import AppState
 from app.users.models import User
 
@@ -34,14 +35,11 @@ def stored_schemes() -> Mapping[str, str]:
     return schemes
 
 
-def replace_hash(user: User, new_hash: str) -> int:
-    """Replace a user's hash if it is unchanged since the user was read; else return 0."""
-    seen = User.password_hash == user.password_hash
+def replace_hash(user_id: Id, old_hash: str | None, new_hash: str) -> int:
+    """Replace a user's hash if it is still the old one; else return 0."""
+    seen = update(User).where(User.id == user_id, User.password_hash == old_hash)
     return affected_rows(
-        update(User)
-        .where(User.id == user.id, seen)
-        .values(password_hash=new_hash)
-        .execution_options(synchronize_session=False)
+        seen.values(password_hash=new_hash).execution_options(synchronize_session=False)
     )
 
 

@@ -1,8 +1,8 @@
-"""Sliding expiry: the token of a login is prolonged when it is used, at most once an interval."""
+"""Lifetimes of sessions: that of a login, and its extension by use, if TOKEN_SLIDING is set."""
 
 import re
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Protocol
 
 from flask import current_app
 from sqlalchemy import case, func, inspect, literal, update
@@ -40,7 +40,18 @@ def parse_ttl(asked: object) -> float:
     return min(asked, longest)
 
 
-def prolong(session: Any) -> datetime | None:
+class SlidingToken(Protocol):
+    """The row of a login's token, with what decides whether it is to be prolonged."""
+
+    digest: str
+    ttl: float
+    created: datetime
+    expires_at: datetime
+    last_used: datetime | None
+    remember_me: bool
+
+
+def prolong(session: SlidingToken) -> datetime | None:
     """Prolong a token by its ttl from now, if TOKEN_TOUCH_INTERVAL has passed since the last time.
 
     Returns the new time of expiry, at most TOKEN_MAX_TTL after the login; None if the token is not

@@ -1,9 +1,8 @@
-"""Login with a password, and reauthentication of a logged-in caller."""
+"""Login with a password or by another method, and reauthentication of a logged-in caller."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 from flask import current_app
 from sqlalchemy import ColumnElement, select
@@ -31,7 +30,7 @@ RECENT_SESSION = 300
 
 
 def login(
-    credentials: Mapping[str, Any], include: str | Iterable[str] | None = None
+    credentials: Mapping[str, object], include: str | Iterable[str] | None = None
 ) -> IssuedToken:
     """Check credentials and issue an access token, with `user` when `include` names it.
 
@@ -42,21 +41,23 @@ def login(
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
     remember_me = parse_remember_me(credentials.get("rememberMe"))
-    model = user_model()
+    model, identity = user_model(), {"identity": key_digest(realm, name, value)}
     is_named = getattr(model, name) == value, model.realm == realm
     with login_attempt(realm, name, value):
         found = db.session.scalar(
             select(model).where(*is_named), execution_options={"populate_existing": True}
         )
-        digest, user_id = key_digest(realm, name, value), found.id if found else None
         try:
-            user, token = _log_in(found, credentials.get("password"), ttl, remember_me)
+            user, stored, form = _check(found, credentials.get("password"))
+            may_log_in = user.email_verified or _may_log_in_unverified()
+            if may_log_in:
+                token = _open_session(user.id, stored, form, ttl, remember_me)
         except LoginFailed:
-            record_attempt(Action.LOGIN_FAILED, user_id, identity=digest)
+            record_attempt(Action.LOGIN_FAILED, found.id if found else None, **identity)
             raise
-    if token is None:
+    if not may_log_in:
         # Not a failed attempt to guess: the password is right.
-        record_attempt(Action.LOGIN_FAILED, user.id, identity=digest, reason="unverified email")
+        record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason="unverified email")
         raise EmailNotVerified(user.id)
     names = [include] if isinstance(include, str) else include or []
     return replace(token, user=user) if "user" in {str(name).lower() for name in names} else token
@@ -120,24 +121,27 @@ def reauthenticate(digest: str, password: str | None) -> None:
     check_password(row.user_id, row.password_hash, password)
 
 
-def _log_in(
-    user: User | None, password: object, ttl: float, remember_me: bool
-) -> tuple[User, IssuedToken | None]:
-    """Open a session for a user with this password; raise LoginFailed, after the same work.
+def _check(user: User | None, password: object) -> tuple[User, str, str]:
+    """Return the user, the hash, and the form of the password that it is of.
 
-    There is no session for a user whose address must be verified first.
+    Raises LoginFailed, after the same work, if it is not the password of an enabled user.
     """
     stored = user.password_hash if user else None
     form = verify_login(stored, password, stored_schemes())
     if form is None or user is None or user.disabled_at is not None or stored is None:
         raise LoginFailed()
-    if not (user.email_verified or _may_log_in_unverified()):
-        return user, None
+    return user, stored, form
+
+
+def _open_session(
+    user_id: Id, stored: str, form: str, ttl: float, remember_me: bool
+) -> IssuedToken:
+    """Open a session for the user with this password, and renew its hash if it is outdated."""
     # The verified hash: a concurrent reset either deletes the token or is detected by this.
-    token = open_session(user.id, ttl, remember_me, User.password_hash == stored)
+    token = open_session(user_id, ttl, remember_me, User.password_hash == stored)
     if needs_rehash(stored) or form != normal_form(form):
-        replace_hash(user, hash_password(form))
-    return user, token
+        replace_hash(user_id, stored, hash_password(form))
+    return token
 
 
 def _may_log_in_unverified() -> bool:

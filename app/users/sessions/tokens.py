@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from flask import current_app
 from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, func, select
@@ -49,21 +48,15 @@ class Session:
 
 
 def issue(
-    user_id: Id | ScalarSelect[Any],
-    ttl: float,
-    scope: str | None = None,
-    handle: str | None = None,
-    email: str | None = None,
-    **columns: Any,
+    user_id: Id | ScalarSelect[Id], ttl: float, scope: str | None = None, **columns: object
 ) -> tuple[str, AccessToken]:
     """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
-    `handle` is that of a token which this one replaces. A token with a scope proves the address
-    `email`, to which it is mailed. `columns` are the values of further columns. Raises
-    IntegrityError when there is no such user.
+    `columns` are the values of further columns: a token with a scope proves the address `email`, to
+    which it is mailed. Raises IntegrityError when there is no such user.
     """
     value = new_token()
-    row = AccessToken.issue(value, user_id, ttl, scope, handle, email, **columns)
+    row = AccessToken.issue(value, user_id, ttl, scope, **columns)
     with transaction():
         db.session.add(row)
         db.session.flush()
@@ -90,28 +83,24 @@ def list_sessions(user_id: Id, current: str | None = None) -> list[Session]:
 
     `current` is the digest of the caller's token.
     """
-    rows = db.session.scalars(
-        select(AccessToken)
-        .where(AccessToken.user_id == user_id, AccessToken.is_live())
-        .order_by(AccessToken.created.desc(), AccessToken.handle)
-        .limit(MAX_SESSIONS)
-    )
-    return [_to_session(row, row.digest == current) for row in rows]
+    newest = select(AccessToken).where(*_sessions_of(user_id))
+    newest = newest.order_by(AccessToken.created.desc(), AccessToken.handle).limit(MAX_SESSIONS)
+    return [_to_session(row, current) for row in db.session.scalars(newest)]
 
 
 def count_sessions(user_id: Id) -> int:
     """Return the number of a user's sessions."""
-    live = AccessToken.user_id == user_id, AccessToken.is_live()
-    return db.session.scalar(select(func.count()).select_from(AccessToken).where(*live)) or 0
+    own = select(func.count()).select_from(AccessToken).where(*_sessions_of(user_id))
+    return db.session.scalar(own) or 0
 
 
 def find_session(user_id: Id, handle: str, current: str | None = None) -> Session:
     """Return one of a user's sessions by its handle; raise ModelNotFound."""
-    named = AccessToken.user_id == user_id, AccessToken.handle == handle
-    row = db.session.scalar(select(AccessToken).where(*named, AccessToken.is_live()))
+    named = *_sessions_of(user_id), AccessToken.handle == handle
+    row = db.session.scalar(select(AccessToken).where(*named))
     if row is None:
         raise ModelNotFound("accessToken", handle)
-    return _to_session(row, row.digest == current)
+    return _to_session(row, current)
 
 
 def revoke_session(user_id: Id, handle: str) -> None:
@@ -178,16 +167,14 @@ def _delete_one(*conditions: ColumnElement[bool]) -> Row[Id, str] | None:
     return db.session.execute(returning).first()
 
 
-def _to_session(row: AccessToken, current: bool) -> Session:
+def _sessions_of(user_id: Id) -> tuple[ColumnElement[bool], ...]:
+    return AccessToken.user_id == user_id, AccessToken.is_live()
+
+
+def _to_session(row: AccessToken, current: str | None) -> Session:
     """Return the session of a token; the login is its first use."""
     used = (row.last_used or row.created) if current_app.config["TOKEN_SLIDING"] else None
+    origin = row.user_agent, row.address
     return Session(
-        row.handle,
-        row.user_id,
-        row.ttl,
-        row.created,
-        used,
-        row.user_agent,
-        row.address,
-        current,
+        row.handle, row.user_id, row.ttl, row.created, used, *origin, row.digest == current
     )

@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import cast
 
 from flask import Flask, after_this_request, current_app, request
 from sqlalchemy import bindparam, exists, inspect, or_, select, type_coerce
@@ -29,7 +29,7 @@ from app.times import now
 from app.users.models import AccessToken, has_expired, token_digest
 
 from .cookies import refuse_cross_site, renew_cookie
-from .lifetimes import prolong
+from .lifetimes import SlidingToken, prolong
 
 AUTHORIZATION = TokenTransport(
     HEADER, "Authorization", "The access token itself, which `users.login` answers as `id`."
@@ -87,7 +87,7 @@ def resolve_sliding_token(transports: Iterable[TokenTransport]) -> None:
     If it came in a cookie, the response renews the cookie.
     """
     resolve_access_token(transports, SLIDING_TOKEN_QUERY)
-    session: Any = current_identity().session
+    session = cast("SlidingToken | None", current_identity().session)
     if session is None or not (expires_at := prolong(session)):
         return
     transport, value = _find_token(transports)
@@ -98,7 +98,7 @@ def resolve_sliding_token(transports: Iterable[TokenTransport]) -> None:
         )
 
 
-def _transports(middleware: Mapping[str, Any]) -> Iterator[TokenTransport]:
+def _transports(middleware: Mapping[str, list[str]]) -> Iterator[TokenTransport]:
     """Yield the transports in order of precedence; the first with a value is used."""
     yield AUTHORIZATION
     for name in ("X-Access-Token", *middleware.get("headers", ())):
@@ -145,13 +145,12 @@ def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -
         return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
     candidates = _tokens_in_authorization(value) if transport is AUTHORIZATION else [value]
     digests = [token_digest(token) for token in candidates]
-    if not digests:
-        return ANONYMOUS
-    row = query.first({"first": digests[0], "last": digests[-1]})
+    row = query.first({"first": digests[0], "last": digests[-1]}) if digests else None
     if row is None:
         return ANONYMOUS
-    error = InvalidToken() if has_expired(row.expires_at) else None
-    return Identity(None if error else row, error, transport)
+    if has_expired(row.expires_at):
+        return Identity(None, InvalidToken(), transport)
+    return Identity(row, None, transport)
 
 
 def _tokens_in_authorization(header: str) -> list[str]:
