@@ -2,7 +2,9 @@
 
 import sys
 from contextlib import suppress
+from itertools import pairwise
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from gunicorn.config import Config
@@ -11,12 +13,12 @@ from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 
 from app.server.bodies import TooLargeBody
-from app.server.incoming import IncomingRequest
+from app.server.incoming import VERSION, IncomingRequest
 
 CLIENT = ("127.0.0.1", 1)
 MAX_BODY = 40
 # Generated streams of requests; `python -m tests.server.test_incoming 100000` compares more.
-STREAMS = 5000
+STREAMS = 4000
 
 REQUESTS = [
     b"GET / HTTP/1.1\r\n\r\n",
@@ -30,19 +32,38 @@ REQUESTS = [
     b"0000000000000000001 \t;a=b\r\nx\r\n00000000000000000000\r\n\r\n",
 ]
 
-VERSIONS = ["1.1"] * 30 + ["1.0", "1.2", "0.9", "2.0", "1.10", "1"]
-LENGTHS = ["0", "5", "05", "5".rjust(25, "0"), "40", "41", "9" * 25, "+5", "-5", "5_0", "5, 5"]
-LENGTHS += ["", "5 5", "0x5", "5.0", "\xb2", "5\x0b", "5\0", "5;"]
-CODINGS = ["chunked"] * 30 + ["Chunked", "chunked ", "gzip, chunked", "chunked, chunked", ""]
-CODINGS += ["identity", "\x0bchunked", "chunked;a=b", "chunked\r\n , chunked"]
-FIELDS = ["Host: x", "A: b", "Expect: 100-continue", "Content_Length: 9", "Connection: close"]
-FIELDS += ["Content-Length : 9", " Content-Length: 9", "Content-Length\t: 9", "A:", ":"]
-SIZES = ["{:x}"] * 8 + ["{:X}", "{:025x}", "0x{:x}", "+{:x}", "-{:x}", "{:x} ", " {:x}", "{:x}_0"]
-EXTENSIONS = [""] * 8 + [";a", ";a=b", " ;a", ';a="\\"b"', ";", ";\n", ";\r", ";a b"]
+# What is usual comes first.
+VERSIONS = ["1.1", "1.0", "1.2", "0.9", "2.0", "1.10", "1"]
+COLONS = [": ", ":", ":\t", " : ", "\t:", ":\r\n ", "\r\n: ", ";"]
+LENGTH_NAMES = ["Content-Length", "content-length", " Content-Length", "Content_Length"]
+LENGTH_NAMES += ["Content-Length\x0b", "Content-Length\0", "\xc3ontent-Length", "Content-Length,"]
+LENGTHS = ["5", "0", "05", "5".rjust(25, "0"), "5 ", "40", "41", "9" * 25, "+5", "-5", "5_0"]
+LENGTHS += ["5, 5", "5,5", "", "5 5", "0x5", "5.0", "\xb2", "5\x0b", "5\0", "5;", "5\r\n 0"]
+CODING_NAMES = ["Transfer-Encoding", "transfer-encoding", " Transfer-Encoding"]
+CODING_NAMES += ["Transfer_Encoding", "Transfer-Encoding\x0b", "Transfer Encoding"]
+CODINGS = ["chunked", "Chunked", "chunked ", "gzip, chunked", "chunked, gzip", "chunked, chunked"]
+CODINGS += ["", "identity", "\x0bchunked", "chunked;a=b", "chunked\r\n , chunked", "xchunked"]
+CODINGS += ["identity, chunked", '"chunked"', "chunked,", ",chunked", "x"]
+OTHERS = ["Host: x", "A: b", "Expect: 100-continue", "Connection: close", "A:", ":", "A", "\xff: x"]
+BODIES = ["x" * 40, "GET /smuggled HTTP/1.1\r\nA: b\r\n\r\n0\r\n\r\n", "0\r\n\r\n" * 8]
+SIZES = ["{:x}", "{:X}", "{:025x}", "0x{:x}", "+{:x}", "-{:x}", "{:x} ", " {:x}", "{:x}_0", "{:x}g"]
+EXTENSIONS = ["", ";a", ";a=b", " ;a", ';a="\\"b"', ";", ";\n", ";\r", ";a b", ";a=", ";a;;b", "\t"]
 EXTENSIONS += [f";{'a' * 1030}"]
-TRAILERS = [""] * 20 + ["A: b\r\n", "Content-Length: 5\r\n", "A b\r\n", "A: b\n", "\r", " A: b\r\n"]
-# What is put somewhere into one stream of three.
-ODDITIES = [b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"\0", b" ", b"\t", b"0", b";", b":", b",", b"\xff"]
+CHUNK_ENDS = ["\r\n", "", "\n", "\n\n", "\r", "xx", "\r\r\n", "\r\n\r\n"]
+TRAILERS = ["", "A: b\r\n", "Content-Length: 5\r\n", "A b\r\n", "A: b\n", "\r", " A: b\r\n"]
+TRAILERS += ["Transfer-Encoding: chunked\r\n", "A: b\r\n c\r\n", "\r\n", "A: b"]
+# What is put somewhere into a stream.
+ODDITIES = [b"", b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"\n\n", b"\r\r\n", b"\0", b" ", b"\t", b"0"]
+ODDITIES += [b";", b":", b",", b"\xff", b"\x0b", b"\x85", b"0\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"]
+ENDS = ["\r\n", "\n", "\r", "\r\r\n", "\r\n "]
+
+
+class Read(NamedTuple):
+    """A request that was read: where it ends, its head and its body."""
+
+    end: int
+    head: tuple
+    body: bytes
 
 
 def make_cfg():
@@ -68,89 +89,120 @@ def test_a_request_is_complete_only_with_its_last_byte(request_):
     assert together.data == b"GET / HTTP/1.1"
 
 
+def test_requests_are_the_same_wherever_they_are_split():
+    stream = b"".join(REQUESTS)
+    whole, waits = read(stream)
+
+    assert [found.end for found in whole] == [
+        len(b"".join(REQUESTS[: number + 1])) for number in range(len(REQUESTS))
+    ]
+    for place in range(len(stream)):
+        assert read(stream, place) == (whole, waits)
+
+
 def test_requests_end_where_gunicorn_ends_them():
-    ends = [compare(seed) for seed in range(STREAMS)]
+    numbers = [compare(seed) for seed in range(STREAMS)]
 
     # Both sides of the comparison were met.
-    assert sum(ends) > STREAMS / 3
-    assert ends.count(0) > STREAMS / 10
+    assert sum(numbers) > STREAMS / 3
+    assert numbers.count(0) > STREAMS / 10
 
 
 def compare(seed):
-    """Read a generated stream with both; return how many requests were complete."""
+    """Read a generated stream in several ways; return how many requests were complete."""
     random = Random(seed)
     stream = make_stream(random)
-    ours, waits = read(stream, random)
+    places = random.choices(range(len(stream) + 1), k=4)
     theirs = read_with_gunicorn(stream)
+
+    ours, waits = read(stream)
 
     assert ours == theirs[: len(ours)], (seed, stream)
     # A request that gunicorn finds complete is not waited for.
     assert not waits or len(ours) == len(theirs), (seed, stream)
+    assert read(stream, *places) == (ours, waits), (seed, stream, places)
+    assert read(stream, *range(len(stream))) == (ours, waits), (seed, stream)
     return len(ours)
 
 
 def make_stream(random):
+    """Return requests one after the other, parts of which may be changed, repeated or missing."""
     stream = bytearray(b"".join(make_request(random) for _ in range(random.randint(1, 3))))
     if random.random() < 0.3:
-        place = random.randint(0, len(stream))
-        stream[place : place + random.randint(0, 2)] = random.choice(ODDITIES)
+        for _ in range(random.randint(1, 2)):
+            place = random.randint(0, len(stream))
+            stream[place : place + random.randint(0, 3)] = random.choice(ODDITIES)
+    if random.random() < 0.1:
+        place, start = random.choices(range(len(stream) + 1), k=2)
+        stream[place:place] = stream[start : start + random.randint(1, 30)]
     if random.random() < 0.2:
         del stream[random.randint(0, len(stream)) :]
     return bytes(stream)
 
 
 def make_request(random):
-    fields = random.choices(FIELDS, k=random.randint(0, 2)) if random.random() < 0.2 else []
-    body = b""
+    fields = random.choices(OTHERS, k=random.randint(0, 2)) if random.random() < 0.2 else []
+    body = ""
     for _ in range(random.choice([0, *[1] * 12, 2])):
         if random.random() < 0.5:
-            length = random.choice(LENGTHS if random.random() < 0.2 else LENGTHS[:5])
-            fields.append(f"Content-Length: {length}")
-            body = b"x" * (int(length) if length.isdecimal() and len(length) < 20 else 5)
+            length = odd(random, [str(random.randint(0, 41)), *LENGTHS])
+            fields.append(f"{odd(random, LENGTH_NAMES)}{odd(random, COLONS)}{length}")
+            size = int(length) if length.isdecimal() and len(length) < 20 else 5
+            body = random.choice(BODIES)[:size]
         else:
-            fields.append(f"Transfer-Encoding: {random.choice(CODINGS)}")
+            coding = odd(random, CODINGS)
+            fields.append(f"{odd(random, CODING_NAMES)}{odd(random, COLONS)}{coding}")
             body = make_chunks(random)
     random.shuffle(fields)
-    line = f"{random.choice(['GET', 'POST'])} / HTTP/{random.choice(VERSIONS)}"
-    return "".join(f"{each}\r\n" for each in [line, *fields, ""]).encode("latin-1") + body
+    line = f"{random.choice(['GET', 'POST'])} / HTTP/{odd(random, VERSIONS)}"
+    head = "".join(f"{text}{odd(random, ENDS)}" for text in (line, *fields))
+    return f"{head}\r\n{body}".encode("latin-1")
 
 
 def make_chunks(random):
     sizes = [random.randint(1, 30) for _ in range(random.randint(0, 3))]
-    parts = [make_size(random, size) + f"{'y' * size}\r\n" for size in sizes]
-    trailers = random.choice(TRAILERS)
-    return f"{''.join(parts)}{make_size(random, 0)}{trailers}\r\n".encode("latin-1")
+    parts = "".join(make_chunk(random, size) for size in sizes)
+    return f"{parts}{make_size(random, 0)}{odd(random, TRAILERS)}\r\n"
+
+
+def make_chunk(random, size):
+    data = random.choice(BODIES)[:size]
+    return f"{make_size(random, size)}{data}{odd(random, CHUNK_ENDS)}"
 
 
 def make_size(random, size):
-    if random.random() < 0.9:
-        return f"{size:x}\r\n"
-    return f"{random.choice(SIZES).format(size)}{random.choice(EXTENSIONS)}\r\n"
+    return f"{odd(random, SIZES).format(size)}{odd(random, EXTENSIONS)}\r\n"
 
 
-def read(stream, random):
-    """Return the end and body of each request, received in pieces, and whether one is awaited."""
-    found, position = [], 0
-    incoming, rest = IncomingRequest(CFG, CLIENT, MAX_BODY), b""
-    while rest or position < len(stream):
-        piece = rest or stream[position : position + random.choice([1, 7, 1000])]
-        position += 0 if rest else len(piece)
-        try:
-            complete = incoming.add(piece)
-        except ParseException:
-            return found, False
-        rest = b""
-        if complete:
-            if isinstance(incoming.request.body, TooLargeBody):
+def odd(random, values):
+    """Return one of the values, most often the first."""
+    return values[0] if random.random() < 0.95 else random.choice(values)
+
+
+def read(stream, *places):
+    """Return the requests in a stream that is received in parts, and whether one is awaited."""
+    cuts = sorted({0, len(stream), *(place for place in places if place < len(stream))})
+    found, incoming = [], IncomingRequest(CFG, CLIENT, MAX_BODY)
+    for start, end in pairwise(cuts):
+        part = stream[start:end]
+        while part:
+            try:
+                complete = incoming.add(part)
+            except ParseException:
                 return found, False
-            found.append((position - len(incoming.data), incoming.request.body.read()))
-            rest = bytes(incoming.data)
-            incoming = IncomingRequest(CFG, CLIENT, MAX_BODY)
+            part = b""
+            if complete:
+                if isinstance(incoming.request.body, TooLargeBody):
+                    return found, False
+                part = bytes(incoming.data)
+                body = incoming.request.body.read()
+                found.append(Read(end - len(part), head_of(incoming.request), body))
+                incoming = IncomingRequest(CFG, CLIENT, MAX_BODY)
     return found, True
 
 
 def read_with_gunicorn(stream):
-    """Return the end and body of each request, as gunicorn reads them."""
+    """Return the requests in a stream as gunicorn reads them."""
     found, unreader = [], IterUnreader([stream])
     with suppress(ParseException, OSError, StopIteration):
         while True:
@@ -161,8 +213,12 @@ def read_with_gunicorn(stream):
                 break
             rest = unreader.take_buffered()
             unreader.unread(rest)
-            found.append((len(stream) - len(rest), body))
+            found.append(Read(len(stream) - len(rest), head_of(request), body))
     return found
+
+
+def head_of(request):
+    return request.method, request.uri, min(request.version, VERSION), request.headers
 
 
 if __name__ == "__main__":
