@@ -12,6 +12,7 @@ from app.access.rules import Rule
 from app.database.ids import IntegerId, RowId
 from app.plurals import pluralize
 from app.problems import MISSPELT, Problems, suggest
+from app.properties.declaration import Declaration
 from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.relations import BELONGS_TO
 from app.times import now
@@ -270,7 +271,7 @@ def _properties(merged: Merged, hidden: frozenset[str], problems: Problems) -> d
         # LoopBack 3's way to drop a property of the base, or the id.
         if declared in (False, None):
             continue
-        property_ = read_property(name, declared, problems, path)
+        property_ = read_property(name, Declaration(declared, problems, path))
         if property_ is None:
             continue
         properties[name] = replace(property_, hidden=property_.hidden or name in hidden)
@@ -340,7 +341,7 @@ def _time(name: str, merged: Merged, problems: Problems, path: str) -> list[Prop
     given = declared if isinstance(declared, Mapping) else {}
     columns = {key: given[key] for key in MAPPINGS if key in given}
     stamp = {"type": "date", "required": True, "readOnly": True, "defaultFn": "now"}
-    property_ = read_property(name, {**columns, **stamp}, problems, path)
+    property_ = read_property(name, Declaration({**columns, **stamp}, problems, path))
     return [property_] if property_ else []
 
 

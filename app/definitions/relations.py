@@ -11,6 +11,7 @@ from app.database.ids import IdColumn
 from app.database.session import db
 from app.plurals import pluralize
 from app.problems import Problems, suggest
+from app.properties.declaration import Declaration
 from app.properties.properties import Property, column_name, read_property
 from app.rest.relations import (
     BELONGS_TO,
@@ -146,7 +147,7 @@ class Relations:
         for each in UNSUPPORTED:
             if declared.get(each):
                 self._problems.warn(f"{path}.{each}", "is ignored")
-        usual = read_property(held, _held_property(declared), self._problems, path)
+        usual = read_property(held, Declaration(_held_property(declared), self._problems, path))
         if usual is None or not self._can_hold(definition, usual, path):
             return None
         column = self._add_held(definition, usual)

@@ -1,23 +1,17 @@
 """Properties in LoopBack 3's form: the column and the field of each."""
 
 import re
-import secrets
-import string
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
 from keyword import iskeyword
-from typing import Any
-from uuid import UUID, uuid4
+from typing import Any, Unpack
 
-from marshmallow import ValidationError
 from sqlalchemy import Column
 
-from app.problems import Problems, suggest
-from app.rest.fields.base import Field, not_blank
-from app.times import iso_time, now
+from app.rest.fields.base import Field, FieldOptions, not_blank
 
+from .declaration import Declaration, JsonObject
+from .defaults import Default, read_default
 from .types import PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
@@ -27,14 +21,10 @@ NAME = re.compile(rf"[A-Za-z_$][\w$-]{{0,{MAX_NAME - 1}}}", re.ASCII)
 # Names that a `where` has a meaning for.
 RESERVED = ("and", "or")
 WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+")
-# What LoopBack 3's nanoid makes: 21 characters, 126 bits.
-NANOID_LENGTH = 21
-NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 # The keys by which LoopBack 3's connectors name columns.
 MAPPINGS = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2", "mongodb")
-# What other programs read, or says nothing that matters here.
+# Keys for other programs, and those that change nothing here.
 NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "title")
-NUMBERS = ("number", "integer")
 # Types that are stored as JSON.
 JSON_TYPES = ("object", "array", "geopoint")
 KEYS = (
@@ -58,10 +48,9 @@ class Property:
     index: bool = False
     unique: bool = False
     description: str = ""
-    # Returns the value of a new row without one; None stands for null.
-    default: Callable[[], Any] | None = None
+    default: Default | None = None
     # Returns the value that each change of a row gives to it.
-    on_change: Callable[[], Any] | None = None
+    on_change: Callable[[], object] | None = None
     validators: list[Validator] = field(default_factory=list)
 
     def column(self) -> Column[Any]:
@@ -76,80 +65,87 @@ class Property:
             onupdate=self.on_change,
         )
 
-    def field(self, **arguments: Any) -> Field:
-        """Return a new field; `arguments` are further ones of marshmallow."""
+    def field(self, **options: Unpack[FieldOptions]) -> Field:
+        """Return a new field; `options` are further ones of marshmallow."""
+        given: FieldOptions = {"attribute": self.column_name, "load_only": self.hidden}
+        given["dump_only"] = self.read_only
         if self.required and self.default is None:
-            given: dict[str, Any] = {"required": True}
+            given["required"] = True
         else:
-            given = {"load_default": self.default, "allow_none": not self.required}
+            given |= {"load_default": self.default, "allow_none": not self.required}
         if self.description:
             given["metadata"] = {"description": self.description}
-        given |= {"attribute": self.column_name, "load_only": self.hidden}
-        made = self.type.make_field(**{**given, "dump_only": self.read_only, **arguments})
+        made = self.type.make_field(**{**given, **options})
         made.validators = [*made.validators, *self.validators]
         return made
 
 
-def read_property(name: str, declared: Any, problems: Problems, path: str) -> Property | None:
+def read_property(name: str, declared: Declaration) -> Property | None:
     """Read a property from `{"type": "string", ...}` or from its type alone.
 
-    None if it cannot be used; `problems` then has the reasons, with `path` in front.
+    None if it cannot be used, which is a problem.
     """
-    if not isinstance(declared, Mapping):
-        declared = {"type": declared}
-    problems.check_keys(path, declared, KEYS, NOTES)
-    if not NAME.fullmatch(name) or name in RESERVED:
-        problems.add(
-            path,
-            f"a name has letters, digits, _, $ and -, at most {MAX_NAME}, and is none of "
-            + ", ".join(map(repr, RESERVED)),
-        )
+    if not isinstance(declared.value, Mapping):
+        declared = declared.with_value({"type": declared.value})
+    declared.check_keys(KEYS, NOTES)
+    column = _column_name(name, declared.object)
+    if problem := _name_problem(name, column):
+        declared.add(problem)
         return None
-    column = _column_name(name, declared)
-    if len(column) > MAX_NAME:
-        problems.add(path, f"its column {column} has over {MAX_NAME} characters")
-        return None
-    type_ = read_type(declared, problems, path)
+    type_ = read_type(declared)
     if type_ is None:
         return None
-    default = _default(declared, type_, problems, path)
-    read_only = _flag(declared, "readOnly", problems, path)
-    required = _flag(declared, "required", problems, path)
-    if required and read_only and default is None:
-        problems.warn(f"{path}.required", "is ignored: the property is read-only, without default")
-        required = False
-    validators = read_validators(declared.get("validates"), type_, problems, f"{path}.validates")
-    if required and type_.name == "string" and "enum" not in declared:
-        validators = [not_blank, *validators]
+    default = read_default(declared, type_)
+    read_only = declared.flag("readOnly")
+    required = _is_required(declared, can_be_set=default is not None or not read_only)
     return Property(
         name=name,
         column_name=column,
         type=type_,
         required=required,
-        hidden=_flag(declared, "hidden", problems, path),
         read_only=read_only,
-        is_id=bool(declared.get("id")),
-        index=_can_be_indexed(type_, declared, problems, path),
-        unique=is_unique(declared) and type_.name not in JSON_TYPES,
-        description=str(declared.get("description", "")),
         default=default,
-        validators=validators,
+        validators=_validators(declared, type_, required),
+        hidden=declared.flag("hidden"),
+        is_id=bool(declared.object.get("id")),
+        index=_has_index(declared, type_),
+        unique=is_unique(declared.object) and type_.name not in JSON_TYPES,
+        description=str(declared.object.get("description", "")),
     )
 
 
-def _can_be_indexed(
-    type_: PropertyType, declared: Mapping[str, Any], problems: Problems, path: str
-) -> bool:
+def _name_problem(name: str, column: str) -> str:
+    if not NAME.fullmatch(name) or name in RESERVED:
+        reserved = ", ".join(map(repr, RESERVED))
+        return (
+            f"a name has letters, digits, _, $ and -, at most {MAX_NAME}, and is none of {reserved}"
+        )
+    return f"its column {column} has over {MAX_NAME} characters" if len(column) > MAX_NAME else ""
+
+
+def _is_required(declared: Declaration, can_be_set: bool) -> bool:
+    required = declared.flag("required")
+    if required and not can_be_set:
+        declared["required"].warn("is ignored: the property is read-only, without default")
+    return required and can_be_set
+
+
+def _validators(declared: Declaration, type_: PropertyType, required: bool) -> list[Validator]:
+    validators = read_validators(declared["validates"], type_)
+    is_text = type_.name == "string" and "enum" not in declared.object
+    return [not_blank, *validators] if required and is_text else validators
+
+
+def _has_index(declared: Declaration, type_: PropertyType) -> bool:
     """Tell whether a property gets an index: PostgreSQL has none for JSON."""
-    if not is_indexed(declared) or declared.get("id"):
+    if not is_indexed(declared.object) or declared.object.get("id"):
         return False
     if type_.name in JSON_TYPES:
-        problems.warn(path, f"has no index: its type is {type_.name}")
-        return False
-    return True
+        declared.warn(f"has no index: its type is {type_.name}")
+    return type_.name not in JSON_TYPES
 
 
-def is_unique(declared: Mapping[str, Any]) -> bool:
+def is_unique(declared: JsonObject) -> bool:
     """Tell whether no two rows may have the same value of a property."""
     index = declared.get("index")
     return bool(declared.get("unique") or (isinstance(index, Mapping) and index.get("unique")))
@@ -161,89 +157,9 @@ def column_name(name: str) -> str:
     return f"{words}_" if iskeyword(words) else f"p{words}" if words[0].isdigit() else words
 
 
-def _column_name(name: str, declared: Mapping[str, Any]) -> str:
+def _column_name(name: str, declared: JsonObject) -> str:
     for connector in MAPPINGS:
         mapping = declared.get(connector)
         if isinstance(mapping, Mapping) and isinstance(mapping.get("columnName"), str):
             return column_name(mapping["columnName"])
     return column_name(name)
-
-
-def _flag(declared: Mapping[str, Any], key: str, problems: Problems, path: str) -> bool:
-    value = declared.get(key) or False
-    if value in (True, False, "true", "false"):
-        return value in (True, "true")
-    problems.add(f"{path}.{key}", "must be true or false")
-    return False
-
-
-def _default(
-    declared: Mapping[str, Any], type_: PropertyType, problems: Problems, path: str
-) -> Callable[[], Any] | None:
-    """Return the function that returns the default, if there is one."""
-    function, value = declared.get("defaultFn"), declared.get("default")
-    if function is None and value == "$now" and type_.name in ("date", "dateonly"):
-        function = "now"
-    if function is not None:
-        return _default_function(function, type_, problems, f"{path}.defaultFn")
-    if value is None:
-        return None
-    if isinstance(value, bool) and type_.name in NUMBERS:
-        # As JavaScript does.
-        problems.warn(f"{path}.default", f"{str(value).lower()} is taken as {int(value)}")
-        value = int(value)
-    try:
-        loaded = type_.load(_as_declared(value, type_.name))
-    except ValidationError as error:
-        problems.add(f"{path}.default", error.messages[0])
-        return None
-    return partial(deepcopy, loaded)
-
-
-def _as_declared(value: Any, kind: str) -> Any:
-    """Return a default as its type; LoopBack 3 makes numbers of text, and text of numbers."""
-    if kind in NUMBERS and isinstance(value, str) and value.strip():
-        try:
-            return int(value) if kind == "integer" else float(value)
-        except ValueError:
-            return value
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if kind == "string" and is_number else value
-
-
-def _default_function(
-    name: Any, type_: PropertyType, problems: Problems, path: str
-) -> Callable[[], Any] | None:
-    functions = DEFAULTS.get(type_.name, {})
-    if not isinstance(name, str) or name not in functions:
-        known, meant = ", ".join(functions) or "none", suggest(str(name), functions)
-        problems.add(path, f"{name!r} is no function for a {type_.name}; there are {known}{meant}")
-        return None
-    return functions[name]
-
-
-def _uuid_text() -> str:
-    return str(uuid4())
-
-
-def _nanoid() -> str:
-    return "".join(secrets.choice(NANOID_ALPHABET) for _ in range(NANOID_LENGTH))
-
-
-def _random_uuid() -> UUID:
-    return uuid4()
-
-
-DEFAULTS: dict[str, dict[str, Callable[[], Any]]] = {
-    "date": {"now": now},
-    "dateonly": {"now": lambda: now().date()},
-    "uuid": dict.fromkeys(("guid", "uuid", "uuidv4"), _random_uuid),
-    "string": {
-        "guid": _uuid_text,
-        "uuid": _uuid_text,
-        "uuidv4": _uuid_text,
-        "nanoid": _nanoid,
-        "shortid": _nanoid,
-        "now": lambda: iso_time(now()),
-    },
-}

@@ -1,54 +1,50 @@
-"""What `validates` says of a property: length, format, in, min and max."""
+"""Validators of a property, from its `validates`: length, format, in, min and max."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from marshmallow import ValidationError, validate
 
-from app.problems import Problems
-from app.rest.fields.formats import Format
-
+from .declaration import Declaration
+from .formats import Format
 from .types import PropertyType
 
-Validator = Callable[[Any], Any]
+Validator = Callable[[Any], object]
 
 TEXTS, NUMBERS = ("string",), ("number", "integer", "decimal")
 
 
-def read_validators(
-    declared: Any, type_: PropertyType, problems: Problems, path: str
-) -> list[Validator]:
+def read_validators(declared: Declaration, type_: PropertyType) -> list[Validator]:
     """Return the validators of a property."""
-    if declared is None:
+    if not isinstance(declared.value, Mapping | None):
+        declared.add(f"must be an object with {', '.join(READERS)}")
         return []
-    if not isinstance(declared, Mapping):
-        problems.add(path, f"must be an object with {', '.join(READERS)}")
-        return []
-    problems.check_keys(path, declared, READERS)
-    found: list[Validator] = []
-    for key, value in declared.items():
-        if key not in READERS:
-            continue
-        types, read = READERS[key]
-        if type_.name not in types:
-            problems.add(f"{path}.{key}", f"is for {', '.join(types)}")
-            continue
-        try:
-            found.append(read(value, type_))
-        except ValueError as error:
-            problems.add(f"{path}.{key}", str(error))
-    return found
+    declared.check_keys(READERS)
+    found = [
+        _read(key, validation, type_) for key, validation in declared.entries() if key in READERS
+    ]
+    return [validator for validator in found if validator is not None]
 
 
-def _length(declared: Any, type_: PropertyType) -> Validator:
+def _read(key: str, declared: Declaration, type_: PropertyType) -> Validator | None:
+    types, read = READERS[key]
+    if type_.name not in types:
+        declared.add(f"is for {', '.join(types)}")
+        return None
+    try:
+        return read(declared.value, type_)
+    except ValueError as error:
+        declared.add(str(error))
+        return None
+
+
+def _length(declared: object, type_: PropertyType) -> Validator:
     if not isinstance(declared, Mapping) or not declared or declared.keys() - {"min", "max", "is"}:
         raise ValueError("must be an object with min, max or is")
-    for value in declared.values():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise ValueError("must be whole numbers")
+    if any(type(value) is not int or value < 0 for value in declared.values()):
+        raise ValueError("must be whole numbers")
     exact = declared.get("is")
-    least, most = declared.get("min", exact), declared.get("max", exact)
-    return _Length(least, most)
+    return _Length(declared.get("min", exact), declared.get("max", exact))
 
 
 class _Length(validate.Length):
@@ -63,36 +59,36 @@ class _Length(validate.Length):
         return value
 
 
-def _format(declared: Any, type_: PropertyType) -> Validator:
+def _format(declared: object, type_: PropertyType) -> Validator:
     pattern = declared.get("with") if isinstance(declared, Mapping) else declared
     if not isinstance(pattern, str):
         raise ValueError("must be a regular expression")
     return Format(pattern, type_.make_field().max_length)  # type: ignore[attr-defined]
 
 
-def _in(declared: Any, type_: PropertyType) -> Validator:
+def _in(declared: object, type_: PropertyType) -> Validator:
     if not isinstance(declared, list) or not declared:
         raise ValueError("must be a list of values")
-    values = [_of_type(each, type_) for each in declared]
+    values = [_of_type(value, type_) for value in declared]
     return validate.OneOf(values, error="must be one of {choices}")
 
 
-def _min(declared: Any, type_: PropertyType) -> Validator:
+def _min(declared: object, type_: PropertyType) -> Validator:
     return validate.Range(min=_of_type(declared, type_), error="must be at least {min}")
 
 
-def _max(declared: Any, type_: PropertyType) -> Validator:
+def _max(declared: object, type_: PropertyType) -> Validator:
     return validate.Range(max=_of_type(declared, type_), error="must be at most {max}")
 
 
-def _of_type(value: Any, type_: PropertyType) -> Any:
+def _of_type(value: object, type_: PropertyType) -> object:
     try:
         return type_.load(value)
     except ValidationError as error:
         raise ValueError(f"{value!r} {error.messages[0]}") from None
 
 
-READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, PropertyType], Validator]]] = {
+READERS: dict[str, tuple[tuple[str, ...], Callable[[object, PropertyType], Validator]]] = {
     "length": (TEXTS, _length),
     "format": (TEXTS, _format),
     "in": ((*TEXTS, *NUMBERS), _in),

@@ -20,8 +20,7 @@ from app.errors import MalformedBody, ModelNotFound, ValidationError
 from app.state import AppState
 
 from .endpoint import Endpoint, Route, View
-from .fields.base import PASSTHROUGH_SERIALIZERS, Field, Schema
-from .fields.formats import validation_cost
+from .fields.base import PASSTHROUGH_SERIALIZERS, Field, Schema, validation_cost
 from .fields.ids import Id
 from .filters.filter import Filter
 from .filters.targets import OTHERS, Column, has_short_ids

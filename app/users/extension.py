@@ -13,6 +13,7 @@ from app.access.rules import Rule
 from app.config import ConfigurationError
 from app.database.metadata import app_metadata
 from app.problems import Problems
+from app.properties.declaration import Declaration
 from app.properties.properties import Property, read_property
 from app.rest.fields.base import Schema
 from app.rest.relations import Relation
@@ -86,7 +87,7 @@ def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Propert
     """
     problems, properties = Problems(), list[Property]()
     for name, declared in app.config["USER_PROPERTIES"].items():
-        each = read_property(name, declared, problems, name)
+        each = read_property(name, Declaration(declared, problems, name))
         if each and (problem := problem_of(each, {*TAKEN, *relations})):
             problems.add(name, problem)
         elif each:

@@ -3,8 +3,9 @@
 import pytest
 
 from app.problems import Problems
+from app.properties.declaration import Declaration
+from app.properties.formats import count_ways
 from app.properties.properties import column_name, read_property
-from app.rest.fields.formats import count_ways
 
 PATH = "note.json: properties.x"
 # A declaration, and the end of the problem or warning it has.
@@ -45,7 +46,7 @@ WARNINGS = [
 def test_a_problem_names_its_place_and_what_may_be_meant(declared, problem):
     problems = Problems()
 
-    read_property("x", declared, problems, PATH)
+    read_property("x", Declaration(declared, problems, PATH))
 
     [found] = problems.found
     assert found.startswith(PATH)
@@ -56,7 +57,7 @@ def test_a_problem_names_its_place_and_what_may_be_meant(declared, problem):
 def test_what_is_ignored_is_a_warning(declared, warning):
     problems = Problems()
 
-    assert read_property("x", declared, problems, PATH)
+    assert read_property("x", Declaration(declared, problems, PATH))
 
     assert (problems.found, problems.warnings) == ([], [PATH + warning])
 
@@ -65,7 +66,7 @@ def test_what_is_ignored_is_a_warning(declared, warning):
 def test_a_name_must_be_usable_in_filters(name):
     problems = Problems()
 
-    assert read_property(name, "string", problems, PATH) is None
+    assert read_property(name, Declaration("string", problems, PATH)) is None
     assert len(problems.found) == 1
 
 

@@ -5,11 +5,12 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar, Generic, TypedDict, TypeGuard, TypeVar, Unpack
 from uuid import UUID
 
 import marshmallow
 from marshmallow import ValidationError, fields, validate
+from marshmallow.types import Validator
 
 from app.database.columns import ExactDecimal
 from app.errors import BLANK
@@ -32,6 +33,8 @@ MAX_SAFE = 2**53 - 1
 MAX_TEXT = 10_000
 
 Field = fields.Field[Any]
+JsonSchema = dict[str, object]
+T = TypeVar("T")
 # Serializers that return the column's value unchanged.
 PASSTHROUGH_SERIALIZERS = (
     fields.String._serialize,
@@ -41,15 +44,42 @@ PASSTHROUGH_SERIALIZERS = (
 )
 
 
+class FieldOptions(TypedDict, total=False):
+    """The arguments that all fields have, of those of marshmallow."""
+
+    required: bool
+    allow_none: bool
+    load_default: object
+    load_only: bool
+    dump_only: bool
+    attribute: str
+    data_key: str
+    validate: Validator | list[Validator]
+    metadata: Mapping[str, object]
+
+
 def not_blank(text: str) -> None:
     """Raise ValidationError for text that is empty or white space."""
     if not text.strip():
         raise ValidationError(BLANK)
 
 
+def validation_cost(validator: object) -> int:
+    """Return how long a validator takes, in the time of loading and storing a value.
+
+    Validators that take long have the attribute `cost`.
+    """
+    return getattr(validator, "cost", 0)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether a value of JSON is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def parse_number(value: object) -> float:
     """Read a finite number of JSON; raise ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise ValueError("not a number")
     try:
         number = float(value)
@@ -62,7 +92,7 @@ def parse_number(value: object) -> float:
 
 def parse_decimal(value: object) -> decimal.Decimal:
     """Read a finite decimal from text or a number; raise ValueError."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not isinstance(value, str) and not is_number(value):
         raise ValueError("not a decimal")
     if isinstance(value, int) and abs(value) >= 10**40:
         raise ValueError("not a decimal")
@@ -98,10 +128,12 @@ class Schema(marshmallow.Schema):
         """Say the same of what is missing, whatever the field's type."""
         unify_messages(field_obj)
 
-    def handle_error(self, error: ValidationError, data: Any, **kwargs: Any) -> None:
+    def handle_error(
+        self, error: ValidationError, data: object, *, many: bool, **kwargs: object
+    ) -> None:
         """Report read-only properties as such, not as unknown."""
-        found: Any = error.messages_dict
-        for messages in found.values() if kwargs["many"] else [found]:
+        found = error.messages_dict
+        for messages in found.values() if many else [found]:
             for name, field in self.fields.items():
                 if field.dump_only and (field.data_key or name) in messages:
                     messages[field.data_key or name] = ["is read-only"]
@@ -116,20 +148,24 @@ class Text(fields.String):
         "long": "is too long (maximum is {max_length} characters)",
     }
 
-    def __init__(self, max_length: int, multiline: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(
+        self, max_length: int, multiline: bool = False, **options: Unpack[FieldOptions]
+    ) -> None:
+        super().__init__(**options)
         self.max_length = max_length
         self.forbidden = CONTROL_EXCEPT_WHITESPACE if multiline else CONTROL_CHARACTERS
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
-        text: str = super()._deserialize(value, *args, **kwargs)
+    def _deserialize(
+        self, value: object, attr: str | None, data: Mapping[str, object] | None, **kwargs: object
+    ) -> str:
+        text: str = super()._deserialize(value, attr, data, **kwargs)
         if len(text) > self.max_length:
             raise self.make_error("long", max_length=self.max_length)
         if self.forbidden.search(text):
             raise self.make_error("control")
         return text
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords that apispec cannot derive from the field."""
         non_blank = {"pattern": r"\S"} if not_blank in self.validators else {}
         return {"maxLength": self.max_length, **non_blank}
@@ -138,13 +174,14 @@ class Text(fields.String):
 class ObjectId(Text):
     """An id of MongoDB: 24 hexadecimal digits."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
         form = validate.Regexp(
             r"[0-9a-f]{24}\Z", error="must be 24 hexadecimal digits, in small letters"
         )
-        super().__init__(24, validate=form, **kwargs)
+        options["validate"] = form
+        super().__init__(24, **options)
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords of an id of MongoDB."""
         return {"pattern": "^[0-9a-f]{24}$", "examples": ["507f1f77bcf86cd799439011"]}
 
@@ -155,8 +192,8 @@ class Integer(fields.Integer):
     BITS = 64
     default_error_messages = {"invalid": "must be a whole number"}
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(strict=True, **kwargs)
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(strict=True, **options)
         most = 2 ** (self.BITS - 1)
         self.validators.insert(0, validate.Range(-most, most - 1))
 
@@ -167,28 +204,35 @@ class Int32(Integer):
     BITS = 32
 
 
-class Parsed(fields.Field[Any]):
+class Parsed(fields.Field[T], Generic[T]):
     """A field whose values a function reads."""
 
+    # JSON Schema keywords that apispec cannot derive from the field.
+    JSON_SCHEMA: ClassVar[JsonSchema] = {}
+
     @staticmethod
-    def parse(value: object) -> Any:
+    def parse(value: object) -> T:
         """Return the value that a client wrote; raise ValueError if it is none."""
         raise NotImplementedError
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> T:
         try:
             return self.parse(value)
         except ValueError:
             raise self.make_error("invalid") from None
 
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
+        """Return the JSON Schema keywords of the field."""
+        return dict(self.JSON_SCHEMA)
 
-class Number(Parsed):
+
+class Number(Parsed[float]):
     """A number, as JavaScript has them: 64 bits of floating point, not infinite."""
 
     parse = staticmethod(parse_number)
     default_error_messages = {"invalid": "must be a number"}
 
-    def _serialize(self, value: float | None, *args: Any, **kwargs: Any) -> float | None:
+    def _serialize(self, value: float | None, *args: object, **kwargs: object) -> float | None:
         """Return a whole number as such, as JavaScript writes it; SQLite returns either."""
         if value is None or abs(value) > MAX_SAFE or value != int(value):
             return value
@@ -203,7 +247,7 @@ class Boolean(fields.Boolean):
     default_error_messages = {"invalid": "must be true or false"}
 
 
-class Timestamp(Parsed):
+class Timestamp(Parsed[datetime]):
     """A point in time as ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
 
     Clients may write the forms of `parse_time`.
@@ -214,40 +258,34 @@ class Timestamp(Parsed):
         "invalid": "must be a time like 2026-01-02T03:04:05.678Z",
         "fine": "must not be finer than milliseconds",
     }
+    JSON_SCHEMA = {
+        "type": "string",
+        "format": "date-time",
+        "examples": ["2026-01-02T03:04:05.678Z"],
+    }
 
-    def _serialize(self, value: datetime | None, *args: Any, **kwargs: Any) -> str | None:
+    def _serialize(self, value: datetime | None, *args: object, **kwargs: object) -> str | None:
         return None if value is None else iso_time(value)
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> datetime:
-        time: datetime = super()._deserialize(value, *args, **kwargs)
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> datetime:
+        time = super()._deserialize(value, *args, **kwargs)
         if time.microsecond % 1000:
             raise self.make_error("fine")
         return time
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema keywords of a point in time."""
-        example = "2026-01-02T03:04:05.678Z"
-        kind = ["string", "null"] if self.allow_none else "string"
-        return {"type": kind, "format": "date-time", "examples": [example]}
 
-
-class Date(Parsed):
+class Date(Parsed[date]):
     """A date: `2026-01-02`."""
 
     parse = staticmethod(parse_date)
-    default_error_messages = {
-        "invalid": "must be a date like 2026-01-02",
-    }
+    default_error_messages = {"invalid": "must be a date like 2026-01-02"}
+    JSON_SCHEMA = {"type": "string", "format": "date", "examples": ["2026-01-02"]}
 
-    def _serialize(self, value: date | None, *args: Any, **kwargs: Any) -> str | None:
+    def _serialize(self, value: date | None, *args: object, **kwargs: object) -> str | None:
         return None if value is None else value.isoformat()
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema keywords of a date."""
-        return {"type": "string", "format": "date", "examples": ["2026-01-02"]}
 
-
-class Decimal(Parsed):
+class Decimal(Parsed[decimal.Decimal]):
     """An exact decimal, a string in JSON: `"12.50"`. Clients may also write a number.
 
     `precision` and `scale` are those of the column.
@@ -259,60 +297,64 @@ class Decimal(Parsed):
         "range": "{problem}",
     }
 
-    def __init__(self, precision: int, scale: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, precision: int, scale: int, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(**options)
         self.column_type = ExactDecimal(precision, scale)
 
-    def _serialize(self, value: decimal.Decimal | None, *args: Any, **kwargs: Any) -> str | None:
+    def _serialize(
+        self, value: decimal.Decimal | None, *args: object, **kwargs: object
+    ) -> str | None:
         return None if value is None else f"{value:f}"
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> decimal.Decimal:
-        number: decimal.Decimal = super()._deserialize(value, *args, **kwargs)
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> decimal.Decimal:
+        number = super()._deserialize(value, *args, **kwargs)
         try:
             return self.column_type.exact(number)
         except ValueError as error:
             raise self.make_error("range", problem=error) from None
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords of a decimal."""
         whole, scale = self.column_type.whole_digits, self.column_type.scale
         decimals = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
         pattern = rf"^-?[0-9]{{1,{max(whole, 1)}}}{decimals}$"
         example = f"{self._example():.{scale}f}"
-        schema = {"type": "string", "format": "decimal", "pattern": pattern, "examples": [example]}
-        choices = self._choices()
-        return {**schema, "enum": [f"{each:f}" for each in choices]} if choices else schema
+        choices = [f"{choice:f}" for choice in self._choices()]
+        return {
+            "type": "string",
+            "format": "decimal",
+            "pattern": pattern,
+            "examples": [example],
+            **({"enum": choices} if choices else {}),
+        }
 
     def _example(self) -> decimal.Decimal:
         """Return a value that the validators accept: the one nearest to 0."""
         if choices := self._choices():
             return choices[0]
-        ranges = [each for each in self.validators if isinstance(each, validate.Range)]
-        least = [decimal.Decimal(each.min) for each in ranges if each.min is not None]
-        most = [decimal.Decimal(each.max) for each in ranges if each.max is not None]
+        ranges = [bounds for bounds in self.validators if isinstance(bounds, validate.Range)]
+        least = [decimal.Decimal(bounds.min) for bounds in ranges if bounds.min is not None]
+        most = [decimal.Decimal(bounds.max) for bounds in ranges if bounds.max is not None]
         return min([max([decimal.Decimal(0), *least]), *most])
 
     def _choices(self) -> list[decimal.Decimal]:
         """Return the values that one of the validators lists."""
-        listed = (each.choices for each in self.validators if isinstance(each, validate.OneOf))
+        listed = (
+            one_of.choices for one_of in self.validators if isinstance(one_of, validate.OneOf)
+        )
         return list(next(listed, ()))
 
 
-class Uuid(Parsed):
+class Uuid(Parsed[UUID]):
     """A UUID: 32 hexadecimal digits in five groups (RFC 9562 4)."""
 
     parse = staticmethod(parse_uuid)
-    default_error_messages = {
-        "invalid": "must be a UUID like 018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b",
-    }
+    EXAMPLE = "018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b"
+    default_error_messages = {"invalid": f"must be a UUID like {EXAMPLE}"}
+    JSON_SCHEMA = {"type": "string", "format": "uuid", "examples": [EXAMPLE]}
 
-    def _serialize(self, value: UUID | None, *args: Any, **kwargs: Any) -> str | None:
+    def _serialize(self, value: UUID | None, *args: object, **kwargs: object) -> str | None:
         return None if value is None else str(value)
-
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema keywords of a UUID."""
-        example = "018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b"
-        return {"type": "string", "format": "uuid", "examples": [example]}
 
 
 class Enumeration(fields.String):
@@ -320,7 +362,7 @@ class Enumeration(fields.String):
 
     default_error_messages = {"invalid": "must be a string"}
 
-    def __init__(self, *values: str, **kwargs: Any) -> None:
-        one_of = validate.OneOf(values, error="must be one of {choices}")
-        super().__init__(validate=one_of, **kwargs)
+    def __init__(self, *values: str, **options: Unpack[FieldOptions]) -> None:
+        options["validate"] = validate.OneOf(values, error="must be one of {choices}")
+        super().__init__(**options)
         self.values = values

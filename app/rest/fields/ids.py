@@ -1,12 +1,14 @@
 """The field of ids."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Unpack
 
 from marshmallow import fields
 
 from app import ids
 from app.database.ids import IdColumn, RowId
+
+from .base import FieldOptions, JsonSchema
 
 
 class Id(fields.Field[ids.Id]):
@@ -14,11 +16,13 @@ class Id(fields.Field[ids.Id]):
 
     default_error_messages = {"invalid": "must be {form}"}
 
-    def __init__(self, column_type: IdColumn | type[IdColumn] = RowId, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(
+        self, column_type: IdColumn | type[IdColumn] = RowId, **options: Unpack[FieldOptions]
+    ) -> None:
+        super().__init__(**options)
         self.column_type = column_type() if isinstance(column_type, type) else column_type
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> ids.Id:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> ids.Id:
         form = self.column_type.form
         if value == "" and form.python_type is str and not self.allow_none:
             raise self.make_error("null")
@@ -27,9 +31,9 @@ class Id(fields.Field[ids.Id]):
             raise self.make_error("invalid", form=form.description)
         return id
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords of an id; no example of one that clients may omit."""
-        schema = dict(self.column_type.form.json_schema)
+        schema: JsonSchema = dict(self.column_type.form.json_schema)
         if not self.dump_only and not self.required:
             del schema["examples"]
-        return {**schema, "type": [schema["type"], "null"]} if self.allow_none else schema
+        return schema

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import Unpack
 
 from marshmallow import fields
 
 from app.database.columns import Position
 
-from .base import MAX_SAFE, Parsed
+from .base import MAX_SAFE, Field, FieldOptions, JsonSchema, Parsed, is_number
 
 #: Characters of the JSON of one property.
 MAX_LENGTH = 20_000
@@ -26,7 +26,7 @@ def parse_position(value: object) -> Position:
 
 
 def _degrees(value: object, most: int) -> float:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not isinstance(value, str) and not is_number(value):
         raise ValueError("not a number")
     try:
         degrees = float(value)
@@ -37,7 +37,7 @@ def _degrees(value: object, most: int) -> float:
     return degrees
 
 
-class Object(fields.Field[dict[str, Any]]):
+class Object(fields.Field[dict[str, object]]):
     """A JSON object with any properties."""
 
     default_error_messages = {
@@ -46,71 +46,66 @@ class Object(fields.Field[dict[str, Any]]):
         "number": "has a number that is not finite or, if it is whole, beyond 2^53",
     }
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> dict[str, object]:
         if not isinstance(value, dict):
             raise self.make_error("invalid")
         check_json(self, value)
         return value
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords of an object."""
         return {"type": "object", "examples": [{}]}
 
 
-class Array(fields.Field[list[Any]]):
+class Array(fields.Field[list[object]]):
     """A JSON array whose items are all of one type: `str`, `dict`, `float`, or `object` for any."""
 
     default_error_messages = {
         **Object.default_error_messages,
         "invalid": "must be an array of {items}",
     }
-    ITEMS = {str: "texts", dict: "objects", float: "numbers"}
-    JSON_TYPES = {str: "string", dict: "object", float: "number"}
+    ITEMS: dict[type, str] = {str: "texts", dict: "objects", float: "numbers"}
+    JSON_TYPES: dict[type, str] = {str: "string", dict: "object", float: "number"}
 
-    def __init__(self, items: type[Any], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, items: type, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(**options)
         self.items = items
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> list[object]:
         if not isinstance(value, list) or not all(map(self._is_item, value)):
             raise self.make_error("invalid", items=self.ITEMS.get(self.items, "values"))
         check_json(self, value)
         return value
 
-    def _is_item(self, value: Any) -> bool:
-        if self.items is float:
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        return isinstance(value, self.items)
+    def _is_item(self, value: object) -> bool:
+        return is_number(value) if self.items is float else isinstance(value, self.items)
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords of an array."""
         kind = self.JSON_TYPES.get(self.items)
         return {"type": "array", "items": {"type": kind} if kind else {}, "examples": [[]]}
 
 
-class GeoPoint(Parsed):
+class GeoPoint(Parsed[Position]):
     """A position on earth: `{"lat": 52.5, "lng": 13.4}`. Clients may also write `"52.5,13.4"`."""
 
     parse = staticmethod(parse_position)
     default_error_messages = {
         "invalid": 'must be a position like {{"lat": 52.5, "lng": 13.4}}',
     }
-
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema keywords of a position."""
-        return {
-            "type": "object",
-            "properties": {
-                "lat": {"type": "number", "minimum": -90, "maximum": 90},
-                "lng": {"type": "number", "minimum": -180, "maximum": 180},
-            },
-            "required": ["lat", "lng"],
-            "additionalProperties": False,
-            "examples": [{"lat": 52.5, "lng": 13.4}],
-        }
+    JSON_SCHEMA = {
+        "type": "object",
+        "properties": {
+            "lat": {"type": "number", "minimum": -90, "maximum": 90},
+            "lng": {"type": "number", "minimum": -180, "maximum": 180},
+        },
+        "required": ["lat", "lng"],
+        "additionalProperties": False,
+        "examples": [{"lat": 52.5, "lng": 13.4}],
+    }
 
 
-def check_json(field: fields.Field[Any], value: Any) -> None:
+def check_json(field: Field, value: object) -> None:
     """Raise ValidationError for JSON that is too long, or has numbers that databases change."""
     if not _has_safe_numbers(value):
         raise field.make_error("number")
@@ -118,7 +113,7 @@ def check_json(field: fields.Field[Any], value: Any) -> None:
         raise field.make_error("long")
 
 
-def _has_safe_numbers(value: Any) -> bool:
+def _has_safe_numbers(value: object) -> bool:
     if isinstance(value, dict):
         return all(map(_has_safe_numbers, value.values()))
     if isinstance(value, list):

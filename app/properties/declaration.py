@@ -1,0 +1,68 @@
+"""Values that JSON files declare, with their places, which problems of them name."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from app.problems import Problems
+
+JsonObject = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A value of a file, and its place, such as `note.json: properties.age.type`.
+
+    >>> age = Declaration({"type": "strng"}, problems, "note.json: properties.age")
+    >>> age["type"].add("there is no such type")
+    >>> problems.found
+    ['note.json: properties.age.type: there is no such type']
+    """
+
+    value: object
+    problems: Problems
+    path: str
+    # What stands between the path and a key.
+    separator: str = "."
+
+    def __getitem__(self, key: str) -> "Declaration":
+        """Return the value of a key, None if there is no such key, or this is no object."""
+        return self.at(key, self.object.get(key))
+
+    def at(self, key: str, value: object) -> "Declaration":
+        """Return another value in the place of a key."""
+        return Declaration(value, self.problems, f"{self.path}{self.separator}{key}")
+
+    def with_value(self, value: object) -> "Declaration":
+        """Return another value in this place."""
+        return replace(self, value=value)
+
+    @property
+    def object(self) -> JsonObject:
+        """The value, if it is an object; an empty object otherwise."""
+        return self.value if isinstance(self.value, Mapping) else {}
+
+    def entries(self) -> Iterator[tuple[str, "Declaration"]]:
+        """Yield the keys of an object with their values; anything but null is a problem."""
+        if self.value is not None and not isinstance(self.value, Mapping):
+            self.add("must be an object")
+        for key in self.object:
+            yield key, self[key]
+
+    def flag(self, key: str) -> bool:
+        """Return whether a key is true; anything but true, false and null is a problem."""
+        value = self.object.get(key) or False
+        if value not in (True, False, "true", "false"):
+            self[key].add("must be true or false")
+        return value in (True, "true")
+
+    def add(self, message: str) -> None:
+        """Add a problem: the value cannot be used."""
+        self.problems.add(self.path, message)
+
+    def warn(self, message: str) -> None:
+        """Add a warning: the value is used otherwise, or has no effect."""
+        self.problems.warn(self.path, message)
+
+    def check_keys(self, known: Iterable[str], ignored: Iterable[str] = ()) -> None:
+        """Report the keys of an object that are not known."""
+        self.problems.check_keys(self.path, self.object, known, ignored)
