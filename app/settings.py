@@ -1,9 +1,10 @@
 """The settings: every one with its type, default and description."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parseaddr
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
@@ -114,6 +115,8 @@ class Origin(fields.String):
         return _as_browsers_write(origin)
 
 
+FieldType = TypeVar("FieldType", bound=fields.Field[Any])
+
 # The loaded settings by name; `SettingsSchema` has their types.
 Settings = Mapping[str, Any]
 
@@ -127,53 +130,45 @@ def is_compatible(settings: Settings) -> bool:
     return bool(settings["COMPATIBILITY"] == LOOPBACK3)
 
 
-def described(text: str) -> dict[str, str]:
-    """Return the metadata of a setting: what docs/configuration.md says about it, in Markdown."""
-    return {"description": text}
+def _setting(
+    kind: Callable[..., FieldType], default: object, meaning: str, **options: object
+) -> FieldType:
+    """Return the field of a setting: `meaning` is what docs/configuration.md says, in Markdown."""
+    if kind is fields.Integer:
+        options.setdefault("strict", True)
+    return kind(load_default=default, metadata={"description": meaning}, **options)
 
 
 class TokenMiddlewareSchema(Schema):
     """Entries of TOKEN_MIDDLEWARE."""
 
-    cookies = fields.List(
-        fields.String(),
-        load_default=lambda: ["access_token"],
+    cookies = _setting(
+        partial(fields.List, fields.String()),
+        lambda: ["access_token"],
+        "Cookies that may hold a token; login sets the first one.",
         validate=validate.Length(min=1),
-        metadata=described("Cookies that may hold a token; login sets the first one."),
     )
-    headers = fields.List(
-        fields.String(),
-        load_default=list,
-        metadata=described("Further headers that may hold a token."),
+    headers = _setting(
+        partial(fields.List, fields.String()), list, "Further headers that may hold a token."
     )
-    params = fields.List(
-        fields.String(),
-        load_default=list,
-        metadata=described("Further query parameters that may hold a token."),
+    params = _setting(
+        partial(fields.List, fields.String()),
+        list,
+        "Further query parameters that may hold a token.",
     )
-    currentUserLiteral = fields.String(  # noqa: N815 the interface's name
-        load_default=None,
-        metadata=described(
-            "A word, such as `me`, that stands for the caller's id where a path has a user's id."
-        ),
+    currentUserLiteral = _setting(  # noqa: N815 the interface's name
+        fields.String,
+        None,
+        "A word, such as `me`, that stands for the caller's id where a path has a user's id.",
     )
 
 
 class PasswordHashSchema(Schema):
     """Entries of PASSWORD_HASH; the defaults are OWASP's second choice for Argon2id."""
 
-    time_cost = fields.Integer(
-        strict=True,
-        load_default=2,
-        validate=positive,
-        metadata=described("Passes over the memory."),
-    )
-    memory_cost = fields.Integer(
-        strict=True, load_default=19456, validate=positive, metadata=described("Memory in KiB.")
-    )
-    parallelism = fields.Integer(
-        strict=True, load_default=1, validate=positive, metadata=described("Parallel lanes.")
-    )
+    time_cost = _setting(fields.Integer, 2, "Passes over the memory.", validate=positive)
+    memory_cost = _setting(fields.Integer, 19456, "Memory in KiB.", validate=positive)
+    parallelism = _setting(fields.Integer, 1, "Parallel lanes.", validate=positive)
 
 
 def _rate(limit: int, seconds: int, text: str, **figures: int) -> fields.Nested:
@@ -185,7 +180,7 @@ def _rate(limit: int, seconds: int, text: str, **figures: int) -> fields.Nested:
             for name, number in numbers.items()
         }
     )
-    return fields.Nested(schema, load_default=lambda: schema().load({}), metadata=described(text))
+    return _setting(partial(fields.Nested, schema), lambda: schema().load({}), text)
 
 
 class ThrottlesSchema(Schema):
@@ -243,296 +238,239 @@ def _mail(event: str, what: str) -> fields.Boolean:
         f"`false`: the service does not mail {what}. The application may, by the event `{event}`:"
         " [mail.md](mail.md#mails-of-the-application)."
     )
-    return fields.Boolean(load_default=True, metadata={"event": event, **described(text)})
+    return fields.Boolean(load_default=True, metadata={"event": event, "description": text})
 
 
 class SettingsSchema(Schema):
     """Every setting of Ostiary, with its type, default and meaning."""
 
-    REST_API_ROOT = fields.String(
-        load_default="/api",
+    REST_API_ROOT = _setting(
+        fields.String,
+        "/api",
+        "Base path of the REST API.",
         validate=validate.Regexp(r"(/[\w.~-]+)+$"),
-        metadata=described("Base path of the REST API."),
     )
-    PUBLIC_URL = PublicUrl(
-        load_default="http://127.0.0.1:3000",
-        metadata=described(
-            "The address of the service as its users see it, without a trailing slash. Links in"
-            " mails start with it; it is never taken from a request."
-        ),
+    PUBLIC_URL = _setting(
+        PublicUrl,
+        "http://127.0.0.1:3000",
+        "The address of the service as its users see it, without a trailing slash. Links in"
+        " mails start with it; it is never taken from a request.",
     )
-    SERVICE_NAME = fields.String(
-        load_default="Ostiary",
-        validate=_check_name,
-        metadata=described("What mails and pages call the service."),
+    SERVICE_NAME = _setting(
+        fields.String, "Ostiary", "What mails and pages call the service.", validate=_check_name
     )
-    TOKEN_TTL = fields.Integer(
-        strict=True,
-        load_default=1209600,
+    TOKEN_TTL = _setting(
+        fields.Integer,
+        1209600,
+        "Lifetime of an access token in seconds when the login asks for none. At most"
+        " `TOKEN_MAX_TTL`.",
         validate=lifetime,
-        metadata=described(
-            "Lifetime of an access token in seconds when the login asks for none. At most"
-            " `TOKEN_MAX_TTL`."
-        ),
     )
-    TOKEN_MAX_TTL = fields.Integer(
-        strict=True,
-        load_default=31556926,
+    TOKEN_MAX_TTL = _setting(
+        fields.Integer,
+        31556926,
+        "Longest lifetime in seconds that a login may ask for.",
         validate=lifetime,
-        metadata=described("Longest lifetime in seconds that a login may ask for."),
     )
-    RESET_TOKEN_TTL = fields.Integer(
-        strict=True,
-        load_default=900,
-        validate=lifetime,
-        metadata=described("Lifetime of a password reset token in seconds."),
+    RESET_TOKEN_TTL = _setting(
+        fields.Integer, 900, "Lifetime of a password reset token in seconds.", validate=lifetime
     )
-    TOKEN_SLIDING = fields.Boolean(
-        load_default=False,
-        metadata=described(
-            "`true`: a login token that is used is prolonged to its lifetime again, never beyond"
-            " `TOKEN_MAX_TTL` from the login."
-        ),
+    TOKEN_SLIDING = _setting(
+        fields.Boolean,
+        False,
+        "`true`: a login token that is used is prolonged to its lifetime again, never beyond"
+        " `TOKEN_MAX_TTL` from the login.",
     )
-    TOKEN_TOUCH_INTERVAL = fields.Integer(
-        strict=True,
-        load_default=60,
+    TOKEN_TOUCH_INTERVAL = _setting(
+        fields.Integer,
+        60,
+        "Seconds between two prolongations of a token: fewer cost more writes. With"
+        " `TOKEN_SLIDING` less than `TOKEN_TTL`.",
         validate=validate.Range(min=0),
-        metadata=described(
-            "Seconds between two prolongations of a token: fewer cost more writes. With"
-            " `TOKEN_SLIDING` less than `TOKEN_TTL`."
-        ),
     )
-    TOKEN_IN_QUERY = fields.Boolean(
-        load_default=True,
-        metadata=described("`false` refuses access tokens in the query string."),
+    TOKEN_IN_QUERY = _setting(
+        fields.Boolean, True, "`false` refuses access tokens in the query string."
     )
-    TOKEN_MIDDLEWARE = fields.Nested(
-        TokenMiddlewareSchema,
-        load_default=None,
-        allow_none=True,
-        metadata=described(
-            "An object, `{}` included, switches cookies on: login sets one, and requests from"
-            " pages of `PUBLIC_URL` may present it. Its entries are below."
-        ),
+    TOKEN_MIDDLEWARE = _setting(
+        partial(fields.Nested, TokenMiddlewareSchema),
+        None,
+        "An object, `{}` included, switches cookies on: login sets one, and requests from"
+        " pages of `PUBLIC_URL` may present it. Its entries are below.",
     )
-    REALM_REQUIRED = fields.Boolean(
-        load_default=False, metadata=described("`true`: login needs a realm.")
-    )
-    REALM_DELIMITER = fields.String(
-        load_default=None,
-        allow_none=True,
+    REALM_REQUIRED = _setting(fields.Boolean, False, "`true`: login needs a realm.")
+    REALM_DELIMITER = _setting(
+        fields.String,
+        None,
+        "Text between realm and name, such as `:`. A login may then name both as"
+        " `realm:name`, and needs a realm.",
         validate=validate.Length(min=1),
-        metadata=described(
-            "Text between realm and name, such as `:`. A login may then name both as"
-            " `realm:name`, and needs a realm."
-        ),
     )
-    EMAIL_CASE_SENSITIVE = fields.Boolean(
-        load_default=False,
-        metadata=described("`false`: addresses are stored and compared in lower case."),
+    EMAIL_CASE_SENSITIVE = _setting(
+        fields.Boolean, False, "`false`: addresses are stored and compared in lower case."
     )
-    PASSWORD_MIN_LENGTH = fields.Integer(
-        strict=True,
-        load_default=8,
+    PASSWORD_MIN_LENGTH = _setting(
+        fields.Integer,
+        8,
+        "Characters that a new password has at least. At most `PASSWORD_MAX_LENGTH`.",
         validate=positive,
-        metadata=described(
-            "Characters that a new password has at least. At most `PASSWORD_MAX_LENGTH`."
-        ),
     )
-    PASSWORD_MAX_LENGTH = fields.Integer(
-        strict=True,
-        load_default=256,
+    PASSWORD_MAX_LENGTH = _setting(
+        fields.Integer, 256, "Characters that a new password has at most.", validate=positive
+    )
+    PASSWORD_BLOCKLIST = _setting(
+        fields.Boolean, True, "`true`: the most common passwords are refused as new passwords."
+    )
+    PASSWORD_HASH = _setting(
+        partial(fields.Nested, PasswordHashSchema),
+        lambda: PasswordHashSchema().load({}),
+        "Cost of Argon2id; its entries are below.",
+    )
+    PASSWORD_HASHES = _setting(
+        fields.Integer,
+        None,
+        "Threads of one process that requests which compute a password hash may occupy;"
+        " further ones wait for their turn without a thread. By default half of `THREADS`.",
         validate=positive,
-        metadata=described("Characters that a new password has at most."),
-    )
-    PASSWORD_BLOCKLIST = fields.Boolean(
-        load_default=True,
-        metadata=described("`true`: the most common passwords are refused as new passwords."),
-    )
-    PASSWORD_HASH = fields.Nested(
-        PasswordHashSchema,
-        load_default=lambda: PasswordHashSchema().load({}),
-        metadata=described("Cost of Argon2id; its entries are below."),
-    )
-    PASSWORD_HASHES = fields.Integer(
-        strict=True,
-        load_default=None,
-        allow_none=True,
-        validate=positive,
-        metadata=described(
-            "Threads of one process that requests which compute a password hash may occupy;"
-            " further ones wait for their turn without a thread. By default half of `THREADS`."
-        ),
     )
     # Shorter than the time-outs of browsers and proxies, 30 s and more, so that the answer arrives.
-    PASSWORD_HASH_WAIT = fields.Float(
-        load_default=10.0,
+    PASSWORD_HASH_WAIT = _setting(
+        fields.Float,
+        10.0,
+        "Seconds that such a request waits for its turn before it is refused with 503"
+        " `TOO_MANY_HASHES`.",
         validate=validate.Range(min=0),
-        metadata=described(
-            "Seconds that such a request waits for its turn before it is refused with 503"
-            " `TOO_MANY_HASHES`."
-        ),
     )
-    THROTTLE_ENABLED = fields.Boolean(
-        load_default=True,
-        metadata=described("`false`: nothing is counted, and passwords may be guessed."),
+    THROTTLE_ENABLED = _setting(
+        fields.Boolean, True, "`false`: nothing is counted, and passwords may be guessed."
     )
-    THROTTLES = fields.Nested(
-        ThrottlesSchema,
-        load_default=lambda: ThrottlesSchema().load({}),
-        metadata=described("How often something may be tried; its entries are below."),
+    THROTTLES = _setting(
+        partial(fields.Nested, ThrottlesSchema),
+        lambda: ThrottlesSchema().load({}),
+        "How often something may be tried; its entries are below.",
     )
-    USERS_PATH = fields.String(
-        load_default="users",
+    USERS_PATH = _setting(
+        fields.String,
+        "users",
+        "The segment of the path below `REST_API_ROOT` at which users are served, such as"
+        " `Accounts`. Requests may write it in any case.",
         validate=validate.Regexp(
             r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z",
             error="must begin with a letter, followed by at most 63 letters, digits, _ and -",
         ),
-        metadata=described(
-            "The segment of the path below `REST_API_ROOT` at which users are served, such as"
-            " `Accounts`. Requests may write it in any case."
-        ),
     )
-    USER_PROPERTIES = fields.Dict(
+    USER_PROPERTIES = _setting(
+        fields.Dict,
+        dict,
+        "Further properties of users by name, in LoopBack 3's form, such as"
+        ' `{"company": {"type": "string", "required": true}}`; see [models.md](models.md).',
         keys=fields.String(),
-        load_default=dict,
-        metadata=described(
-            "Further properties of users by name, in LoopBack 3's form, such as"
-            ' `{"company": {"type": "string", "required": true}}`; see [models.md](models.md).'
-        ),
     )
-    REGISTRATION_OPEN = fields.Boolean(
-        load_default=True,
-        metadata=described("`false`: only admins and the command line create users."),
+    REGISTRATION_OPEN = _setting(
+        fields.Boolean, True, "`false`: only admins and the command line create users."
     )
-    EMAIL_VERIFICATION = fields.String(
-        load_default=None,
-        allow_none=True,
+    EMAIL_VERIFICATION = _setting(
+        fields.String,
+        None,
+        "Whether users are asked by mail to confirm their address: `optional`, or `required`,"
+        " which refuses a login until then.",
         validate=validate.OneOf(["optional", "required"]),
-        metadata=described(
-            "Whether users are asked by mail to confirm their address: `optional`, or `required`,"
-            " which refuses a login until then."
-        ),
     )
-    VERIFY_TOKEN_TTL = fields.Integer(
-        strict=True,
-        load_default=172800,
+    VERIFY_TOKEN_TTL = _setting(
+        fields.Integer,
+        172800,
+        "Lifetime in seconds of a token that confirms an address.",
         validate=lifetime,
-        metadata=described("Lifetime in seconds of a token that confirms an address."),
     )
-    EMAIL_CHANGE = fields.String(
-        load_default="direct",
+    EMAIL_CHANGE = _setting(
+        fields.String,
+        "direct",
+        "How users change their address: `direct`, as any other property, or `confirmed`, by"
+        " `POST /users/change-email` and a link that is mailed to the new address.",
         validate=validate.OneOf(["direct", "confirmed"]),
-        metadata=described(
-            "How users change their address: `direct`, as any other property, or `confirmed`, by"
-            " `POST /users/change-email` and a link that is mailed to the new address."
-        ),
     )
-    REDIRECT_URLS = fields.List(
-        fields.String(validate=check_redirect_url),
-        load_default=list,
+    REDIRECT_URLS = _setting(
+        partial(fields.List, fields.String(validate=check_redirect_url)),
+        list,
+        "Addresses to which `GET /users/confirm` may redirect, each exactly as it is requested,"
+        " and to which a login by an identity provider may.",
         error_messages={"invalid": 'must be a list, such as ["/welcome"]'},
-        metadata=described(
-            "Addresses to which `GET /users/confirm` may redirect, each exactly as it is requested,"
-            " and to which a login by an identity provider may."
-        ),
     )
-    CORS_ORIGINS = fields.List(
-        Origin(),
-        load_default=list,
+    CORS_ORIGINS = _setting(
+        partial(fields.List, Origin()),
+        list,
+        "Origins whose pages may call the API from a browser, such as"
+        " `https://app.example.com`; `*` is every origin, and needs `TOKEN_MIDDLEWARE` off.",
         error_messages={"invalid": 'must be a list, such as ["https://app.example.com"]'},
-        metadata=described(
-            "Origins whose pages may call the API from a browser, such as"
-            " `https://app.example.com`; `*` is every origin, and needs `TOKEN_MIDDLEWARE` off."
-        ),
     )
-    ACLS = fields.Dict(
+    ACLS = _setting(
+        fields.Dict,
+        None,
+        "Rules in LoopBack 3's form by the name of a model; they replace the model's own.",
         keys=fields.String(),
-        load_default=None,
-        allow_none=True,
-        metadata=described(
-            "Rules in LoopBack 3's form by the name of a model; they replace the model's own."
-        ),
     )
-    SAMPLE_TODOS = fields.Boolean(
-        load_default=True,
-        metadata=described(
-            "`false`: the sample model, to-dos, is not served. It gives way to a model in JSON too."
-        ),
+    SAMPLE_TODOS = _setting(
+        fields.Boolean,
+        True,
+        "`false`: the sample model, to-dos, is not served. It gives way to a model in JSON too.",
     )
-    SHARED_METHODS = fields.Dict(
+    SHARED_METHODS = _setting(
+        fields.Dict,
+        dict,
+        'Methods that all models do not serve, such as `{"updateAll": false}`, as LoopBack 3\'s'
+        " `remoting.sharedMethods`: [models.md](models.md#methods-that-are-switched-off).",
         keys=fields.String(),
         values=fields.Boolean(truthy={True}, falsy={False}),
-        load_default=dict,
-        metadata=described(
-            'Methods that all models do not serve, such as `{"updateAll": false}`, as LoopBack 3\'s'
-            " `remoting.sharedMethods`: [models.md](models.md#methods-that-are-switched-off)."
-        ),
     )
-    DATA_SOURCES = fields.Dict(
+    DATA_SOURCES = _setting(
+        fields.Dict,
+        dict,
+        "Settings of data sources by name. By default the content of"
+        " `instance/datasources.json`, where that file exists.",
         keys=fields.String(),
-        load_default=dict,
-        metadata=described(
-            "Settings of data sources by name. By default the content of"
-            " `instance/datasources.json`, where that file exists."
-        ),
     )
-    MODELS_FOLDER = fields.String(
-        load_default=None,
-        allow_none=True,
-        metadata=described(
-            "The folder with models in JSON; a relative path is in `instance/`. By default"
-            " `instance/models`, where that folder exists."
-        ),
+    MODELS_FOLDER = _setting(
+        fields.String,
+        None,
+        "The folder with models in JSON; a relative path is in `instance/`. By default"
+        " `instance/models`, where that folder exists.",
     )
-    PROVIDERS = fields.Dict(
+    PROVIDERS = _setting(
+        fields.Dict,
+        dict,
+        "Identity providers by name: see [identity.md](identity.md#identity-providers). By"
+        " default the content of `instance/providers.json`, where that file exists.",
         keys=fields.String(),
-        load_default=dict,
-        metadata=described(
-            "Identity providers by name: see [identity.md](identity.md#identity-providers). By"
-            " default the content of `instance/providers.json`, where that file exists."
-        ),
     )
-    COMPATIBILITY = fields.String(
-        load_default=None,
-        allow_none=True,
+    COMPATIBILITY = _setting(
+        fields.String,
+        None,
+        "`loopback3`: answer clients that were written for LoopBack 3 as it does, where that is"
+        " safe: [compatibility.md](compatibility.md).",
         validate=validate.OneOf([LOOPBACK3]),
-        metadata=described(
-            "`loopback3`: answer clients that were written for LoopBack 3 as it does, where that is"
-            " safe: [compatibility.md](compatibility.md)."
-        ),
     )
-    ACL_ERROR_STATUS = fields.Integer(
-        strict=True,
-        load_default=403,
+    ACL_ERROR_STATUS = _setting(
+        fields.Integer,
+        403,
+        "Status that a logged-in caller gets when refused. 401 and 404 suit clients that"
+        " were written for LoopBack 3.",
         validate=validate.OneOf([401, 403, 404]),
-        metadata=described(
-            "Status that a logged-in caller gets when refused. 401 and 404 suit clients that"
-            " were written for LoopBack 3."
-        ),
     )
-    MAIL_URL = fields.String(
-        load_default=None,
-        allow_none=True,
+    MAIL_URL = _setting(
+        fields.String,
+        None,
+        "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. An `@`"
+        " in the password is written `%40`, and so on, in UTF-8. Without it mails are files in"
+        " `MAIL_FOLDER`.",
         validate=_check_mail_url,
-        metadata=described(
-            "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. An `@`"
-            " in the password is written `%40`, and so on, in UTF-8. Without it mails are files in"
-            " `MAIL_FOLDER`."
-        ),
     )
-    MAIL_FOLDER = fields.String(
-        load_default="mail",
-        metadata=described("Where mails are written; a relative path is in `instance/`."),
+    MAIL_FOLDER = _setting(
+        fields.String, "mail", "Where mails are written; a relative path is in `instance/`."
     )
-    MAIL_FROM = fields.String(
-        load_default=f"Ostiary <{NO_REPLY}>",
+    MAIL_FROM = _setting(
+        fields.String,
+        f"Ostiary <{NO_REPLY}>",
+        "Sender of all mails. An address alone, and the default, is called as `SERVICE_NAME` says.",
         validate=_check_sender,
-        metadata=described(
-            "Sender of all mails. An address alone, and the default, is called as `SERVICE_NAME`"
-            " says."
-        ),
     )
     RESET_MAIL = _mail("resetPasswordRequest", "the link by which a user sets a new password")
     VERIFICATION_MAIL = _mail("verificationRequest", "the link that confirms an address")
@@ -544,144 +482,129 @@ class SettingsSchema(Schema):
     ACCOUNT_CLAIMED_MAIL = _mail(
         "accountClaimed", "to a user that a login by an identity provider has removed the password"
     )
-    OUTBOX_IN_PROCESS = fields.Boolean(
-        load_default=True,
-        metadata=described(
-            "`false`: the service's processes send no mail; `flask outbox run` must run beside"
-            " them, and sends it."
-        ),
+    OUTBOX_IN_PROCESS = _setting(
+        fields.Boolean,
+        True,
+        "`false`: the service's processes send no mail; `flask outbox run` must run beside"
+        " them, and sends it.",
     )
-    OUTBOX_POLL_INTERVAL = fields.Float(
-        load_default=10.0,
+    OUTBOX_POLL_INTERVAL = _setting(
+        fields.Float,
+        10.0,
+        "Seconds between two looks of a process for mail that others have left. Its own mail"
+        " does not wait for it.",
         validate=validate.Range(min=0.1),
-        metadata=described(
-            "Seconds between two looks of a process for mail that others have left. Its own mail"
-            " does not wait for it."
-        ),
     )
-    OUTBOX_DAYS = fields.Integer(
-        strict=True,
-        load_default=7,
+    OUTBOX_DAYS = _setting(
+        fields.Integer,
+        7,
+        "Days for which the outbox keeps what is sent or given up.",
         validate=validate.Range(min=0, max=36500),
-        metadata=described("Days for which the outbox keeps what is sent or given up."),
     )
-    AUDIT_DAYS = fields.Integer(
-        strict=True,
-        load_default=90,
+    AUDIT_DAYS = _setting(
+        fields.Integer,
+        90,
+        "Days for which the records of the audit log are kept. `null`: nothing is recorded.",
         allow_none=True,
         validate=validate.Range(min=1, max=36525),
-        metadata=described(
-            "Days for which the records of the audit log are kept. `null`: nothing is recorded."
-        ),
     )
-    TRUSTED_PROXIES = fields.Integer(
-        strict=True,
-        load_default=0,
+    TRUSTED_PROXIES = _setting(
+        fields.Integer,
+        0,
+        "How many proxies in front of the service set `X-Forwarded-*`.",
         validate=validate.Range(min=0),
-        metadata=described("How many proxies in front of the service set `X-Forwarded-*`."),
     )
-    MAX_BODY_BYTES = fields.Integer(
-        strict=True,
-        load_default=102400,
+    MAX_BODY_BYTES = _setting(
+        fields.Integer,
+        102400,
+        "Bytes of a request body; larger ones are refused with 413.",
         validate=positive,
-        metadata=described("Bytes of a request body; larger ones are refused with 413."),
     )
-    EXPLORER_ENABLED = fields.Boolean(
-        load_default=True,
-        metadata=described("`false`: no page at `/explorer`. The OpenAPI document stays."),
+    EXPLORER_ENABLED = _setting(
+        fields.Boolean, True, "`false`: no page at `/explorer`. The OpenAPI document stays."
     )
-    SQLALCHEMY_DATABASE_URI = fields.String(
-        load_default="sqlite:///ostiary.sqlite",
+    SQLALCHEMY_DATABASE_URI = _setting(
+        fields.String,
+        "sqlite:///ostiary.sqlite",
+        "The database, which the environment calls `DATABASE_URL`. A relative path of"
+        " SQLite is in `instance/`.",
         validate=_check_database_url,
-        metadata=described(
-            "The database, which the environment calls `DATABASE_URL`. A relative path of"
-            " SQLite is in `instance/`."
-        ),
     )
-    SQLALCHEMY_ENGINE_OPTIONS = fields.Dict(
+    SQLALCHEMY_ENGINE_OPTIONS = _setting(
+        fields.Dict,
+        dict,
+        'Arguments of SQLAlchemy\'s `create_engine`, such as `{"pool_size": 10}`; they'
+        " override the service's own.",
         keys=fields.String(),
-        load_default=dict,
-        metadata=described(
-            'Arguments of SQLAlchemy\'s `create_engine`, such as `{"pool_size": 10}`; they'
-            " override the service's own."
-        ),
     )
-    PGBOUNCER = fields.Boolean(
-        load_default=False,
-        metadata=described(
-            "`true`: `DATABASE_URL` is that of PgBouncer, and the role has the time-outs:"
-            " [postgresql.md](postgresql.md#pgbouncer)."
-        ),
+    PGBOUNCER = _setting(
+        fields.Boolean,
+        False,
+        "`true`: `DATABASE_URL` is that of PgBouncer, and the role has the time-outs:"
+        " [postgresql.md](postgresql.md#pgbouncer).",
     )
-    ID_TYPE = fields.String(
-        load_default="integer",
+    ID_TYPE = _setting(
+        fields.String,
+        "integer",
+        "Ids of users, to-dos and roles: `integer`, `uuid`, or `objectid`, 24 hexadecimal"
+        " digits as MongoDB has them. A database keeps the type that it was created with.",
         validate=validate.OneOf(["integer", "uuid", "objectid"]),
-        metadata=described(
-            "Ids of users, to-dos and roles: `integer`, `uuid`, or `objectid`, 24 hexadecimal"
-            " digits as MongoDB has them. A database keeps the type that it was created with."
-        ),
     )
-    STATEMENT_TIMEOUT = fields.Float(
-        load_default=5.0,
+    STATEMENT_TIMEOUT = _setting(
+        fields.Float,
+        5.0,
+        "Seconds that one database statement may take, and wait for a lock.",
         validate=more_than_zero,
-        metadata=described("Seconds that one database statement may take, and wait for a lock."),
     )
     # Requests are small; Apache's mod_reqtimeout gives a head and a body 20 seconds each.
-    REQUEST_TIMEOUT = fields.Float(
-        load_default=10.0,
+    REQUEST_TIMEOUT = _setting(
+        fields.Float,
+        10.0,
+        "Seconds within which a request must have arrived completely, and after which a"
+        " connection is closed whose client takes nothing of its answer.",
         validate=more_than_zero,
-        metadata=described(
-            "Seconds within which a request must have arrived completely, and after which a"
-            " connection is closed whose client takes nothing of its answer."
-        ),
     )
-    THREADS = fields.Integer(
-        load_default=4,
+    THREADS = _setting(
+        fields.Integer,
+        4,
+        "Requests that one process answers at once, each with a database connection. Set it"
+        " in the environment as `THREADS`, where gunicorn reads it too.",
+        strict=False,
         validate=positive,
-        metadata=described(
-            "Requests that one process answers at once, each with a database connection. Set it"
-            " in the environment as `THREADS`, where gunicorn reads it too."
-        ),
     )
-    LOG_FORMAT = fields.String(
-        load_default="text",
+    LOG_FORMAT = _setting(
+        fields.String,
+        "text",
+        "Log lines as text, or as one JSON object each. Set it in the environment as"
+        " `APP_LOG_FORMAT`, where gunicorn reads it too.",
         validate=validate.OneOf(["text", "json"]),
-        metadata=described(
-            "Log lines as text, or as one JSON object each. Set it in the environment as"
-            " `APP_LOG_FORMAT`, where gunicorn reads it too."
-        ),
     )
-    METRICS_ENABLED = fields.Boolean(
-        load_default=False,
-        metadata=described(
-            "`true`: the service's processes count what they do, and serve it to Prometheus:"
-            " [monitoring.md](monitoring.md). Needs the extra `metrics`."
-        ),
+    METRICS_ENABLED = _setting(
+        fields.Boolean,
+        False,
+        "`true`: the service's processes count what they do, and serve it to Prometheus:"
+        " [monitoring.md](monitoring.md). Needs the extra `metrics`.",
     )
-    METRICS_HOST = fields.String(
-        load_default="127.0.0.1",
+    METRICS_HOST = _setting(
+        fields.String,
+        "127.0.0.1",
+        "The address at which metrics are served, without a password: one that only Prometheus"
+        " reaches.",
         validate=validate.Length(min=1),
-        metadata=described(
-            "The address at which metrics are served, without a password: one that only Prometheus"
-            " reaches."
-        ),
     )
     # By default that of OpenTelemetry's exporter for Prometheus.
-    METRICS_PORT = fields.Integer(
-        strict=True,
-        load_default=9464,
+    METRICS_PORT = _setting(
+        fields.Integer,
+        9464,
+        "The port of the metrics; each service on a host needs its own.",
         validate=validate.Range(min=1, max=65535),
-        metadata=described("The port of the metrics; each service on a host needs its own."),
     )
-    DATA_SOURCE_CALLS = fields.Integer(
-        strict=True,
-        load_default=None,
-        allow_none=True,
+    DATA_SOURCE_CALLS = _setting(
+        fields.Integer,
+        None,
+        "Calls of public data sources that one process makes at once. By default half of"
+        " `THREADS`.",
         validate=positive,
-        metadata=described(
-            "Calls of public data sources that one process makes at once. By default half of"
-            " `THREADS`."
-        ),
     )
 
     @pre_load
