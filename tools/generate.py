@@ -19,7 +19,7 @@ from werkzeug.exceptions import HTTPException
 from app import errors
 from app.audit.entries import Action
 from app.mail.subscribers import HANDLERS
-from app.metrics.catalog import Catalog, database_up, outbox_levels
+from app.metrics.catalog import Catalog, database_up, outbox_gauges
 from app.settings import (
     MAIL_SETTINGS,
     PasswordHashSchema,
@@ -172,7 +172,7 @@ def metrics() -> str:
         (("process",) if isinstance(each, Gauge) else each._labelnames, *each.describe())
         for each in vars(Catalog()).values()
     ]
-    read = [((), each) for each in (*outbox_levels(0, 0), database_up(True))]
+    read = [((), each) for each in (*outbox_gauges(0, 0), database_up(True))]
     rows = [
         (
             f"`{each.name}{'_total' if each.type == 'counter' else ''}`",

@@ -1,4 +1,4 @@
-"""The metrics: each with its name, labels and meaning."""
+"""The metrics, with their names, labels and help texts."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ CALL_BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Catalog:
-    """The metrics that processes keep; every label has a bounded number of values."""
+    """The metrics that a process counts; every label has a bounded number of values."""
 
     def __init__(self) -> None:
         self.requests = _counter(
@@ -89,7 +89,7 @@ class Catalog:
             self.deliveries.labels("mail", outcome)
 
 
-def outbox_levels(pending: int, oldest: float) -> list[GaugeMetricFamily]:
+def outbox_gauges(pending: int, oldest: float) -> list[GaugeMetricFamily]:
     """Return the metrics of the outbox, which are read from the database at each scrape."""
     return [
         GaugeMetricFamily(

@@ -1,4 +1,4 @@
-"""What a scrape reads from the database: how much the outbox has to deliver, and since when."""
+"""The pending deliveries of the outbox, read from the database at each scrape."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from app.database.session import db
 from app.outbox.models import PENDING, Delivery, OutboxEvent
 from app.times import now
 
-from .catalog import database_up, outbox_levels
+from .catalog import database_up, outbox_gauges
 
 #: Seconds that a scrape of Prometheus waits for the database; Prometheus waits 10 for the scrape.
 TIMEOUT = 1.0
@@ -37,7 +37,7 @@ class Pending(NamedTuple):
     age: float
 
 
-class Outbox(Collector):
+class OutboxCollector(Collector):
     """Reads the outbox on a thread of its own, as no time-out of a database bounds everything."""
 
     def __init__(self, app: Flask) -> None:
@@ -53,7 +53,7 @@ class Outbox(Collector):
         found = self._read_in_time()
         yield database_up(found is not None)
         if found is not None:
-            yield from outbox_levels(found.number, found.age)
+            yield from outbox_gauges(found.number, found.age)
 
     def _read_in_time(self) -> Pending | None:
         if self._thread is None or not self._thread.is_alive():

@@ -1,4 +1,4 @@
-"""Counting what features tell by signals; they know no metrics."""
+"""Counters of events, which features send as signals; they know no metrics."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog
 
 
 class EventCounter:
-    """The receivers of signals; the one who makes it keeps it, as signals refer to it weakly."""
+    """Counts signals, as long as it is referred to: signals refer to it weakly."""
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog

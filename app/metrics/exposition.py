@@ -1,4 +1,4 @@
-"""Serving the metrics on a port of their own.
+"""An HTTP server for the metrics, on a port of its own.
 
 gunicorn's master opens the port before it forks, and each worker answers there on a daemon thread.
 No process needs to be watched for it, and a thread of the master would be in the midst of something
@@ -18,16 +18,16 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import MetricsHandler
 
 from .catalog import Catalog
-from .database import Outbox
+from .database import OutboxCollector
 from .events import EventCounter
-from .gauges import Levels
-from .processes import Processes
+from .gauges import GaugeSampler
+from .processes import ProcessFiles
 from .requests import RequestCounter
 
 #: Seconds that Prometheus has to send a request and to read the answer.
 CLIENT_TIMEOUT = 5.0
 #: Seconds between two samples of a process's pool and hashes for metrics.
-LEVELS_INTERVAL = 1.0
+SAMPLE_INTERVAL = 1.0
 # The variable with the open port's file descriptor, when gunicorn replaces itself (SIGUSR2).
 INHERITED = "OSTIARY_METRICS_FD"
 
@@ -36,7 +36,7 @@ class Metrics:
     """The metrics of a service: opened by gunicorn's master, then served by each worker."""
 
     _listener: socket.socket
-    _processes: Processes
+    _files: ProcessFiles
     _catalog: Catalog
 
     def __init__(self, app: Flask) -> None:
@@ -49,23 +49,24 @@ class Metrics:
             raise SystemExit(f"ostiary: METRICS_PORT is {port}, the port of the service")
         inherited = os.environ.pop(INHERITED, None)
         self._listener = socket.socket(fileno=int(inherited)) if inherited else _listen(host, port)
-        self._processes = Processes()
+        self._files = ProcessFiles()
         self._catalog = Catalog()
         self._events = EventCounter(self._app, self._catalog)
         counter = RequestCounter(self._app.wsgi_app, self._catalog)
         self._app.wsgi_app = counter  # type: ignore[method-assign]
         # This process serves nothing.
-        self._processes.forget(0)
+        self._files.forget(0)
 
     def serve(self, number: int) -> None:
-        """Count and serve in this process, which is the worker with this number."""
-        self._processes.become(number)
+        """Count and serve in this process, as worker `number`."""
+        self._files.count_as(number)
         registry = CollectorRegistry()
-        registry.register(self._processes)
-        registry.register(Outbox(self._app))
+        registry.register(self._files)
+        registry.register(OutboxCollector(self._app))
         handler = type("Handler", (MetricsHandler,), {"registry": registry})
-        server = Exposition(self._app, self._listener, handler, Levels(self._app, self._catalog))
-        arguments = {"poll_interval": LEVELS_INTERVAL}
+        sampler = GaugeSampler(self._app, self._catalog)
+        server = ScrapeServer(self._app, self._listener, handler, sampler)
+        arguments = {"poll_interval": SAMPLE_INTERVAL}
         threading.Thread(
             target=server.serve_forever, name="metrics", kwargs=arguments, daemon=True
         ).start()
@@ -76,31 +77,35 @@ class Metrics:
         return {INHERITED: str(self._listener.fileno())}
 
     def forget(self, number: int) -> None:
-        """Remove the levels of a worker that has ended."""
-        self._processes.forget(number)
+        """Remove the gauges of a worker that has ended."""
+        self._files.forget(number)
 
     def close(self) -> None:
-        """Delete what the processes have counted."""
+        """Close the port, and delete the files of the metrics."""
         self._listener.close()
-        self._processes.close()
+        self._files.close()
 
 
-class Exposition(HTTPServer):
-    """Answers one scrape at a time, and looks at the levels of its process between them."""
+class ScrapeServer(HTTPServer):
+    """Answers one scrape at a time, and samples the gauges of its process between them."""
 
     def __init__(
-        self, app: Flask, listener: socket.socket, handler: type[MetricsHandler], levels: Levels
+        self,
+        app: Flask,
+        listener: socket.socket,
+        handler: type[MetricsHandler],
+        sampler: GaugeSampler,
     ) -> None:
         handler.timeout = CLIENT_TIMEOUT
         super().__init__(listener.getsockname()[:2], handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
         self._app = app
-        self._levels = levels
+        self._sampler = sampler
 
     def service_actions(self) -> None:
-        """Update the levels, once in LEVELS_INTERVAL."""
-        self._levels.update()
+        """Sample the gauges, once in SAMPLE_INTERVAL."""
+        self._sampler.sample()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log the type of an error, whose text may quote the client."""

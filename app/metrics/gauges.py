@@ -1,4 +1,4 @@
-"""What a process uses at a moment: looked at now and then, so that using it costs nothing."""
+"""Gauges, sampled periodically."""
 
 from flask import Flask
 from sqlalchemy import QueuePool
@@ -9,8 +9,8 @@ from app.hashing.slots import hash_slots
 from .catalog import Catalog
 
 
-class Levels:
-    """The levels of a process's pool and password hashes."""
+class GaugeSampler:
+    """Samples a process's connections and password hashes, so that their use costs nothing."""
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -19,9 +19,9 @@ class Levels:
         with app.app_context():
             self._engine = db.engine
 
-    def update(self) -> None:
-        """Set the metrics to the present levels."""
-        # The pool of a moment: a lost connection replaces it.
+    def sample(self) -> None:
+        """Set the gauges, and count refusals since the last sample."""
+        # A lost connection replaces the pool.
         pool = self._engine.pool
         if isinstance(pool, QueuePool):
             self._catalog.connections.set(pool.checkedout())

@@ -1,4 +1,4 @@
-"""What the processes of a service count, kept in files of a folder and added up when it is read."""
+"""The metrics of several processes, kept in files of one folder and added up when it is read."""
 
 import os
 import shutil
@@ -16,8 +16,8 @@ MEMORY = Path("/dev/shm")  # noqa: S108 its folders are made by mkdtemp
 PREFIX = "ostiary-metrics-"
 
 
-class Processes(Collector):
-    """The files of a service's processes.
+class ProcessFiles(Collector):
+    """The files with the metrics of a service's processes.
 
     A process is known by a number instead of its id, and its successor continues its files:
     otherwise each process that ever ran would leave files, and values of a label, behind.
@@ -33,14 +33,14 @@ class Processes(Collector):
         # The class of every value that is made from now on.
         values.ValueClass = values.MultiProcessValue(lambda: self._number)  # type: ignore[no-untyped-call]
 
-    def become(self, number: int) -> None:
-        """Let what this process counts be that of the process with this number."""
+    def count_as(self, number: int) -> None:
+        """Count as worker `number`."""
         self._number = number
         # Should somebody have cleaned up, counting begins again instead of failing.
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
 
     def forget(self, number: int) -> None:
-        """Remove what only a living process has; what it counted stays."""
+        """Remove the gauges of worker `number`; its counters stay."""
         mark_process_dead(number, self._folder)  # type: ignore[no-untyped-call]
 
     def collect(self) -> Iterator[Metric]:
@@ -58,7 +58,7 @@ class Processes(Collector):
 
 
 def _is_begun(file: Path) -> bool:
-    """Tell whether a file has content: the library makes it empty, and fails to read it then."""
+    """Tell whether a file has content: the library creates it empty, and fails to read that."""
     try:
         return file.stat().st_size > 0
     except FileNotFoundError:

@@ -28,19 +28,20 @@ class RequestCounter:
         status = "500"
         started = perf_counter()
 
-        def note(given: str, *args: Any) -> Any:
+        def start(status_line: str, *args: Any) -> Any:
             nonlocal status
-            status = given[:3]
-            return start_response(given, *args)
+            status = status_line[:3]
+            return start_response(status_line, *args)
 
         try:
-            return self._app(environ, note)
+            return self._app(environ, start)
         finally:
             self._count(environ, status, perf_counter() - started)
 
     def _count(self, environ: "WSGIEnvironment", status: str, seconds: float) -> None:
-        given = environ["REQUEST_METHOD"]
-        method = given if given in METHODS else UNKNOWN
+        method = environ["REQUEST_METHOD"]
+        if method not in METHODS:
+            method = UNKNOWN
         rule = environ.get("ostiary.route")
         route = UNKNOWN if rule is None else rule.rule
         self._catalog.requests.labels(method, route, status).inc()

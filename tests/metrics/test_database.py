@@ -9,7 +9,7 @@ from sqlalchemy import text, update
 from app.database.session import db
 from app.mail import send
 from app.metrics import database
-from app.metrics.database import STATEMENT, Outbox
+from app.metrics.database import STATEMENT, OutboxCollector
 from app.outbox.delivery import drain
 from app.outbox.models import OutboxEvent
 from app.times import now
@@ -20,8 +20,8 @@ DOWN = {"ostiary_database_up": 0}
 
 
 @pytest.fixture
-def outbox(app) -> Outbox:
-    return Outbox(app)
+def outbox(app) -> OutboxCollector:
+    return OutboxCollector(app)
 
 
 def read(outbox):

@@ -10,7 +10,7 @@ from prometheus_client import values
 from app.config import ConfigurationError
 from app.metrics import processes
 from app.metrics.exposition import Metrics
-from app.metrics.processes import Processes
+from app.metrics.processes import ProcessFiles
 from tests.support.ports import free_port
 
 
@@ -82,7 +82,7 @@ def test_services_have_folders_of_their_own_and_leave_none(memory):
     killed.mkdir()
     running.mkdir()
 
-    services = [Processes(), Processes()]
+    services = [ProcessFiles(), ProcessFiles()]
 
     assert not killed.exists()
     assert len(list(memory.iterdir())) == 3
