@@ -7,7 +7,7 @@ from typing import Any
 from app.problems import Problems, suggest
 
 from .files import CONFIG, Source
-from .remoting import Switches
+from .switches import Switches
 
 # LoopBack 3's own models: whose models have rows, which are the users, and the rest.
 PERSISTED = ("PersistedModel",)

@@ -10,9 +10,9 @@ from app.rest.endpoint import served_endpoints, switched_off
 from app.rest.resource import served_resources
 from app.rest.views.collection import all_endpoints
 
-from .catalog import USERS
 from .definition import Definition
 from .reading import Models, json_models
+from .related_models import USERS
 
 models = CommandGroup("models", help="Check, list and show models in JSON.")
 

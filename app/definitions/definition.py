@@ -19,8 +19,8 @@ from app.times import now
 
 from .bases import USER, USER_SETTINGS, Merged
 from .files import CONFIG, Source
-from .keys import IdProperty, take_id
-from .remoting import DISABLED, REMOTING, SHARED, Switches
+from .ids import IdProperty, take_id
+from .switches import DISABLED, REMOTING, SHARED, Switches
 
 NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)
 NAME_RULE = (

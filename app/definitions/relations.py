@@ -23,9 +23,9 @@ from app.rest.relations import (
     THROUGH,
 )
 
-from .catalog import USERS, Catalog, Target
 from .definition import Definition
 from .owners import owner_property
+from .related_models import USERS, RelatedModel, RelatedModels
 from .roles import RESOURCES
 
 BOTH_MANY = "hasAndBelongsToMany"
@@ -64,7 +64,7 @@ class LinkTable:
 
     name: str
     # The column of each of the two ids, and the model that it refers to.
-    keys: Mapping[str, Target]
+    keys: Mapping[str, RelatedModel]
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Resolved:
 class Relations:
     """Reads the relations of all models, and adds the foreign keys that they need."""
 
-    def __init__(self, catalog: Catalog, problems: Problems) -> None:
-        self._catalog = catalog
+    def __init__(self, models: RelatedModels, problems: Problems) -> None:
+        self._models = models
         self._problems = problems
         self.link_tables: dict[str, LinkTable] = {}
 
@@ -118,7 +118,7 @@ class Relations:
             return None
         if kind in HELD:
             return self._embed(definition, name, declared, path)
-        target = self._catalog.find(declared.get("model"))
+        target = self._models.find(declared.get("model"))
         if target is None:
             self._warn_of_missing(declared.get("model"), path)
             return None
@@ -136,7 +136,7 @@ class Relations:
         return f"{found[0]} is not supported" if found and declared["type"] not in HELD else ""
 
     def _warn_of_missing(self, model: Any, path: str) -> None:
-        meant = suggest(str(model), self._catalog.names)
+        meant = suggest(str(model), self._models.names)
         self._problems.warn(f"{path}.model", f"is not served: there is no model {model!r}{meant}")
 
     def _embed(
@@ -156,7 +156,7 @@ class Relations:
             return None
         if kind != REFERENCES_MANY:
             return Link(kind, "", column)
-        target = self._catalog.find(declared.get("model"))
+        target = self._models.find(declared.get("model"))
         return Link(kind, target.resource, column) if target else None
 
     def _can_hold(self, definition: Definition, usual: Property, path: str) -> bool:
@@ -185,10 +185,10 @@ class Relations:
         return found.column_name
 
     def _link(
-        self, definition: Definition, name: str, declared: Any, target: Target, path: str
+        self, definition: Definition, name: str, declared: Any, target: RelatedModel, path: str
     ) -> Link | None:
         kind, given = declared["type"], declared.get("foreignKey") or ""
-        own = self._catalog.target_of(definition)
+        own = self._models.of(definition)
         if kind == BELONGS_TO:
             key = given or f"{name}Id"
             column = self._key(own, key, target, path)
@@ -201,7 +201,7 @@ class Relations:
         column = self._key(target, key, own, path)
         return Link(kind, target.resource, column) if column else None
 
-    def _key(self, holder: Target, name: str, refers_to: Target, path: str) -> str:
+    def _key(self, holder: RelatedModel, name: str, refers_to: RelatedModel, path: str) -> str:
         """Return the column with the ids of another model; add it to a model in JSON.
 
         Empty, and a warning, if the holder cannot have it.
@@ -231,12 +231,12 @@ class Relations:
         definition.foreign_keys[name] = refers_to.resource
         return found.column_name
 
-    def _shared(self, holder: Definition, name: str, refers_to: Target) -> Target:
+    def _shared(self, holder: Definition, name: str, refers_to: RelatedModel) -> RelatedModel:
         """Return the model that a key refers to, where a model and its base have it in common.
 
         That is the base; the ids of the key may then be those of the other, too.
         """
-        known = self._catalog[holder.foreign_keys.get(name, refers_to.resource)]
+        known = self._models[holder.foreign_keys.get(name, refers_to.resource)]
         first, second = known.definition, refers_to.definition
         if known is refers_to or not first or not second or not _have_same_ids(known, refers_to):
             return refers_to
@@ -250,7 +250,9 @@ class Relations:
         holder.shared_keys.add(name)
         return refers_to
 
-    def _key_in_python(self, holder: Target, name: str, refers_to: Target, path: str) -> str:
+    def _key_in_python(
+        self, holder: RelatedModel, name: str, refers_to: RelatedModel, path: str
+    ) -> str:
         """Return the column of a model in Python; it must be a property that holds such ids."""
         attribute = column_name(name)
         column = (holder.columns or {}).get(attribute)
@@ -264,7 +266,9 @@ class Relations:
         self._problems.warn(path, f"is not served: {reason}")
         return ""
 
-    def _through(self, own: Target, declared: Any, target: Target, path: str) -> Link | None:
+    def _through(
+        self, own: RelatedModel, declared: Any, target: RelatedModel, path: str
+    ) -> Link | None:
         through = self._model_between(own, declared, target)
         if through is None and not declared.get("through"):
             return self._link_by_table(own, target, path)
@@ -282,7 +286,7 @@ class Relations:
         return Link(THROUGH, target.resource, column, _name_of(through), target_column)
 
     def _keys_between(
-        self, own: Target, declared: Any, through: Target, target: Target
+        self, own: RelatedModel, declared: Any, through: RelatedModel, target: RelatedModel
     ) -> tuple[str, str]:
         """Return the foreign keys of the model between both: to this one, and to the target."""
         key = declared.get("foreignKey") or self._key_to(through, own, "")
@@ -291,16 +295,18 @@ class Relations:
             return self._key_to(through, own, key), key
         return key, declared.get("keyThrough") or self._key_to(through, target, key)
 
-    def _model_between(self, own: Target, declared: Any, target: Target) -> Target | None:
+    def _model_between(
+        self, own: RelatedModel, declared: Any, target: RelatedModel
+    ) -> RelatedModel | None:
         """Return the model between two: the one that is named, or as LoopBack 3 would name it."""
         if declared.get("through"):
-            return self._catalog.find(declared["through"])
+            return self._models.find(declared["through"])
         names = [each.definition.name for each in (own, target) if each.definition]
-        found = map(self._catalog.find, ("".join(names), "".join(reversed(names))))
+        found = map(self._models.find, ("".join(names), "".join(reversed(names))))
         known = [each for each in found if each and each.resource != USERS]
         return known[0] if known and len(names) == 2 else None
 
-    def _key_to(self, through: Target, target: Target, own_key: str) -> str:
+    def _key_to(self, through: RelatedModel, target: RelatedModel, own_key: str) -> str:
         """Return the foreign key of the model between both to the target, as it is usual."""
         for key, referred in self._keys_of(through).items():
             if referred is target and key != own_key:
@@ -308,18 +314,16 @@ class Relations:
         name = target.definition.name if target.definition else target.resource.rstrip("s")
         return f"{_camel_case(name)}Id"
 
-    def _keys_of(self, through: Target) -> dict[str, Target | None]:
+    def _keys_of(self, through: RelatedModel) -> dict[str, RelatedModel | None]:
         """Return the foreign keys of the relations of a model in JSON, and what they refer to."""
         relations = through.definition.relations if through.definition else {}
         return {
-            str(declared.get("foreignKey") or f"{name}Id"): self._catalog.find(
-                declared.get("model")
-            )
+            str(declared.get("foreignKey") or f"{name}Id"): self._models.find(declared.get("model"))
             for name, (_, declared) in relations.items()
             if isinstance(declared, Mapping) and declared.get("type") == BELONGS_TO
         }
 
-    def _link_by_table(self, own: Target, target: Target, path: str) -> Link:
+    def _link_by_table(self, own: RelatedModel, target: RelatedModel, path: str) -> Link:
         """Link two models by a table that both sides of the relation have."""
         names = [_table_of(each) for each in (own, target)]
         keys = [f"{name}_id" for name in names]
@@ -333,11 +337,11 @@ class Relations:
             self._problems.add(path, problem)
         return Link(THROUGH, target.resource, keys[0], table, keys[1])
 
-    def _holder(self, links: LinkTable, ends: Mapping[str, Target]) -> str:
+    def _holder(self, links: LinkTable, ends: Mapping[str, RelatedModel]) -> str:
         """Return whose a table between two models is already, if it is not theirs."""
         if links.keys != ends:
             return " and ".join(_name_of(each) for each in links.keys.values())
-        models = self._catalog.definitions.values()
+        models = self._models.definitions.values()
         others = (each.name for each in models if each.table == links.name)
         return next(others, "Ostiary" if links.name in db.metadata.tables else "")
 
@@ -364,7 +368,7 @@ class Relations:
     def _owner_key(self, definition: Definition, name: str) -> str | None:
         if definition.properties[name].type.name not in KEY_TYPES:
             return None
-        own, users = self._catalog.target_of(definition), self._catalog[USERS]
+        own, users = self._models.of(definition), self._models[USERS]
         return self._key(own, name, users, definition.file)
 
     def _to_check(self, definition: Definition, links: Mapping[str, Link]) -> Iterator[Link]:
@@ -376,12 +380,12 @@ class Relations:
                 yield Link(BELONGS_TO, target, column)
 
 
-def _have_same_ids(first: Target, second: Target) -> bool:
+def _have_same_ids(first: RelatedModel, second: RelatedModel) -> bool:
     kinds = [each.id_type.column_type.python_type for each in (first, second)]
     return kinds[0] is kinds[1]
 
 
-def _holds_ids(column: Column[Any], target: Target) -> bool:
+def _holds_ids(column: Column[Any], target: RelatedModel) -> bool:
     """Tell whether a column of a model in Python holds the ids of another model."""
     if column.foreign_keys:
         return any(each.column is target.id_column for each in column.foreign_keys)
@@ -389,7 +393,7 @@ def _holds_ids(column: Column[Any], target: Target) -> bool:
     return isinstance(column.type, IdColumn) and column.type.python_type is made.python_type
 
 
-def _not_between(name: object, through: Target | None, target: Target) -> str:
+def _not_between(name: object, through: RelatedModel | None, target: RelatedModel) -> str:
     """Return why a model cannot be the one between two others, if that is so."""
     if through is None or (through.definition is None and through.resource not in RESOURCES):
         return f"there is no model {name!r} in JSON"
@@ -401,11 +405,11 @@ def _not_between(name: object, through: Target | None, target: Target) -> str:
     return ""
 
 
-def _name_of(target: Target) -> str:
+def _name_of(target: RelatedModel) -> str:
     return target.definition.name if target.definition else target.resource
 
 
-def _table_of(target: Target) -> str:
+def _table_of(target: RelatedModel) -> str:
     return target.definition.table if target.definition else target.resource.rstrip("s")
 
 

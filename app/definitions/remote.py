@@ -9,10 +9,10 @@ from app.datasources import data_sources
 from app.datasources.remote import RemoteModel, register_remote_model
 from app.rest.relations import BELONGS_TO
 
-from .catalog import USERS
 from .definition import Definition
 from .owners import owner_property
 from .reading import Models, json_models
+from .related_models import USERS
 from .rules import applicable_rules
 from .schemas import make_schema
 from .setup import report

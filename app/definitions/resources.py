@@ -25,7 +25,7 @@ EXTEND = "extend"
 
 
 @dataclass(frozen=True)
-class Related:
+class ServedRelations:
     """What relations give to a model."""
 
     relations: Mapping[str, Relation]
@@ -36,7 +36,7 @@ class Related:
 
 
 def make_resource(
-    definition: Definition, model: type[Any], related: Related, problems: Problems
+    definition: Definition, model: type[Any], related: ServedRelations, problems: Problems
 ) -> Resource:
     """Return the resource of a model."""
 

@@ -17,11 +17,12 @@ from app.rest.fields.base import Schema, Text
 from app.rest.fields.ids import Id
 from app.rest.resource import Resource
 
-
-class RoleMapping:
-    """Assigns a role to a user; as LoopBack 3 has it, with an id."""
-
-
+# The name is that of its schemas in the OpenAPI document.
+MappedRole = type(
+    "RoleMapping",
+    (),
+    {"__doc__": "Assigns a role to a user; as LoopBack 3 has it, with an id."},
+)
 _rows = (
     text(
         "SELECT CAST(user_id AS VARCHAR(40)) || '.' || CAST(role_id AS VARCHAR(40)) AS id,"
@@ -35,7 +36,7 @@ _rows = (
     )
     .subquery("mapped_roles")
 )
-registry().map_imperatively(RoleMapping, _rows, primary_key=[_rows.c.id])
+registry().map_imperatively(MappedRole, _rows, primary_key=[_rows.c.id])
 
 
 class RoleSchema(Schema):
@@ -74,10 +75,10 @@ roles = Resource(
 role_mappings = Resource(
     name="RoleMapping",
     singular="RoleMapping",
-    model=RoleMapping,
+    model=MappedRole,
     schema=RoleMappingSchema,
     rules=_mapping_rules,
-    owner=RoleMapping.principal_id,  # type: ignore[attr-defined]
+    owner=MappedRole.principal_id,  # type: ignore[attr-defined]
     is_public=False,
 )
 RESOURCES = {each.name: each for each in (roles, role_mappings)}

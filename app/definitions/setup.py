@@ -16,12 +16,12 @@ from app.rest.views.includes import parse_includes
 from app.todos.resource import todos
 from app.users.resource import usual_users
 
-from .catalog import Catalog
 from .checks import check
 from .definition import Definition
 from .reading import Models, check_names, json_models, read_folder, takes_place
+from .related_models import RelatedModels
 from .relations import Relations, Resolved
-from .resources import Related, extend, make_relation, make_resource, with_switches
+from .resources import ServedRelations, extend, make_relation, make_resource, with_switches
 from .roles import RESOURCES
 from .tables import Tables
 from .users import configure_users
@@ -56,14 +56,14 @@ def init_app(app: Flask) -> None:
     check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
     usual = usual_users(app.config)
     python = [*RESOURCES.values(), usual, *served]
-    catalog = Catalog(models.definitions, python, models.users)
-    reader = Relations(catalog, models.problems)
+    related_models = RelatedModels(models.definitions, python, models.users)
+    reader = Relations(related_models, models.problems)
     with app.app_context():
         resolved = reader.resolve(models.stored)
         check(models, resolved, usual)
         if models.problems.found:
             report(app, models.problems)
-        tables = Tables(app, catalog)
+        tables = Tables(app, related_models)
         classes = {
             name: tables.make_model(each, resolved[name].owner)
             for name, each in models.definitions.items()
@@ -95,10 +95,10 @@ def targets_of(resolved: Mapping[str, Resolved]) -> set[str]:
 
 def _relations(
     resolved: Mapping[str, Resolved], through: Mapping[str, type[Any]]
-) -> dict[str, Related]:
+) -> dict[str, ServedRelations]:
     """Return the relations of each model; `through` are the models between both sides, by name."""
     return {
-        name: Related(
+        name: ServedRelations(
             {key: make_relation(link, through) for key, link in each.links.items()},
             [make_relation(link, through) for link in each.to_check],
             each.owner,
@@ -111,7 +111,7 @@ def _serve(
     app: Flask,
     models: Models,
     classes: Mapping[str, type[Any]],
-    related: Mapping[str, Related],
+    related: Mapping[str, ServedRelations],
 ) -> None:
     """Register the resources of all models, and set what users are."""
     problems, resources = models.problems, {}

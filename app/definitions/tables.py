@@ -14,8 +14,8 @@ from app.database.session import db
 from app.properties.properties import Property
 from app.rest.rows.undeclared import ATTRIBUTE
 
-from .catalog import Catalog
 from .definition import Definition
+from .related_models import RelatedModels
 from .relations import LinkTable
 
 Edges = Mapping[str, set[str]]
@@ -24,15 +24,15 @@ Edges = Mapping[str, set[str]]
 class Tables:
     """Makes the tables of an app's models in JSON."""
 
-    def __init__(self, app: Flask, catalog: Catalog) -> None:
+    def __init__(self, app: Flask, models: RelatedModels) -> None:
         self._metadata = app_metadata.of(app)
         self._registry = registry(metadata=self._metadata)
         self._index_names = {
             name for table in db.metadata.tables.values() for name in map(_name, _indexes(table))
         }
-        self._catalog = catalog
+        self._models = models
         self._edges: Edges = {
-            each.plural: set(each.foreign_keys.values()) for each in catalog.definitions.values()
+            each.plural: set(each.foreign_keys.values()) for each in models.definitions.values()
         }
 
     def make_model(self, definition: Definition, owner: str | None) -> type[Any]:
@@ -86,7 +86,7 @@ class Tables:
             return column
         if not self._is_in_circle(definition.plural, key):
             rule = "CASCADE" if column.name == owner or property_.required else "SET NULL"
-            column.append_foreign_key(ForeignKey(self._catalog[key].id_column, ondelete=rule))
+            column.append_foreign_key(ForeignKey(self._models[key].id_column, ondelete=rule))
         return column
 
     def _is_in_circle(self, source: str, target: str) -> bool:

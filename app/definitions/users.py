@@ -19,7 +19,7 @@ from app.users.resource import users, users_extension, usual_users
 
 from .bases import USER_SETTINGS, Merged
 from .definition import Definition, read_definition
-from .resources import Related, usable_switches
+from .resources import ServedRelations, usable_switches
 from .rules import applicable_rules
 
 VERIFICATION = "EMAIL_VERIFICATION"
@@ -84,7 +84,7 @@ def _settings(merged: Merged, problems: Problems) -> Iterator[tuple[str, Any]]:
 
 
 def configure_users(
-    app: Flask, definition: Definition, related: Related, problems: Problems
+    app: Flask, definition: Definition, related: ServedRelations, problems: Problems
 ) -> None:
     """Set what the app's users are; what the settings say otherwise than usual stays."""
     usual = SettingsSchema().load({})

@@ -13,7 +13,7 @@ from app.access.rules import READ
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.resource import served_resources
 
-from .operation import ARGUMENT, Operation
+from .operation import ARGUMENT, EndpointOperation
 from .schemas import Json, Schemas
 from .security import security_schemes
 
@@ -74,7 +74,7 @@ def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, J
         for verb in VERBS:
             if verb in (rule.methods or ()):
                 endpoint = declared.get(rule.endpoint) or _undeclared(app, rule.endpoint)
-                operation = Operation(app, rule, verb, endpoint)
+                operation = EndpointOperation(app, rule, verb, endpoint)
                 paths[path][verb.lower()] = {
                     "operationId": _unique(rule.endpoint, verb, names),
                     **operation.describe(schemas, shared),

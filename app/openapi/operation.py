@@ -43,7 +43,7 @@ REDIRECT: Json = {
 }
 
 
-class Operation:
+class EndpointOperation:
     """Describes an endpoint at one of its routes."""
 
     def __init__(self, app: Flask, rule: Rule, verb: str, endpoint: Endpoint) -> None:

@@ -10,13 +10,13 @@ from app.properties.types import PropertyType
 from app.rest.resource import Resource
 
 from .definition import Definition
-from .keys import key_type
+from .ids import key_type
 
 USERS = "users"
 
 
 @dataclass(frozen=True)
-class Target:
+class RelatedModel:
     """A model that a relation may lead to."""
 
     # The name of its resource.
@@ -30,7 +30,7 @@ class Target:
     columns: Mapping[str, Column[Any]] | None = None
 
 
-class Catalog:
+class RelatedModels:
     """Finds models by the names that relations have for them."""
 
     def __init__(
@@ -41,12 +41,12 @@ class Catalog:
     ) -> None:
         self.definitions = definitions
         self.users = users
-        self._by_name: dict[str, Target] = {}
+        self._by_name: dict[str, RelatedModel] = {}
         for resource in resources:
             definition = users if resource.name == USERS else None
             key = inspect(resource.model).columns["id"]
             columns = _shown_columns(resource)
-            target = Target(resource.name, key, key_type(key.type), definition, columns)
+            target = RelatedModel(resource.name, key, key_type(key.type), definition, columns)
             names = (resource.name, resource.singular, resource.model.__name__)
             self._by_name |= dict.fromkeys(map(str.lower, names), target)
         self._by_resource = {each.resource: each for each in self._by_name.values()}
@@ -54,19 +54,19 @@ class Catalog:
             self._by_name[users.name.lower()] = self._by_resource[USERS]
         for each in definitions.values():
             key_column = f"{each.table}.id"
-            target = Target(each.plural, key_column, key_type(each.id.type), each)
+            target = RelatedModel(each.plural, key_column, key_type(each.id.type), each)
             self._by_name[each.name.lower()] = target
             self._by_resource[each.plural] = target
 
-    def find(self, name: Any) -> Target | None:
+    def find(self, name: Any) -> RelatedModel | None:
         """Return the model of a name in any case, if there is one."""
         return self._by_name.get(name.lower()) if isinstance(name, str) else None
 
-    def __getitem__(self, resource: str) -> Target:
+    def __getitem__(self, resource: str) -> RelatedModel:
         """Return the model of a resource."""
         return self._by_resource[resource]
 
-    def target_of(self, definition: Definition) -> Target:
+    def of(self, definition: Definition) -> RelatedModel:
         """Return a model as the target of relations."""
         return self._by_name[definition.name.lower()]
 
