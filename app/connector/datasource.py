@@ -2,16 +2,17 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 from blinker import Signal
 
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
+from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
 from .http.call import Call
@@ -36,17 +37,37 @@ from .settings.options import (
     source_options,
     token_urls,
 )
+from .types import JsonObject, JsonValue, Settings, Values
 from .values import environment_values
+
+# Returns the id of the request that is served, if there is one.
+RequestId = Callable[[], str | None]
 
 logger = logging.getLogger("app.connector")
 
 
 class DataSource:
-    """A remote REST API: its operations are attributes, its resources come from `define`."""
+    """A remote REST API: its operations are attributes, its resources come from `define`.
+
+    >>> source = DataSource.from_config(
+    ...     {
+    ...         "connector": "rest",
+    ...         "operations": [
+    ...             {
+    ...                 "template": {"url": "https://geo.example.org/{^street}"},
+    ...                 "functions": {"geocode": ["street"]},
+    ...             }
+    ...         ],
+    ...     },
+    ...     name="geo",
+    ... )
+    >>> source.geocode("107 S B St")
+    {'lat': 37.56, 'lng': -122.32}
+    """
 
     name: str
     public: bool
-    acls: list[dict[str, Any]]
+    acls: list[JsonObject]
     operations: dict[str, Operation]
     warnings: list[ConfigWarning]
     before_execute: Signal
@@ -54,10 +75,7 @@ class DataSource:
     execute_failed: Signal
 
     def __init__(
-        self,
-        settings: Mapping[str, Any],
-        name: str = "rest",
-        request_id: Callable[[], str | None] | None = None,
+        self, settings: Settings, name: str = "rest", request_id: RequestId | None = None
     ) -> None:
         check_levels(settings, "", name)
         problems = Problems()
@@ -70,11 +88,13 @@ class DataSource:
         self._context = _source_context(filled, loaded)
         policy = HostPolicy()
         options = options_in_effect(self._context.options)
-        transport = Transport(policy, options["pool.maxSockets"])
-        places = options["pool.maxConcurrent"]
-        limit = CallLimit(places) if places else None
-        debug = loaded.get("debug", False)
-        self._client = Client(self, transport, self._context, limit, debug=debug)
+        self._client = Client(
+            self,
+            Transport(policy, options["pool.maxSockets"]),
+            self._context,
+            CallLimit(options["pool.maxConcurrent"]),
+            debug=loaded.get("debug", False),
+        )
         self.before_execute = self._client.before_execute
         self.after_execute = self._client.after_execute
         self.execute_failed = self._client.execute_failed
@@ -94,10 +114,10 @@ class DataSource:
     @classmethod
     def from_config(
         cls,
-        settings: Mapping[str, Any],
+        settings: Settings,
         *,
         name: str = "rest",
-        request_id: Callable[[], str | None] | None = None,
+        request_id: RequestId | None = None,
     ) -> Self:
         """Make a data source; ConfigError lists all problems of the settings. Nothing is sent.
 
@@ -107,10 +127,15 @@ class DataSource:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], name: str) -> Self:
-        """Make a data source from its entry in a JSON file."""
+        """Make a data source from its entry in a JSON file.
+
+        >>> geo = DataSource.load("instance/datasources.json", "geo")
+        """
         return cls(read_settings(path, name), name)
 
-    def invoke(self, params: Any = None, callback: Any = None, /, **named: Any) -> Any:
+    def invoke(
+        self, params: object = None, callback: Callback | None = None, /, **named: object
+    ) -> JsonValue:
         """Call the only operation with named parameters; with several, use `<function>.invoke`."""
         if self._only is None:
             names = ", ".join(self.operations) or "none"
@@ -123,7 +148,7 @@ class DataSource:
     def define(
         self,
         model_name: str,
-        properties: Mapping[str, Any] | None = None,
+        properties: Values | None = None,
         *,
         resource_name: str | None = None,
         plural: bool | str = False,
@@ -133,16 +158,19 @@ class DataSource:
     ) -> Resource:
         """Bind a model to the REST resource `/<resource_name>`, by default `/<model_name>`.
 
+        >>> User = source.define("users", {"name": "string", "joinedAt": "date"})
+        >>> User.find(limit=1)
+        [<users 1>]
+
         `plural` is used for the path instead of the name; True makes it from the name.
         `max_values` is what `maxResponseValues` is by default.
         """
         if not self._context.options["baseURL"]:
             raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
         segment = resource_name or (pluralize(model_name) if plural is True else plural)
-        context, client = self._context, self._client
+        context = self._context
         if context.options["maxResponseValues"] is None:
-            options = {**context.options, "maxResponseValues": max_values}
-            context = replace(context, options=options)
+            context = replace(context, options={**context.options, "maxResponseValues": max_values})
         return Resource(
             model_name,
             segment or model_name,
@@ -150,20 +178,23 @@ class DataSource:
             id_name,
             filter_style,
             context,
-            client,
+            self._client,
         )
 
     @property
-    def effective_settings(self) -> dict[str, Any]:
+    def effective_settings(self) -> JsonObject:
         """The options and other settings in effect, with secrets masked."""
         own = {key: self._loaded[key] for key in _SHOWN if key in self._loaded}
         options = options_in_effect(self._context.options)
         redactor = self._context.redactor
-        shown: dict[str, Any] = redactor.structure({**options, **own})
+        shown: JsonObject = redactor.structure({**options, **own})
         return {**shown, "proxy": options["proxy"] and redactor.url(options["proxy"])}
 
     def observe(self, event: str, hook: Callable[[Call], object]) -> None:
-        """Call a hook with each Call: `before execute`, `after execute` or `execute failed`."""
+        """Call a hook with each Call: `before execute`, `after execute` or `execute failed`.
+
+        >>> source.observe("after execute", lambda ctx: print(ctx.res.statusCode, ctx.elapsed))
+        """
         signals = {
             "before execute": self.before_execute,
             "after execute": self.after_execute,
@@ -174,12 +205,16 @@ class DataSource:
             raise NotSupportedError(f"no event '{event}'{suggest(event, signals)}")
         signals[event].connect(lambda _sender, ctx: hook(ctx), weak=False)
 
-    def context(self, *, headers: Mapping[str, Any]) -> AbstractContextManager[None]:
-        """Add headers to every call made inside a `with` block, in this thread only."""
+    def context(self, *, headers: Values) -> AbstractContextManager[None]:
+        """Add headers to every call made inside a `with` block, in this thread only.
+
+        >>> with source.context(headers={"authorization": "Bearer of-this-user"}):
+        ...     source.orders()
+        """
         return self._client.with_headers(headers)
 
     def _send_request_ids(
-        self, header: str, request_id: Callable[[], str | None] | None, problems: Problems
+        self, header: str, request_id: RequestId | None, problems: Problems
     ) -> None:
         def add(call: Call) -> None:
             if request_id is not None and (value := request_id()):
@@ -202,10 +237,9 @@ class DataSource:
         self.close()
 
     def __getattr__(self, name: str) -> Operation:
-        operations = self.__dict__.get("operations", {})
+        operations: dict[str, Operation] = self.__dict__.get("operations", {})
         if name in operations:
-            operation: Operation = operations[name]
-            return operation
+            return operations[name]
         raise AttributeError(f"no function '{name}' here{suggest(name, operations)}")
 
     def __dir__(self) -> list[str]:
@@ -215,7 +249,7 @@ class DataSource:
         return f"<DataSource {self.name}: {', '.join(self.operations) or 'no functions'}>"
 
 
-def _source_context(filled: Any, loaded: dict[str, Any]) -> SourceContext:
+def _source_context(filled: object, loaded: JsonObject) -> SourceContext:
     return SourceContext(
         source_options(loaded),
         {key: loaded[key] for key in TEMPLATE if key in loaded},
@@ -225,7 +259,7 @@ def _source_context(filled: Any, loaded: dict[str, Any]) -> SourceContext:
     )
 
 
-def _report(problems: Problems, filled: Any, name: str) -> list[ConfigWarning]:
+def _report(problems: Problems, filled: object, name: str) -> list[ConfigWarning]:
     """Raise the errors or log the warnings, which are returned."""
     # A message may quote a setting; those from the environment are secrets.
     mask = Redactor(environment_values(filled)).text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 from uuid import UUID
 
 from app.problems import type_name
@@ -16,9 +16,7 @@ from .errors import VariableTypeError, translate_errors
 from .nesting import levels_of
 from .types import JsonValue
 
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+(?P<fraction>\.[0-9]*)?|\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)?"
-)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _LARGEST_PLAIN_FLOAT = 1e21
 _UTC = timedelta(0)
@@ -51,28 +49,20 @@ def string(value: object) -> object:
 
 def number(value: object) -> int | float:
     """Return a finite number, as an int if it is whole."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-        raise ValueError
     if isinstance(value, str):
-        return _number_from_text(value.strip())
-    if isinstance(value, int):
+        value = value.strip()
+        if not _NUMBER.fullmatch(value):
+            raise ValueError
+        if value.lstrip("+-").isdigit():
+            return int(value)
+    elif isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise ValueError
+    elif isinstance(value, int):
         return value
-    return _whole_or_float(float(value))
-
-
-def _number_from_text(text: str) -> int | float:
-    match = _NUMBER.fullmatch(text)
-    if match is None:
+    real = float(value)
+    if not math.isfinite(real):
         raise ValueError
-    if text.lstrip("+-").isdigit():
-        return int(text)
-    return _whole_or_float(float(text))
-
-
-def _whole_or_float(value: float) -> int | float:
-    if not math.isfinite(value):
-        raise ValueError
-    return int(value) if value.is_integer() else value
+    return int(real) if real.is_integer() else real
 
 
 def integer(value: object) -> int:
@@ -85,13 +75,10 @@ def integer(value: object) -> int:
 
 def boolean(value: object) -> bool:
     """Return a boolean for true, false, 1 or 0, also as a string in any case."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | str):
-        text = str(value).lower()
-        if text in _BOOLEANS:
-            return _BOOLEANS[text]
-    raise ValueError
+    found = _BOOLEANS.get(str(value).lower()) if isinstance(value, int | str) else None
+    if found is None:
+        raise ValueError
+    return found
 
 
 def json_value(value: object) -> object:
@@ -138,45 +125,32 @@ def _json_of(*types: type) -> Coercer:
     return structure
 
 
-COERCERS: dict[str, Coercer | None] = {
-    "string": string,
-    "any": None,
-    "path": None,
-    "number": number,
-    "integer": integer,
-    "boolean": boolean,
-    "object": _json_of(dict),
-    "array": _json_of(list, tuple),
-    "json": json_value,
-}
+class VariableType(NamedTuple):
+    """A type of variables: its name in messages, what reads a value, and words that mean it."""
 
-# What unknown types of variables probably mean, by their names in other languages.
-_SIMILAR_TYPES = {
-    "integer": ("int", "long", "short"),
-    "number": ("float", "double", "decimal", "num"),
-    "string": ("text", "str", "char", "date", "datetime", "uuid", "email", "url", "id"),
-    "boolean": ("bool",),
-    "array": ("list",),
-    "object": ("dict", "map"),
+    phrase: str = ""
+    read: Coercer | None = None
+    others: tuple[str, ...] = ()
+
+
+_TEXTS = ("text", "str", "char", "date", "datetime", "uuid", "email", "url", "id")
+TYPES = {
+    "string": VariableType("a string", string, _TEXTS),
+    "any": VariableType(),
+    "path": VariableType(),
+    "number": VariableType("a number", number, ("float", "double", "decimal", "num")),
+    "integer": VariableType("an integer", integer, ("int", "long", "short")),
+    "boolean": VariableType("a boolean", boolean, ("bool",)),
+    "object": VariableType("an object", _json_of(dict), ("dict", "map")),
+    "array": VariableType("an array", _json_of(list, tuple), ("list",)),
+    "json": VariableType("JSON", json_value),
 }
-_TYPES = {word: name for name, words in _SIMILAR_TYPES.items() for word in (name, *words)}
+_NAMES = {word: name for name, known in TYPES.items() for word in (name, *known.others)}
 
 
 def known_type(word: str) -> str | None:
     """Return the type that a word in any case means, None for an unknown word."""
-    lower = word.lower()
-    return lower if lower in COERCERS else _TYPES.get(lower)
-
-
-TYPE_PHRASES: dict[str, str] = {
-    "string": "a string",
-    "number": "a number",
-    "integer": "an integer",
-    "boolean": "a boolean",
-    "object": "an object",
-    "array": "an array",
-    "json": "JSON",
-}
+    return _NAMES.get(word.lower())
 
 
 def to_text(value: object, label: str) -> str:

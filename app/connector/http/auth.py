@@ -6,9 +6,8 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from requests.structures import CaseInsensitiveDict
 
@@ -19,6 +18,7 @@ from app.connector.request.headers import validate_header
 from app.connector.request.model import Auth, FetchToken, Request
 from app.connector.response import RawResponse, Response, remote_message
 from app.connector.settings.options import AUTH
+from app.connector.types import JsonObject, JsonValue, Settings, Values
 from app.connector.values import parse_json, to_text
 
 # Seconds before its end at which a token is renewed; never before half of its lifetime.
@@ -43,8 +43,7 @@ class FixedCredentials(Auth):
 
     def apply(self, request: Request) -> None:
         """Add the header or query entry."""
-        entries: MutableMapping[str, Any] = request.query if self.in_query else request.headers
-        entries.setdefault(self.name, self.text)
+        (request.query if self.in_query else request.headers).setdefault(self.name, self.text)
 
     def secrets(self) -> Iterable[str]:
         """Return the text and the credentials in it."""
@@ -123,7 +122,7 @@ class ClientCredentials(Auth):
         return Request("POST", self._settings["tokenUrl"], CaseInsensitiveDict(headers), form=form)
 
 
-def _token_document(raw: RawResponse) -> dict[str, Any]:
+def _token_document(raw: RawResponse) -> JsonObject:
     try:
         document = parse_json(raw.content)
     except ValueError:
@@ -131,7 +130,7 @@ def _token_document(raw: RawResponse) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _lifetime(seconds: Any) -> float:
+def _lifetime(seconds: JsonValue) -> float:
     try:
         lifetime = float(seconds)
     except (TypeError, ValueError, OverflowError):
@@ -139,7 +138,7 @@ def _lifetime(seconds: Any) -> float:
     return lifetime if math.isfinite(lifetime) else _DEFAULT_LIFETIME
 
 
-def _token_error(raw: RawResponse, document: dict[str, Any]) -> UnauthorizedError:
+def _token_error(raw: RawResponse, document: JsonObject) -> UnauthorizedError:
     response = Response(raw.status_code, raw.headers, document, raw.reason)
     message = remote_message(response) or raw.reason
     return UnauthorizedError(
@@ -152,14 +151,14 @@ def basic_credentials(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(encode_text(f"{user}:{password}")).decode()
 
 
-def auth_factory() -> Callable[[Mapping[str, Any]], Auth | None]:
+def auth_factory() -> Callable[[Settings], Auth | None]:
     """Return a function that makes the scheme for an `auth` object, None for an empty one.
 
     Calls with the same OAuth 2 settings share one scheme and so its access token.
     """
     clients: dict[str, ClientCredentials] = {}
 
-    def make(settings: Mapping[str, Any]) -> Auth | None:
+    def make(settings: Settings) -> Auth | None:
         if "oauth2" not in settings:
             return _fixed_credentials(_to_texts(settings))
         texts = _to_texts(settings["oauth2"])
@@ -183,6 +182,6 @@ def _fixed_credentials(texts: Mapping[str, str]) -> Auth | None:
     return FixedCredentials(name, texts["apiKey"], in_query=in_query)
 
 
-def _to_texts(settings: Mapping[str, Any]) -> dict[str, str]:
+def _to_texts(settings: Values) -> dict[str, str]:
     # The value of a variable in the settings may be a number or a date.
     return {key: to_text(value, f"auth.{key}") for key, value in settings.items()}

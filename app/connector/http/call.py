@@ -2,17 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from app.connector.errors import ConnectorError
 from app.connector.request.model import Request
 from app.connector.response import Response, alias
 from app.connector.settings.call_options import Options
+from app.connector.types import JsonValue
 
 
 @dataclass(repr=False)
 class Call:
     """One call: a hook may change its request before it is sent, and its result afterwards.
+
+    >>> def add_tenant(source, ctx: Call):
+    ...     ctx.request.headers["x-tenant"] = "t1"
+    >>> source.before_execute.connect(add_tenant)
 
     `select` turns the response into the result; `sent` lists the requests with credentials that
     were sent, one for each attempt; `elapsed` is in seconds.
@@ -21,9 +25,9 @@ class Call:
     operation: str
     request: Request
     options: Options
-    select: Callable[[Response], Any]
+    select: Callable[[Response], JsonValue]
     response: Response | None = None
-    result: Any = None
+    result: JsonValue = None
     error: ConnectorError | None = None
     attempt: int = 0
     elapsed: float = 0.0
@@ -33,7 +37,7 @@ class Call:
     req = alias("request")
     res = alias("response")
 
-    def end(self, result: Any) -> None:
+    def end(self, result: JsonValue) -> None:
         """Make this the result: nothing is sent after that, and an error is not raised."""
         self.result = result
         self.error = None

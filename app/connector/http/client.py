@@ -2,10 +2,9 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from blinker import Signal
 from requests.structures import CaseInsensitiveDict
@@ -17,6 +16,7 @@ from app.connector.request.headers import serialize_headers
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response
 from app.connector.settings.call_options import read_options
+from app.connector.types import Values
 
 from .call import Call
 from .decoding import decode_body
@@ -27,7 +27,7 @@ from .transport import Transport
 
 logger = logging.getLogger("app.connector")
 
-_extra_headers: ContextVar[tuple[tuple[object, Mapping[str, Any]], ...]] = ContextVar(
+_extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
     "extra_headers", default=()
 )
 
@@ -40,7 +40,7 @@ class Client:
         owner: object,
         transport: Transport,
         context: SourceContext,
-        limit: CallLimit | None,
+        limit: CallLimit,
         *,
         debug: bool = False,
     ) -> None:
@@ -54,13 +54,13 @@ class Client:
         self._context = context
         self._token_options = read_options(context.options)
 
-    def execute(self, call: Call) -> None:
-        """Send the request of a call; on return it has a result, otherwise its error is raised."""
+    def execute(self, call: Call) -> Call:
+        """Send the request of a call and return the call with its result; raise its error."""
         self._add_extra_headers(call)
         if self.before_execute.receivers:
             self._run_before_hooks(call)
         if call.is_ended:
-            return
+            return call
         started = time.perf_counter()
         try:
             self._exchange(call)
@@ -73,6 +73,7 @@ class Client:
             self._log(call)
         if call.error is not None:
             self._fail(call, call.error)
+        return call
 
     def _run_before_hooks(self, call: Call) -> None:
         known = call.request.headers
@@ -83,7 +84,7 @@ class Client:
         call.request.headers.update(serialize_headers(changed))
 
     @contextmanager
-    def with_headers(self, headers: Mapping[str, Any]) -> Iterator[None]:
+    def with_headers(self, headers: Values) -> Iterator[None]:
         """Add headers to every call of this data source made inside the block."""
         scope = _extra_headers.set((*_extra_headers.get(), (self, headers)))
         try:
@@ -103,11 +104,8 @@ class Client:
     def _exchange(self, call: Call) -> None:
         call.request.files = read_files(call.request.files)
         deadline = time.monotonic() + call.options.total_timeout
-        if self.limit is None:
+        with self.limit.place(deadline):
             raw = self._send_with_retries(call, deadline)
-        else:
-            with self.limit.place(deadline):
-                raw = self._send_with_retries(call, deadline)
         options = call.options
         body = decode_body(raw, expects_json=options.expects_json, max_values=options.max_values)
         call.response = Response(raw.status_code, raw.headers, body, raw.reason)

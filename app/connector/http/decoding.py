@@ -3,13 +3,13 @@
 from contextlib import suppress
 from encodings import normalize_encoding
 from encodings.aliases import aliases
-from typing import Any
 
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from app.connector.errors import ResponseDecodeError, ResponseTooLargeError
 from app.connector.response import RawResponse
+from app.connector.types import JsonValue
 from app.connector.values import parse_json
 
 _BINARY = (
@@ -36,7 +36,9 @@ _MAX_CHARSET_LENGTH = 40
 _SIGNS = (b",", b":", b"[", b"{")
 
 
-def decode_body(raw: RawResponse, *, expects_json: bool, max_values: int | None = None) -> Any:
+def decode_body(
+    raw: RawResponse, *, expects_json: bool, max_values: int | None = None
+) -> JsonValue:
     """Return the body of a response as JSON, text or bytes.
 
     Broken JSON is an error, unless the status is one already; so is JSON with more than

@@ -12,15 +12,18 @@ _waits: ContextVar[bool] = ContextVar("waits", default=True)
 
 
 class CallLimit:
-    """Places for calls; there are as many as `pool.maxConcurrent`."""
+    """Places for calls; there are as many as `pool.maxConcurrent`, or no limit with None."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int | None) -> None:
         self._count = places
-        self._places = threading.Semaphore(places)
+        self._places = threading.Semaphore(places or 0)
 
     @contextmanager
     def place(self, deadline: float) -> Iterator[None]:
         """Hold a place, for which the call waits until its deadline; else TooManyCallsError."""
+        if self._count is None:
+            yield
+            return
         patience = max(0.0, deadline - time.monotonic()) if _waits.get() else 0.0
         if not self._places.acquire(timeout=patience):
             raise TooManyCallsError(f"{self._count} other calls are under way")
@@ -32,7 +35,11 @@ class CallLimit:
 
 @contextmanager
 def without_waiting() -> Iterator[None]:
-    """Make calls inside the block raise TooManyCallsError at once where they would wait."""
+    """Make calls inside the block raise TooManyCallsError at once where they would wait.
+
+    >>> with without_waiting():
+    ...     source.orders()
+    """
     scope = _waits.set(False)
     try:
         yield

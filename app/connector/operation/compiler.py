@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
-from typing import Any
 
 from app.connector.http.client import Client
 from app.connector.request.builder import RequestBuilder, SourceContext
@@ -11,10 +10,11 @@ from app.connector.settings.fields import load
 from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url
 from app.connector.settings.options import template_defaults
 from app.connector.settings.schema import OperationSettings, TemplateSettings
+from app.connector.types import JsonValue, Settings
 from app.problems import Problems, join_path, type_name
 
 from .operation import Operation
-from .pagination import Paginator, make_paginator
+from .pagination import make_paginator
 from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
 
@@ -22,8 +22,12 @@ from .response_path import ResponsePath
 _SUSPICIOUS_TIMEOUT = 0.1
 
 
+# The parameters of functions by their names.
+Functions = dict[str, list[Parameter]]
+
+
 class OperationCompiler:
-    """Compiles entries of `operations`; what is wrong with them goes to the error collector.
+    """Compiles entries of `operations`; what is wrong with them goes to the problems.
 
     `functions` has the operations with a name, `templates` that of each entry by itself, None
     where it could not be compiled; `option_layers` has the options of each template, and `urls`
@@ -39,7 +43,7 @@ class OperationCompiler:
     ) -> None:
         self.functions: dict[str, Operation] = {}
         self.templates: list[Operation | None] = []
-        self.option_layers: list[Mapping[str, Any]] = []
+        self.option_layers: list[Settings] = []
         self.urls: list[str] = []
         self._context = context
         self._client = client
@@ -55,7 +59,7 @@ class OperationCompiler:
         functions = list(self.functions.values())
         return functions[0] if len(functions) == 1 else self.templates[0]
 
-    def add(self, entry: Any) -> None:
+    def add(self, entry: object) -> None:
         """Compile one entry."""
         path = f"operations[{len(self.templates)}]"
         self.templates.append(None)
@@ -68,7 +72,8 @@ class OperationCompiler:
         else:
             self._compile(loaded["template"], functions, path)
 
-    def _functions(self, functions: Any, path: str) -> dict[str, list[Parameter]]:
+    def _functions(self, functions: object, path: str) -> Functions:
+        """Return the parameters of each function."""
         if functions is None:
             return {}
         if not isinstance(functions, dict):
@@ -91,7 +96,9 @@ class OperationCompiler:
             self._problems.warn(path, f"replaces the function {self._names[name]}")
         self._names[name] = path
 
-    def _compile(self, settings: Any, functions: Mapping[str, list[Parameter]], path: str) -> None:
+    def _compile(
+        self, settings: Settings, functions: Mapping[str, list[Parameter]], path: str
+    ) -> None:
         template_path = join_path(path, "template")
         loaded = load(TemplateSettings(), settings, template_path, self._problems)
         if loaded is None:
@@ -102,56 +109,58 @@ class OperationCompiler:
         self.option_layers.append(options)
         template = {**template_defaults(loaded), **self._context.template, **loaded}
         builder = self._builder(template, settings, template_path)
-        selector = self._selector(template, template_path)
-        paginator = self._paginator(template, template_path)
-        self._warn(template, builder, template_path)
-        if not self._problems.errors:
-            self.templates[-1] = Operation("invoke", builder, [], selector, paginator, self._client)
+        select = _selector(template, self._problems, join_path(template_path, "responsePath"))
+        paginate = join_path(template_path, "paginate")
+        paginator = make_paginator(template.get("paginate"), self._problems, paginate)
+        _warn(template, builder, self._problems, template_path)
+
+        def make(name: str, builder: RequestBuilder, own: list[Parameter]) -> Operation | None:
+            if self._problems.errors:
+                return None
+            return Operation(name, builder, own, select, paginator, self._client)
+
+        self.templates[-1] = make("invoke", builder, [])
         for name, parameters in functions.items():
             extended = extend_template(template, parameters, builder.variables)
-            own = builder if extended is None else self._builder(extended, settings, template_path)
+            own = self._builder(extended, settings, template_path) if extended else builder
             function_path = join_path(join_path(path, "functions"), name)
             check_parameters(parameters, own.variables, self._problems, function_path)
-            if not self._problems.errors:
-                self.functions[name] = Operation(
-                    name, own, parameters, selector, paginator, self._client
-                )
+            if operation := make(name, own, parameters):
+                self.functions[name] = operation
 
-    def _builder(
-        self, template: Mapping[str, Any], settings: Mapping[str, Any], path: str
-    ) -> RequestBuilder:
+    def _builder(self, template: Settings, settings: Settings, path: str) -> RequestBuilder:
         texts = {key: value for key, value in settings.items() if key != "variables"}
         builder = RequestBuilder(template, self._context, self._problems, path, texts)
         self.urls.append(builder.url.default_url(builder.variables))
         return builder
 
-    def _paginator(self, template: Mapping[str, Any], path: str) -> Paginator:
-        return make_paginator(template.get("paginate"), self._problems, join_path(path, "paginate"))
 
-    def _selector(self, template: Mapping[str, Any], path: str) -> Callable[[Response], Any]:
-        """Return what selects the result: the response, its body, or a part of the body."""
-        response_path = None
-        if "responsePath" in template:
-            try:
-                response_path = ResponsePath(
-                    template["responsePath"], template["responseSelect"], template["onNoMatch"]
-                )
-            except ValueError as error:
-                self._problems.add(join_path(path, "responsePath"), str(error))
-        if template["fullResponse"]:
-            return lambda response: response
-        if response_path is None:
-            return attrgetter("body")
-        return lambda response: response_path.select(response.body)
+def _selector(template: Settings, problems: Problems, path: str) -> Callable[[Response], JsonValue]:
+    """Return what selects the result: the response, its body, or a part of the body."""
+    response_path = None
+    if "responsePath" in template:
+        try:
+            response_path = ResponsePath(
+                template["responsePath"], template["responseSelect"], template["onNoMatch"]
+            )
+        except ValueError as error:
+            problems.add(path, str(error))
+    if template["fullResponse"]:
+        return lambda response: response
+    if response_path is None:
+        return attrgetter("body")
+    return lambda response: response_path.select(response.body)
 
-    def _warn(self, template: Mapping[str, Any], builder: RequestBuilder, path: str) -> None:
-        if builder.method.upper() == "GET" and "body" in template:
-            self._problems.warn(path, "a GET with a body; many servers ignore it")
-        if builder.options.verify is False:
-            self._problems.warn(path, "certificates are not checked (strictSSL is false)")
-        if builder.options.read_timeout < _SUSPICIOUS_TIMEOUT:
-            self._problems.warn(path, "timeout is in milliseconds; this one is very short")
-        for name in builder.url.path_names:
-            variable = builder.variables[name]
-            if not variable.required and variable.default is None:
-                self._problems.warn(join_path(path, "url"), f"url variable {name} is optional")
+
+def _warn(template: Settings, builder: RequestBuilder, problems: Problems, path: str) -> None:
+    """Warn of what is possible and probably not meant."""
+    if builder.method.upper() == "GET" and "body" in template:
+        problems.warn(path, "a GET with a body; many servers ignore it")
+    if builder.options.verify is False:
+        problems.warn(path, "certificates are not checked (strictSSL is false)")
+    if builder.options.read_timeout < _SUSPICIOUS_TIMEOUT:
+        problems.warn(path, "timeout is in milliseconds; this one is very short")
+    for name in builder.url.path_names:
+        variable = builder.variables[name]
+        if not variable.required and variable.default is None:
+            problems.warn(join_path(path, "url"), f"url variable {name} is optional")

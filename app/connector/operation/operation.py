@@ -1,7 +1,6 @@
 """An operation: a template that is called like a function."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from app.connector.callbacks import Callback, deliver, split_callback
 from app.connector.errors import UnknownVariableError, VariableError
@@ -11,30 +10,31 @@ from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
 from app.connector.response import Response
+from app.connector.types import JsonObject, JsonValue, Values
 from app.connector.values import EnvText
 from app.problems import suggest, type_name
 
 from .pagination import Pages, Paginator, items_of
-from .parameters import (
-    Parameter,
-    bind,
-    make_accepts,
-    make_http,
-    make_signature,
-)
-
-_RETURNS = {"arg": "data", "type": "object", "root": True}
+from .parameters import Parameter, bind, make_accepts, make_http, make_signature
 
 
 class Operation:
-    """One function of a data source, ready to be called."""
+    """One function of a data source, ready to be called.
+
+    >>> source.geocode("107 S B St", "San Mateo")
+    {'lat': 37.56, 'lng': -122.32}
+    >>> source.geocode(street="107 S B St")
+    {'lat': 37.56, 'lng': -122.32}
+    >>> source.geocode.invoke({"street": "107 S B St"}, print)
+    None {'lat': 37.56, 'lng': -122.32} <Response 200 application/json>
+    """
 
     def __init__(
         self,
         name: str,
         builder: RequestBuilder,
         parameters: list[Parameter],
-        select: Callable[[Response], Any],
+        select: Callable[[Response], JsonValue],
         paginator: Paginator,
         client: Client,
     ) -> None:
@@ -53,7 +53,7 @@ class Operation:
         self.url = MASK if isinstance(builder.url.text, EnvText) else builder.url.text
         self.accepts = make_accepts(listed, self.variables)
         self.http = make_http(name, self.method, self.accepts)
-        self.returns = dict(_RETURNS)
+        self.returns = {"arg": "data", "type": "object", "root": True}
         self.shared = True
         self.__signature__ = make_signature(self.parameters, self.variables)
         self.__doc__ = f"{self.method} {self.url}"
@@ -61,50 +61,52 @@ class Operation:
     def __repr__(self) -> str:
         return f"<Operation {self.name}{self.__signature__}>"
 
-    def __call__(self, /, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: object, **named: object) -> JsonValue:
         """Call with arguments in order or by name; a trailing callable is the callback."""
         args, callback = split_callback(args)
         return self._run(self._bind(args, named), callback)
 
-    def invoke(self, params: Any = None, callback: Any = None, /, **named: Any) -> Any:
+    def invoke(
+        self, params: object = None, callback: Callback | None = None, /, **named: object
+    ) -> JsonValue:
         """Call with one object of named parameters and an optional callback."""
         if callback is None and callable(params):
             params, callback = None, params
         return self._run(self._values(params, named), callback)
 
-    def prepare(self, /, *args: Any, **named: Any) -> Request:
+    def prepare(self, /, *args: object, **named: object) -> Request:
         """Return the request of a call without sending it; no access token is fetched for it."""
         request = self._build(self._bind(args, named))
         if request.auth is not None:
             request.auth.apply(request)
         return request
 
-    def pages(self, /, *args: Any, **named: Any) -> Pages:
+    def pages(self, /, *args: object, **named: object) -> Pages:
         """Return an iterator over the results of every page; each is one call."""
         return self._pages(self._bind(args, named))
 
-    def invoke_pages(self, params: Any = None, /, **named: Any) -> Pages:
+    def invoke_pages(self, params: object = None, /, **named: object) -> Pages:
         """Return the same for one object of named parameters, as `invoke` takes it."""
         return self._pages(self._values(params, named))
 
-    def items(self, /, *args: Any, **named: Any) -> Iterator[Any]:
+    def items(self, /, *args: object, **named: object) -> Iterator[JsonValue]:
         """Yield the items of every page."""
         for page in self.pages(*args, **named):
             yield from items_of(page)
 
     @property
-    def template(self) -> dict[str, Any]:
+    def template(self) -> JsonObject:
         """The settings of the template, with secrets masked."""
         return self._builder.masked_settings()
 
-    def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    def _bind(self, args: tuple[object, ...], named: Values) -> dict[str, object]:
         if self._builder.is_lenient:
             args = args[: len(self.parameters)]
         values = bind(self.name, self.parameters, args, named)
         return {name: value for name, value in values.items() if name not in self._fixed}
 
-    def _values(self, params: Any, named: Mapping[str, Any]) -> dict[str, Any]:
-        if params is not None and not isinstance(params, Mapping):
+    def _values(self, params: object, named: Values) -> dict[str, object]:
+        if not isinstance(params, Mapping | None):
             found = type_name(params)
             raise UnknownVariableError(f"{self.name}.invoke takes one object, got {found}")
         values = {**(params or {}), **named}
@@ -114,20 +116,19 @@ class Operation:
                 raise UnknownVariableError(f"{self.name} has no variable '{key}'{hint}")
         return values
 
-    def _run(self, values: Mapping[str, Any], callback: Callback | None) -> Any:
+    def _run(self, values: Values, callback: Callback | None) -> JsonValue:
         request = self._build(values)
-        if callback is None:
-            return self._call(request).result
-        return deliver(callback, lambda: self._outcome(request))
 
-    def _outcome(self, request: Request) -> tuple[Any, Any]:
-        call = self._call(request)
-        return call.result, call.response
+        def work() -> tuple[JsonValue, object]:
+            call = self._call(request)
+            return call.result, call.response
 
-    def _pages(self, values: Mapping[str, Any]) -> Pages:
+        return work()[0] if callback is None else deliver(callback, work)
+
+    def _pages(self, values: Values) -> Pages:
         return Pages(self._paginator, self._build(values), self._call)
 
-    def _build(self, values: Mapping[str, Any]) -> Request:
+    def _build(self, values: Values) -> Request:
         try:
             return self._builder.build({**self._fixed, **values})
         except VariableError as error:
@@ -135,6 +136,4 @@ class Operation:
             raise
 
     def _call(self, request: Request) -> Call:
-        call = Call(self.name, request, self._builder.options, self._select)
-        self._client.execute(call)
-        return call
+        return self._client.execute(Call(self.name, request, self._builder.options, self._select))

@@ -1,7 +1,6 @@
 """Iterating over the pages of a list: one paginator for each style of paging."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from requests.utils import parse_header_links
 
@@ -10,6 +9,7 @@ from app.connector.http.call import Call
 from app.connector.request.model import Request
 from app.connector.request.url import resolve_location
 from app.connector.settings.options import PAGINATE, PAGINATE_STYLES, default_values
+from app.connector.types import JsonValue, Settings
 from app.problems import Problems, join_path, type_name
 
 from .response_path import ResponsePath, parse_path
@@ -18,7 +18,7 @@ from .response_path import ResponsePath, parse_path
 class Paginator:
     """Finds the request of the next page; this one knows of no next page."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.max_pages: int = settings["maxPages"]
         self._limit: int | None = settings.get("limit")
         self._limit_param: str = settings["limitParam"]
@@ -39,7 +39,13 @@ class Paginator:
 
 
 class Pages:
-    """The results of the pages of a call; iterating sends one request for each.
+    """An iterator over the results of the pages of a call, which sends one request for each.
+
+    >>> pages = source.orders.pages(customer=7)
+    >>> for page in pages:
+    ...     print(pages.count, len(page), pages.has_next)
+    1 100 True
+    2 31 False
 
     `count` is the number of pages that were read; `has_next` tells whether there may be another.
     A request that was sent before, and more than `maxPages` pages, raise PaginationError.
@@ -60,10 +66,10 @@ class Pages:
         """Whether there may be another page."""
         return self._following is not None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[JsonValue]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> JsonValue:
         request, self._following = self._following, None
         if request is None:
             raise StopIteration
@@ -87,8 +93,12 @@ class Pages:
         self._seen.add(request.full_url)
 
 
-def items_of(page: Any) -> list[Any]:
-    """Return the items of a page: those of a list, else the page itself, nothing for None."""
+def items_of(page: JsonValue) -> list[JsonValue]:
+    """Return the items of a page: those of a list, else the page itself, nothing for None.
+
+    >>> [order["id"] for page in source.orders.pages() for order in items_of(page)]
+    [1, 2, 3]
+    """
     if isinstance(page, list):
         return page
     return [] if page is None else [page]
@@ -109,7 +119,7 @@ class _LinkPaginator(Paginator):
 class _BodyPaginator(Paginator):
     """The body has, at `path`, the url of the next page, or the value of its query entry."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self._path = ResponsePath(settings["path"], "first")
         self._param: str | None = settings["param"] if settings["type"] == "cursor" else None
@@ -130,7 +140,7 @@ class _BodyPaginator(Paginator):
 class _NumberPaginator(Paginator):
     """Pages have numbers; a page with fewer items than the limit, or with none, is the last."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self._param: str = settings["param"]
         self._start: int = settings["start"]
@@ -169,7 +179,7 @@ _PAGINATORS: dict[str, type[Paginator]] = {
 }
 
 
-def make_paginator(settings: Mapping[str, Any] | None, problems: Problems, path: str) -> Paginator:
+def make_paginator(settings: Settings | None, problems: Problems, path: str) -> Paginator:
     """Return the paginator for a `paginate` object; the base class without or with a wrong one."""
     if settings is None or _has_problems(settings, problems, path):
         return Paginator(default_values(PAGINATE))
@@ -177,7 +187,7 @@ def make_paginator(settings: Mapping[str, Any] | None, problems: Problems, path:
     return _PAGINATORS[kind]({**default_values(PAGINATE), **PAGINATE_STYLES[kind], **settings})
 
 
-def _has_problems(settings: Mapping[str, Any], problems: Problems, path: str) -> bool:
+def _has_problems(settings: Settings, problems: Problems, path: str) -> bool:
     if _PAGINATORS[settings["type"]] is _BodyPaginator and "path" not in settings:
         problems.add(join_path(path, "path"), f"is needed for type '{settings['type']}'")
     for key in ("path", "items"):
@@ -188,7 +198,7 @@ def _has_problems(settings: Mapping[str, Any], problems: Problems, path: str) ->
     return problems.has_error(path)
 
 
-def _with_query(request: Request, name: str, value: Any) -> Request:
+def _with_query(request: Request, name: str, value: object) -> Request:
     following = request.copy()
     following.query[name] = value
     return following

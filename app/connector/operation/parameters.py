@@ -4,11 +4,14 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
-from typing import Any
+from typing import TypedDict
 
 from app.connector.errors import UnknownVariableError
 from app.connector.template.variables import Variable
+from app.connector.types import JsonObject, Settings, Values
 from app.problems import Problems, join_path, suggest, type_name
+
+Variables = Mapping[str, Variable]
 
 _SOURCES = ("path", "query", "header", "body", "form")
 _ROOT_OF = {"path": "url", "header": "headers"}
@@ -25,7 +28,7 @@ class Parameter:
     fixed: str | None = None
 
 
-def read_parameters(entries: Any, problems: Problems, path: str) -> list[Parameter]:
+def read_parameters(entries: object, problems: Problems, path: str) -> list[Parameter]:
     """Read a function's list of parameters and note what is wrong with it."""
     if not isinstance(entries, list):
         problems.add(path, f"must be a list of parameters, got {type_name(entries)}")
@@ -41,7 +44,7 @@ def read_parameters(entries: Any, problems: Problems, path: str) -> list[Paramet
     return parameters
 
 
-def _read_parameter(entry: Any, index: int, problems: Problems, path: str) -> Parameter | None:
+def _read_parameter(entry: object, index: int, problems: Problems, path: str) -> Parameter | None:
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
@@ -58,45 +61,41 @@ def _read_parameter(entry: Any, index: int, problems: Problems, path: str) -> Pa
 
 
 def check_parameters(
-    parameters: list[Parameter],
-    variables: Mapping[str, Variable],
-    problems: Problems,
-    path: str,
+    parameters: list[Parameter], variables: Variables, problems: Problems, path: str
 ) -> None:
     """Report parameters that are not variables, and required variables that are not parameters."""
+    known = ", ".join(variables) or "none"
     for parameter in parameters:
         if parameter.name not in variables:
-            known = ", ".join(variables) or "none"
             problems.add(
                 join_path(path, parameter.index),
                 f"'{parameter.name}' is not a variable of this template (it has: {known})"
                 f"{suggest(parameter.name, variables)}",
             )
-    given = {parameter.name for parameter in parameters}
+    given = [parameter.name for parameter in parameters]
     for name, variable in variables.items():
-        if variable.required and variable.default is None and name not in given:
+        if variable.needs_value and name not in given:
             problems.warn(
                 path, f"required variable {name} is not a parameter; only invoke can set it"
             )
 
 
 def extend_template(
-    template: Mapping[str, Any], parameters: list[Parameter], known: Mapping[str, Variable]
-) -> dict[str, Any] | None:
+    template: Settings, parameters: list[Parameter], known: Variables
+) -> JsonObject | None:
     """Return the template with the parameters it lacks, each in the part that its source names."""
     missing = [p for p in parameters if p.source is not None and p.name not in known]
     if not missing:
         return None
     extended = dict(template)
     for parameter in missing:
-        variable = f"{{{parameter.name}}}"
-        if parameter.source == "path":
-            extended["url"] = _appended(extended.get("url", ""), variable)
-            continue
         root = _ROOT_OF.get(str(parameter.source), str(parameter.source))
-        entries = extended.get(root, {})
-        if isinstance(entries, dict):
-            extended[root] = {**entries, parameter.name: variable}
+        part = extended.get(root, {})
+        variable = f"{{{parameter.name}}}"
+        if root == "url":
+            extended[root] = _appended(part or "", variable)
+        elif isinstance(part, dict):
+            extended[root] = {**part, parameter.name: variable}
     return extended
 
 
@@ -106,65 +105,67 @@ def _appended(url: str, variable: str) -> str:
 
 
 def bind(
-    name: str, parameters: tuple[str, ...], args: tuple[Any, ...], named: Mapping[str, Any]
-) -> dict[str, Any]:
+    name: str, parameters: tuple[str, ...], args: tuple[object, ...], named: Values
+) -> dict[str, object]:
     """Match arguments to parameters as Python does, except that any may be missing."""
     if len(args) > len(parameters):
         raise UnknownVariableError(
             f"{name}() takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(args)}"
         )
     values = dict(zip(parameters, args, strict=False))
-    for key, value in named.items():
+    for key in named:
         if key not in parameters:
-            raise UnknownVariableError(
-                f"{name}() has no parameter '{key}'{suggest(key, parameters)}"
-            )
+            hint = suggest(key, parameters)
+            raise UnknownVariableError(f"{name}() has no parameter '{key}'{hint}")
         if key in values:
             raise UnknownVariableError(f"{name}() got two values for '{key}'")
-        values[key] = value
-    return values
+    return {**values, **named}
 
 
-def make_signature(
-    parameters: tuple[str, ...], variables: Mapping[str, Variable]
-) -> inspect.Signature:
+def make_signature(parameters: tuple[str, ...], variables: Variables) -> inspect.Signature:
     """Return the signature of a function, without defaults that Python's syntax cannot have."""
     are_names = all(name.isidentifier() and not iskeyword(name) for name in parameters)
     if not are_names or len(set(parameters)) < len(parameters):
         return inspect.signature(lambda *args, **named: None)
-    made: list[inspect.Parameter] = []
-    may_default = True
-    for name in reversed(parameters):
-        variable = variables[name]
-        may_default = may_default and not (variable.required and variable.default is None)
-        visible_default = None if variable.secret else variable.default
-        default = visible_default if may_default else inspect.Parameter.empty
-        made.append(
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
-        )
-    return inspect.Signature(made[::-1])
+    needed = [index for index, name in enumerate(parameters) if variables[name].needs_value]
+    defaults: list[object] = [inspect.Parameter.empty] * (needed[-1] + 1 if needed else 0)
+    optional = [variables[name] for name in parameters[len(defaults) :]]
+    defaults += [None if variable.secret else variable.default for variable in optional]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, kind, default=default)
+            for name, default in zip(parameters, defaults, strict=True)
+        ]
+    )
 
 
-def make_accepts(
-    parameters: list[Parameter], variables: Mapping[str, Variable]
-) -> list[dict[str, Any]]:
+class Argument(TypedDict):
+    """An argument of a function, as LoopBack 3 describes it; `http` has its `source`."""
+
+    arg: str
+    type: str
+    required: bool
+    http: dict[str, str]
+
+
+def make_accepts(parameters: list[Parameter], variables: Variables) -> list[Argument]:
     """Describe each argument: name, type, whether required, and its HTTP source."""
+    known = [(parameter, variables[parameter.name]) for parameter in parameters]
     return [
         {
-            "arg": parameter.name,
-            "type": variables[parameter.name].type,
-            "required": variables[parameter.name].required,
-            "http": {"source": parameter.source or _source(variables[parameter.name])},
+            "arg": variable.name,
+            "type": variable.type,
+            "required": variable.required,
+            "http": {
+                "source": parameter.source or _SOURCE_OF.get(variable.source, variable.source)
+            },
         }
-        for parameter in parameters
+        for parameter, variable in known
     ]
 
 
-def _source(variable: Variable) -> str:
-    return _SOURCE_OF.get(variable.source, variable.source)
-
-
-def make_http(name: str, method: str, accepts: list[dict[str, Any]]) -> dict[str, str]:
+def make_http(name: str, method: str, accepts: list[Argument]) -> dict[str, str]:
     """Return the verb and path that LoopBack 3 would expose a function with."""
     in_path = [f"/:{entry['arg']}" for entry in accepts if entry["http"]["source"] == "path"]
     return {"verb": method.lower(), "path": "".join([f"/{name}", *in_path])}

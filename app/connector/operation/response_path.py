@@ -1,8 +1,8 @@
 """Selecting parts of a response body with a JSONPath."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from jsonpath_ng import Child, DatumInContext, Descendants, Fields, Index, JSONPath, Root, This
 from jsonpath_ng.ext.arithmetic import Operation
@@ -10,6 +10,8 @@ from jsonpath_ng.ext.filter import Filter
 from jsonpath_ng.ext.parser import parse
 
 from app.connector.errors import ResponsePathError, translate_errors
+from app.connector.nesting import levels_of
+from app.connector.types import JsonValue
 
 #: Values of a body that a response path with `*` searches.
 # jsonpath-ng takes up to 5 microseconds for each value, and up to 10 where the path descends or
@@ -66,25 +68,23 @@ class ResponsePath:
         self._returns_first = select == "first" or (select == "auto" and self._is_definite)
         self._on_no_match = on_no_match
 
-    def select(self, body: Any) -> Any:
+    def select(self, body: JsonValue) -> JsonValue:
         """Return the first match or all of them, as `responseSelect` says."""
         if body is None:
             return None
         if not self._is_definite:
             self._check_body(body)
         matches = self._find(body)
-        if self._descends and _sum(matches, _LARGEST_MATCHES) > _LARGEST_MATCHES:
+        if self._descends and _size(matches, _LARGEST_MATCHES) > _LARGEST_MATCHES:
             raise ResponsePathError(f"the response path {self.text} matches too much of this body")
         if not matches:
             return self._no_match()
         return matches[0] if self._returns_first else matches
 
-    def _check_body(self, body: Any) -> None:
-        level = [body]
-        values = depth = levels = 0
-        while level:
+    def _check_body(self, body: JsonValue) -> None:
+        values = levels = 0
+        for depth, level in enumerate(levels_of(body), 1):
             values += len(level)
-            depth += 1
             levels += depth * len(level)
             if values > self._max_values or depth > MAX_DEPTH or levels > self._max_levels:
                 raise ResponsePathError(
@@ -92,9 +92,8 @@ class ResponsePath:
                     f"{self._max_values} values, {MAX_DEPTH} levels, or {self._max_levels} levels "
                     "of all values together"
                 )
-            level = _below(level)
 
-    def _find(self, body: Any) -> list[Any]:
+    def _find(self, body: JsonValue) -> list[JsonValue]:
         def error(error: Exception) -> ResponsePathError:
             found = f"failed on this body ({type(error).__name__})"
             return ResponsePathError(f"the response path {self.text} {found}")
@@ -103,7 +102,7 @@ class ResponsePath:
         with translate_errors(Exception, error):
             return [match.value for match in self._path.find(body)]
 
-    def _no_match(self) -> Any:
+    def _no_match(self) -> JsonValue:
         if self._on_no_match == "error":
             raise ResponsePathError(f"the response path {self.text} matched nothing")
         return None if self._returns_first or self._on_no_match == "null" else []
@@ -120,11 +119,11 @@ def parse_path(text: str) -> JSONPath:
     # The expressions of jsonpath-ng raise errors of any class, here as in `_find`.
     with translate_errors(Exception, lambda error: ValueError(" ".join(str(error).split()))):
         path = parse(text)
-    refusal = _refusal(path)
-    if refusal:
+    parts = list(_parts(path))
+    if refusal := _refusal(parts):
         raise ValueError(refusal)
-    descended = {id(part.right) for part in _parts(path) if isinstance(part, Descendants)}
-    for part in _parts(path):
+    descended = {id(part.right) for part in parts if isinstance(part, Descendants)}
+    for part in parts:
         if type(part) is Fields and id(part) not in descended:
             part.__class__ = _Property
     return path
@@ -145,23 +144,28 @@ class _Property(Fields):
         return None
 
 
-def _refusal(path: JSONPath) -> str:
-    parts = list(_parts(path))
-    if sum(isinstance(part, Child) for part in parts) > _MAX_STEPS:
+def _refusal(parts: list[JSONPath]) -> str:
+    """Return why a path cannot be used, or an empty string."""
+    kinds = Counter(type(part) for part in parts)
+    if kinds[Child] > _MAX_STEPS:
         return f"a path must not have more than {_MAX_STEPS} steps"
-    if sum(isinstance(part, Descendants) for part in parts) > 1:
+    if kinds[Descendants] > 1:
         return "'..' can be used only once; the matches of two multiply"
-    for part in parts:
-        if isinstance(part, Operation) and part.op_symbol == "*" and _has_two_paths(part):
-            return "'*' cannot multiply two values; one may be a text, and be repeated"
+    if any(map(_multiplies_two, parts)):
+        return "'*' cannot multiply two values; one may be a text, and be repeated"
     return ""
 
 
-def _has_two_paths(operation: Operation) -> bool:
-    return isinstance(operation.left, JSONPath) and isinstance(operation.right, JSONPath)
+def _multiplies_two(part: JSONPath) -> bool:
+    return (
+        isinstance(part, Operation)
+        and part.op_symbol == "*"
+        and isinstance(part.left, JSONPath)
+        and isinstance(part.right, JSONPath)
+    )
 
 
-def _parts(path: Any) -> Iterator[JSONPath]:
+def _parts(path: object) -> Iterator[JSONPath]:
     # Without recursion: a path may be of more steps than Python's stack has frames.
     waiting = [path]
     while waiting:
@@ -173,21 +177,13 @@ def _parts(path: Any) -> Iterator[JSONPath]:
             waiting += vars(part).values()
 
 
-def _below(level: list[Any]) -> list[Any]:
-    return [
-        item
-        for value in level
-        if isinstance(value, dict | list)
-        for item in (value.values() if isinstance(value, dict) else value)
-    ]
-
-
-def _sum(level: list[Any], most: int) -> int:
-    # A string counts by its length; counting stops once there are too many.
+def _size(matches: list[JsonValue], most: int) -> int:
+    """Return the number of values in matches, and of characters in them, up to `most` or so."""
     total = 0
-    while level and total <= most:
+    for level in levels_of(matches):
         total += len(level) + sum([len(value) for value in level if isinstance(value, str)])
-        level = _below(level)
+        if total > most:
+            break
     return total
 
 

@@ -9,37 +9,44 @@ from typing import Any
 from urllib3.filepost import encode_multipart_formdata
 
 from app.connector.errors import VariableError, translate_errors
+from app.connector.types import Values
 from app.connector.values import MISSING, number, to_json_scalar, to_text
 from app.problems import join_path, type_name
 
 from .encoding import encode_form
 
 _FORM = "application/x-www-form-urlencoded"
+_JSON = "application/json"
 #: Characters of a name in the path of a body's value that is not JSON.
 _MAX_STEP_LENGTH = 100
 
 
 def encode_body(
-    body: Any, form: Any, files: Mapping[str, Any], content_type: str | None, *, repeat: bool
+    body: object, form: object, files: Values, content_type: str | None, *, repeat: bool
 ) -> tuple[bytes | None, str | None]:
     """Return the body as bytes, and the content type to add or None."""
+    known = content_type or ""
     if files:
         return encode_multipart_formdata(list(_parts(form, files)))
     if form is not MISSING:
-        is_form = content_type and content_type.lower().startswith(_FORM)
-        return _form_bytes(form, repeat), None if is_form else _FORM
+        return _form_bytes(form, repeat), None if known.lower().startswith(_FORM) else _FORM
     if body is MISSING:
         return None, None
+    return _body_bytes(body, known, repeat), None if known or isinstance(body, bytes) else _JSON
+
+
+def _body_bytes(body: object, content_type: str, repeat: bool) -> bytes:
+    """Return a body as bytes, in the form of its content type; JSON without one."""
     if isinstance(body, bytes):
-        return body, None
-    if content_type and isinstance(body, dict) and content_type.startswith(_FORM):
-        return _form_bytes(body, repeat), None
-    if content_type and isinstance(body, str) and "json" not in content_type.lower():
-        return encode_text(body), None
-    return _json_bytes(body), None if content_type else "application/json"
+        return body
+    if isinstance(body, dict) and content_type.startswith(_FORM):
+        return _form_bytes(body, repeat)
+    if isinstance(body, str) and content_type and "json" not in content_type.lower():
+        return encode_text(body)
+    return _json_bytes(body)
 
 
-def _form_bytes(form: Any, repeat: bool) -> bytes:
+def _form_bytes(form: object, repeat: bool) -> bytes:
     if isinstance(form, Mapping):
         return encode_form(form, repeat=repeat).encode()
     return encode_text(to_text(form, "The form"))
@@ -52,7 +59,7 @@ def encode_text(text: str) -> bytes:
         return text.encode()
 
 
-def _json_bytes(body: Any) -> bytes:
+def _json_bytes(body: object) -> bytes:
     def error(_error: Exception) -> VariableError:
         steps, kind = next(_unserializable(body, 0), ([], ""))
         path = reduce(join_path, steps, "body")
@@ -62,7 +69,7 @@ def _json_bytes(body: Any) -> bytes:
         return _ENCODER.encode(body).encode()
 
 
-def _json_default(value: Any) -> Any:
+def _json_default(value: object) -> object:
     if isinstance(value, Decimal):
         return number(value)
     plain = to_json_scalar(value)
@@ -74,7 +81,7 @@ def _json_default(value: Any) -> Any:
 _ENCODER = json.JSONEncoder(default=_json_default, allow_nan=False, separators=(",", ":"))
 
 
-def _unserializable(value: Any, depth: int) -> Iterator[tuple[list[str | int], str]]:
+def _unserializable(value: object, depth: int) -> Iterator[tuple[list[str | int], str]]:
     """Yield the path to each value that is not JSON, as steps, and its type in parentheses."""
     if depth > 100:
         yield [], ""
@@ -86,11 +93,11 @@ def _unserializable(value: Any, depth: int) -> Iterator[tuple[list[str | int], s
         yield [], f" ({type_name(value)})"
 
 
-def _shortened(step: Any) -> str | int:
+def _shortened(step: object) -> str | int:
     return step if isinstance(step, int) else str(step)[:_MAX_STEP_LENGTH]
 
 
-def _is_serializable(value: Any) -> bool:
+def _is_serializable(value: object) -> bool:
     if isinstance(value, str):
         return True
     try:
@@ -100,19 +107,19 @@ def _is_serializable(value: Any) -> bool:
     return True
 
 
-def _parts(form: Any, files: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _parts(form: object, files: Values) -> Iterator[tuple[str, Any]]:
     if isinstance(form, Mapping):
         for key, value in form.items():
             yield key, encode_text(to_text(value, f"Entry {key}"))
     yield from files.items()
 
 
-def read_files(files: Mapping[str, Any]) -> dict[str, Any]:
+def read_files(files: Values) -> dict[str, object]:
     """Read the files of a request, so that it can be sent again."""
     return {key: _file_part(key, value) for key, value in files.items() if value is not None}
 
 
-def _file_part(key: str, value: Any) -> tuple[Any, ...]:
+def _file_part(key: str, value: object) -> tuple[object, ...]:
     name, content, *rest = value if isinstance(value, tuple) else (_file_name(key, value), value)
     data = content.read() if hasattr(content, "read") else content
     if not isinstance(data, bytes):
@@ -120,6 +127,6 @@ def _file_part(key: str, value: Any) -> tuple[Any, ...]:
     return (name, data, *rest)
 
 
-def _file_name(key: str, value: Any) -> str:
+def _file_name(key: str, value: object) -> str:
     name = getattr(value, "name", key)
     return str(name).replace("\\", "/").rpartition("/")[2]

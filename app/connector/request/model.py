@@ -4,13 +4,13 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
 from app.connector.redaction import Redactor, secrets_by_name
 from app.connector.response import RawResponse, alias
+from app.connector.types import JsonObject, JsonValue, Values
 from app.connector.values import MISSING
 
 from .body import encode_body
@@ -53,15 +53,21 @@ class Auth(ABC):
 
 @dataclass(repr=False)
 class Request:
-    """A request before it is encoded; hooks may change it."""
+    """A request before it is encoded; hooks may change it.
+
+    >>> request = source.geocode.prepare("107 S B St")
+    >>> request.headers["x-tenant"] = "t1"
+    >>> print(request)
+    GET https://geo.example.org/107%20S%20B%20St
+    """
 
     method: str
     url: str
     headers: CaseInsensitiveDict[str] = field(default_factory=CaseInsensitiveDict)
-    query: dict[str, Any] = field(default_factory=dict)
-    body: Any = MISSING
-    form: Any = MISSING
-    files: Mapping[str, Any] = field(default_factory=dict)
+    query: JsonObject = field(default_factory=dict)
+    body: JsonValue = MISSING
+    form: JsonValue = MISSING
+    files: Values = field(default_factory=dict)
     repeat_lists: bool = False
     auth: Auth | None = None
     redactor: Redactor = field(default_factory=Redactor)
@@ -94,7 +100,8 @@ class Request:
         """Return the request for another url; for another origin without credentials."""
         redirected = replace(self, url=url, query={}, headers=self.headers.copy())
         if origin_of(url) != origin_of(self.url):
-            kept = [each for each in self.headers.items() if each[0].lower() in _CROSS_ORIGIN]
+            headers = self.headers.items()
+            kept = {name: text for name, text in headers if name.lower() in _CROSS_ORIGIN}
             redirected.headers = CaseInsensitiveDict(kept)
             redirected.defaults = {}
             redirected.auth = None

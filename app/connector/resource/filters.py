@@ -2,41 +2,38 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from app.connector.errors import VariableError
+from app.connector.types import JsonObject, JsonValue, Values
 from app.connector.values import to_json_scalar
 from app.problems import type_name
 
 FILTER_STYLES = ("brackets", "flat", "json")
-_CLAUSES = frozenset({"where", "limit", "skip", "offset", "order", "fields", "include", "filter"})
+_CLAUSES = ("where", "limit", "skip", "offset", "order", "fields", "include", "filter")
 # The limit that LoopBack 3 sends with a `skip` or `offset` without one.
 _DEFAULT_LIMIT = 100
 
 
-def filter_query(style: str, given: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+def filter_query(style: str, given: Values, named: Values) -> JsonObject:
     """Return the query for a filter object in one of the styles, and for named entries.
 
     In the style `brackets` named entries are flat, and so is an object that has other names than
     those of a filter.
     """
     if "where" in named:
-        given, named = {**given, **named}, {}
-    _check(given, "the filter")
-    where = given.get("where") or {}
-    _check(where, "where")
+        given, named = {**_checked(given, "the filter"), **named}, {}
+    given = _checked(given, "the filter")
+    where = _checked(given.get("where") or {}, "where")
     if style == "json":
         return _json({**given, **named}, where)
     if style == "flat":
-        query = {**given, "where": None, **_equalities(where), **named}
-    elif "where" in given or given.keys() <= _CLAUSES:
-        query = {**_paged(given), **named}
-    else:
-        query = {**given, **named}
-    return {key: value for key, value in query.items() if value is not None}
+        given = {**given, "where": None, **_equalities(where)}
+    elif "where" in given or given.keys() <= set(_CLAUSES):
+        given = {**given, **_fields(given.get("fields")), **_page(given)}
+    return {key: value for key, value in {**given, **named}.items() if value is not None}
 
 
-def wanted_id(query: Mapping[str, Any], id_name: str) -> Any:
+def wanted_id(query: JsonObject, id_name: str) -> JsonValue:
     """Return the id if the first object with an id is asked for, which LoopBack 3 gets by it."""
     where = query.get("where", {})
     is_first = (query.get("limit"), query.get("offset")) == (1, 0) and "order" not in query
@@ -44,26 +41,30 @@ def wanted_id(query: Mapping[str, Any], id_name: str) -> Any:
     return None if isinstance(found, Mapping) else found
 
 
-def _check(value: Any, label: str) -> None:
+def _checked(value: object, label: str) -> Values:
     if not isinstance(value, Mapping):
         raise VariableError(f"{label} must be an object, got {type_name(value)}")
+    return value
 
 
-def _paged(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a filter as the query that LoopBack 3 makes of it."""
-    query = dict(given)
-    fields = query.get("fields")
+def _fields(fields: object) -> JsonObject:
+    """Return `fields` as the list that LoopBack 3 makes of a name, or of an object."""
     if isinstance(fields, str):
-        query["fields"] = [fields]
-    elif isinstance(fields, Mapping) and any(fields.values()):
-        query["fields"] = [name for name, is_wanted in fields.items() if is_wanted]
-    if query.get("limit") or query.get("skip") or query.get("offset"):
-        skip = query.get("skip") or query.get("offset") or 0
-        query |= {"limit": query.get("limit") or _DEFAULT_LIMIT, "offset": skip, "skip": skip}
-    return query
+        return {"fields": [fields]}
+    if isinstance(fields, Mapping) and any(fields.values()):
+        return {"fields": [name for name, is_wanted in fields.items() if is_wanted]}
+    return {}
 
 
-def _equalities(where: Mapping[str, Any]) -> Mapping[str, Any]:
+def _page(given: Values) -> JsonObject:
+    """Return the entries of a page, all of which LoopBack 3 sends if the filter has one."""
+    limit, skip = given.get("limit"), given.get("skip") or given.get("offset") or 0
+    if not limit and not skip:
+        return {}
+    return {"limit": limit or _DEFAULT_LIMIT, "offset": skip, "skip": skip}
+
+
+def _equalities(where: Values) -> Values:
     for name, value in where.items():
         if isinstance(value, Mapping | list | tuple):
             raise VariableError(
@@ -73,9 +74,9 @@ def _equalities(where: Mapping[str, Any]) -> Mapping[str, Any]:
     return where
 
 
-def _json(entries: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str, Any]:
+def _json(entries: Values, where: Values) -> JsonObject:
     conditions = {key: value for key, value in entries.items() if key not in _CLAUSES}
-    clauses = {key: value for key, value in entries.items() if key in _CLAUSES - {"where"}}
+    clauses = {key: value for key, value in entries.items() if key in _CLAUSES[1:]}
     whole = {"where": {**where, **conditions}, **clauses}
     kept = {key: value for key, value in whole.items() if value not in (None, {})}
     return {"filter": json.dumps(kept, default=to_json_scalar)} if kept else {}

@@ -1,21 +1,42 @@
 """One object of a resource."""
 
 import copy
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Protocol, Self
 
 from app.connector.callbacks import takes_callback
+from app.connector.types import JsonObject, JsonValue, Values
+
+
+class _Binding(Protocol):
+    """The resource of a record: how it is called and saved."""
+
+    name: str
+    id_name: str
+
+    def create(self, data: Values, /) -> "Record": ...
+    def update(self, data: Values, /) -> "Record": ...
+    def update_attributes(self, identifier: object, changes: Values, /) -> "Record": ...
+    def delete(self, identifier: object, /) -> JsonValue: ...
 
 
 class Record:
-    """One object of a resource; its fields are attributes and items."""
+    """One object of a resource; its fields are attributes and items.
 
-    # The resource has no type here: its module imports this one.
-    def __init__(self, resource: Any, values: Mapping[str, Any]) -> None:
-        self.__dict__["_resource"] = resource
-        self.__dict__["_values"] = dict(values)
+    >>> mary = User.find_by_id(1)
+    >>> mary.name
+    'Mary'
+    >>> mary.name = "Mary Ann"
+    >>> mary.save().to_dict()
+    {'id': 1, 'name': 'Mary Ann'}
+    """
 
-    def __getattr__(self, name: str) -> Any:
+    _resource: _Binding
+    _values: JsonObject
+
+    def __init__(self, resource: _Binding, values: Values) -> None:
+        self.__dict__.update(_resource=resource, _values=dict(values))
+
+    def __getattr__(self, name: str) -> JsonValue:
         if name not in self._values:
             raise AttributeError(f"{self._resource.name} has no field '{name}'")
         return self._values[name]
@@ -23,16 +44,16 @@ class Record:
     def __copy__(self) -> "Record":
         return Record(self._resource, self._values)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Record":
+    def __deepcopy__(self, memo: dict[int, object]) -> "Record":
         return Record(self._resource, copy.deepcopy(self._values, memo))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self._values[name] = value
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> JsonValue:
         return self._values[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         self._values[name] = value
 
     def __contains__(self, name: str) -> bool:
@@ -46,7 +67,7 @@ class Record:
     def __repr__(self) -> str:
         return f"<{self._resource.name} {self._id!r}>"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the fields as a new dict."""
         return dict(self._values)
 
@@ -57,12 +78,12 @@ class Record:
         return self._updated(send(self._values))
 
     @takes_callback
-    def update_attributes(self, changes: Mapping[str, Any]) -> Self:
+    def update_attributes(self, changes: Values) -> Self:
         """PUT some fields, and update the object with them and from the response."""
         return self._updated(self._resource.update_attributes(self._id, changes))
 
     @takes_callback
-    def destroy(self) -> Any:
+    def destroy(self) -> JsonValue:
         """Delete the object at the remote."""
         return self._resource.delete(self._id)
 
@@ -70,7 +91,7 @@ class Record:
     updateAttributes = patchAttributes = update_attributes  # noqa: N815
 
     @property
-    def _id(self) -> Any:
+    def _id(self) -> JsonValue:
         return self._values.get(self._resource.id_name)
 
     def _updated(self, saved: "Record") -> Self:

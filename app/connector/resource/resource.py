@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
 
 from app.connector.callbacks import takes_callback
 from app.connector.errors import (
@@ -17,9 +16,9 @@ from app.connector.errors import (
 from app.connector.http.call import Call
 from app.connector.http.client import Client
 from app.connector.request.builder import RequestBuilder, SourceContext
-from app.connector.request.model import Request
 from app.connector.request.url import percent_encode
 from app.connector.settings.options import TEMPLATE, default_values
+from app.connector.types import JsonObject, JsonValue, Values
 from app.connector.values import MISSING, to_text
 from app.problems import Problems, type_name
 
@@ -34,7 +33,7 @@ class Resource:
         self,
         name: str,
         segment: str,
-        properties: Mapping[str, Any],
+        properties: Values,
         id_name: str,
         filter_style: str,
         context: SourceContext,
@@ -58,14 +57,14 @@ class Resource:
         return f"<Resource {self.name} {self.path}>"
 
     @takes_callback
-    def create(self, data: Any) -> Any:
+    def create(self, data: object) -> JsonValue:
         """POST an object, or each of a list; the record has the fields of the response too."""
         if isinstance(data, list):
             return [self.create(item) for item in data]
         return self._save("create", "POST", "", data)
 
     @takes_callback
-    def find(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> list[Record]:
+    def find(self, filter: Values | None = None, /, **named: object) -> list[Record]:
         """GET the objects that match a filter, or the query entries `limit=5, name="Mary"`."""
         query = filter_query(self._style, filter or {}, named)
         identifier = wanted_id(query, self.id_name)
@@ -77,7 +76,7 @@ class Resource:
         return [self._record(item) for item in body]
 
     @takes_callback
-    def find_one(self, filter: Mapping[str, Any] | None = None, /, **named: Any) -> Record | None:
+    def find_one(self, filter: Values | None = None, /, **named: object) -> Record | None:
         """GET the first object that matches a filter, or None."""
         if named and filter is None:
             found = self.find(**{**named, "limit": 1})
@@ -86,29 +85,25 @@ class Resource:
         return found[0] if found else None
 
     @takes_callback
-    def find_by_id(self, identifier: Any) -> Record:
+    def find_by_id(self, identifier: object) -> Record:
         """GET one object; NotFoundError if it does not exist."""
         return self._record(self._send("find_by_id", "GET", self._segment(identifier)))
 
     @takes_callback
-    def find_by_ids(
-        self, identifiers: Any, filter: Mapping[str, Any] | None = None, /
-    ) -> list[Record]:
+    def find_by_ids(self, identifiers: object, filter: Values | None = None, /) -> list[Record]:
         """GET the objects with these ids, in their order, that also match a filter."""
         if not isinstance(identifiers, list | tuple):
             raise VariableError(f"{self.name}: a list of ids is needed")
         if not identifiers:
             return []
-        where: dict[str, Any] = {self.id_name: {"inq": list(identifiers)}}
-        if filter and filter.get("where"):
-            where = {"and": [where, filter["where"]]}
-        records = self.find({**(filter or {}), "where": where})
-        found = {str(record.to_dict().get(self.id_name)): record for record in records}
-        wanted = dict.fromkeys(map(str, identifiers))
-        return [found[identifier] for identifier in wanted if identifier in found]
+        given = dict(filter or {})
+        where: JsonObject = {self.id_name: {"inq": list(identifiers)}}
+        given["where"] = {"and": [where, given["where"]]} if given.get("where") else where
+        found = {str(record.to_dict().get(self.id_name)): record for record in self.find(given)}
+        return [found[text] for text in dict.fromkeys(map(str, identifiers)) if text in found]
 
     @takes_callback
-    def exists(self, identifier: Any) -> bool:
+    def exists(self, identifier: object) -> bool:
         """Tell whether GET finds the object."""
         try:
             self._send("exists", "GET", self._segment(identifier))
@@ -117,7 +112,7 @@ class Resource:
         return True
 
     @takes_callback
-    def count(self, where: Mapping[str, Any] | None = None, /, **named: Any) -> int:
+    def count(self, where: Values | None = None, /, **named: object) -> int:
         """GET the number of objects from `/count`, which remotes of LoopBack have."""
         style = "flat" if self._style == "flat" else "brackets"
         query = filter_query(style, {"where": where}, named)
@@ -132,12 +127,12 @@ class Resource:
         return int(body["count"])
 
     @takes_callback
-    def update(self, data: Any) -> Record:
+    def update(self, data: object) -> Record:
         """PUT the whole object, which must have an id."""
         return self._save("update", "PUT", self._segment(_fields(data).get(self.id_name)), data)
 
     @takes_callback
-    def upsert(self, data: Any) -> Any:
+    def upsert(self, data: object) -> JsonValue:
         """PUT the fields to the object that GET finds, or POST an object without an id.
 
         Of an id that GET does not find, an object is made if the properties declare the id.
@@ -155,23 +150,23 @@ class Resource:
         return record.update_attributes(values)
 
     @takes_callback
-    def update_attributes(self, identifier: Any, changes: Any) -> Record:
+    def update_attributes(self, identifier: object, changes: object) -> Record:
         """PUT some fields of an object with its id, as LoopBack 3 does."""
         data = {**_fields(changes), self.id_name: identifier}
         return self._save("update_attributes", "PUT", self._segment(identifier), data)
 
     @takes_callback
-    def patch(self, identifier: Any, changes: Any) -> Record:
+    def patch(self, identifier: object, changes: object) -> Record:
         """PATCH some fields of an object."""
         return self._save("patch", "PATCH", self._segment(identifier), changes)
 
     @takes_callback
-    def delete(self, identifier: Any) -> Any:
+    def delete(self, identifier: object) -> JsonValue:
         """DELETE one object; return what the remote answers."""
         return self._send("delete", "DELETE", self._segment(identifier))
 
     @takes_callback
-    def destroy_all(self, where: Mapping[str, Any] | None = None, *, confirm: bool = False) -> Any:
+    def destroy_all(self, where: Values | None = None, *, confirm: bool = False) -> JsonValue:
         """DELETE the whole collection; it needs `confirm=True` and cannot take a condition."""
         if where is not None:
             raise NotSupportedError(
@@ -183,7 +178,7 @@ class Resource:
             )
         return self._send("destroy_all", "DELETE", "")
 
-    def update_all(self, *_args: Any, **_named: Any) -> None:
+    def update_all(self, *_args: object, **_named: object) -> None:
         """Raise NotSupportedError: there is no conventional request for a bulk update."""
         raise NotSupportedError(
             f"{self.name}.update_all is not supported; write a template operation"
@@ -198,7 +193,7 @@ class Resource:
     deleteById = destroyById = delete  # noqa: N815
     destroyAll = destroy_all  # noqa: N815
 
-    def _segment(self, identifier: Any) -> str:
+    def _segment(self, identifier: object) -> str:
         if isinstance(identifier, Mapping | Record):
             raise VariableError(f"{self.name}: an id is needed, not an object")
         text = to_text(identifier, f"{self.name}.{self.id_name}")
@@ -208,31 +203,36 @@ class Resource:
             raise VariableError(f"'{text}' cannot be used as a path segment")
         return "/" + percent_encode(text)
 
-    def _save(self, action: str, method: str, segment: str, data: Any) -> Record:
+    def _save(self, action: str, method: str, segment: str, data: object) -> Record:
         values = _fields(data)
         body = self._send(action, method, segment, body=values)
-        return self._record({**values, **(body if isinstance(body, dict) else {})})
+        return self._record({**values, **body} if isinstance(body, dict) else values)
 
     def _send(
-        self, action: str, method: str, segment: str, *, query: Any = None, body: Any = MISSING
-    ) -> Any:
-        request: Request = self._builder.build({})
+        self,
+        action: str,
+        method: str,
+        segment: str,
+        *,
+        query: Values | None = None,
+        body: object = MISSING,
+    ) -> JsonValue:
+        request = self._builder.build({})
         request.method = method
         request.url += segment
         request.query.update(query or {})
         request.body = body
         call = Call(f"{self.name}.{action}", request, self._builder.options, attrgetter("body"))
-        self._client.execute(call)
-        return call.result
+        return self._client.execute(call).result
 
-    def _record(self, values: Any) -> Record:
+    def _record(self, values: object) -> Record:
         if not isinstance(values, dict):
             raise ResponseError(f"{self.name}: the response is not an object")
         dates = {key: _as_date(values[key]) for key in self._dates if key in values}
         return Record(self, {**values, **dates} if dates else values)
 
 
-def _fields(data: Any) -> dict[str, Any]:
+def _fields(data: object) -> JsonObject:
     if isinstance(data, Record):
         return data.to_dict()
     if not isinstance(data, Mapping):
@@ -240,12 +240,12 @@ def _fields(data: Any) -> dict[str, Any]:
     return dict(data)
 
 
-def _is_date(kind: Any) -> bool:
+def _is_date(kind: object) -> bool:
     name = kind.get("type") if isinstance(kind, Mapping) else kind
     return str(name).lower() == "date"
 
 
-def _as_date(value: Any) -> Any:
+def _as_date(value: JsonValue) -> JsonValue:
     try:
         return datetime.fromisoformat(value)
     except (TypeError, ValueError):

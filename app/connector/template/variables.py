@@ -8,14 +8,7 @@ from typing import TypeGuard
 from app.connector.errors import MissingVariableError, VariableTypeError, translate_errors
 from app.connector.redaction import scalar_texts
 from app.connector.types import JsonObject, JsonValue, Settings, Values
-from app.connector.values import (
-    COERCERS,
-    TYPE_PHRASES,
-    Coercer,
-    EnvText,
-    environment_values,
-    known_type,
-)
+from app.connector.values import TYPES, Coercer, EnvText, environment_values, known_type
 from app.problems import Problems, closest, join_path, type_name
 
 from .scanner import Token
@@ -40,6 +33,11 @@ class Variable:
     source: str = ""
     coercer: Coercer | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def needs_value(self) -> bool:
+        """Whether a call has to give a value."""
+        return self.required and self.default is None
+
     def resolve(self, value: object) -> object:
         """Return the given value, else the default, else None; 0, false and "" are values."""
         if value is None:
@@ -59,7 +57,7 @@ class Variable:
 
     def _coerce(self, coercer: Coercer, value: object) -> object:
         def error(_error: Exception) -> VariableTypeError:
-            message = f"Variable {self.name} must be {TYPE_PHRASES[self.type]}"
+            message = f"Variable {self.name} must be {TYPES[self.type].phrase}"
             return VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
 
         with translate_errors((ValueError, OverflowError), error):
@@ -104,7 +102,7 @@ class VariableCollector:
         self.occurrences.append(Occurrence(token, root, path))
 
     def _known_type(self, word: str, name: str, path: str) -> str:
-        known = known_type(word) or closest(word, COERCERS) or "any"
+        known = known_type(word) or closest(word, TYPES) or "any"
         if known != word.lower():
             self.problems.warn(path, f"variable {name}: unknown type '{word}' is read as '{known}'")
         return known
@@ -136,7 +134,7 @@ class VariableCollector:
             # Values from the environment are always secrets.
             secret=declared.get("secret", False) or bool(environment_values([default, enum])),
             source=found[-1].root,
-            coercer=COERCERS.get(type_ or "any"),
+            coercer=TYPES[type_ or "any"].read,
         )
         return self._with_default(variable, default, place or path)
 
