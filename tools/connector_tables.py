@@ -9,11 +9,11 @@ from marshmallow import Schema, fields
 
 from app.connector import ConnectorError
 from app.connector.settings.fields import (
-    Boolean,
     Choice,
+    Flag,
     ListOf,
-    NonNegativeInt,
     TypedField,
+    WholeNumber,
 )
 from app.connector.settings.options import (
     AUTH,
@@ -170,7 +170,7 @@ def _style_defaults(name: str) -> str:
 
 def _below(field: fields.Field[Any]) -> dict[str, fields.Field[Any]]:
     """Return the fields of the object, or objects, that a field takes; none for other values."""
-    schema = getattr(field, "schema", None) or getattr(field, "each", None)
+    schema = getattr(field, "schema", None)
     known = schema() if isinstance(schema, type) else schema
     return known.fields if isinstance(known, Schema) else {}
 
@@ -187,7 +187,7 @@ def _flat(known: Mapping[str, fields.Field[Any]]) -> dict[str, fields.Field[Any]
 def _type(field: fields.Field[Any]) -> str:
     if isinstance(field, Choice):
         return " or ".join(f"`{word}`" for word in field.words)
-    if isinstance(field, NonNegativeInt):
+    if isinstance(field, WholeNumber):
         return f"whole number from {field.least} on"
     if isinstance(field, TypedField):
         return re.sub(r"\ban? ", "", field.phrase).replace("string", "text")
@@ -201,7 +201,7 @@ def _default(value: Any) -> str:
 
 
 _TYPES: dict[type[fields.Field[Any]], str] = {
-    Boolean: "boolean",
+    Flag: "boolean",
     Timeout: "whole number or object",
     fields.Raw: "any",
 }

@@ -6,8 +6,7 @@ from operator import attrgetter
 from app.connector.http.client import Client
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.response import Response
-from app.connector.settings.fields import load
-from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url
+from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url, load
 from app.connector.settings.options import template_defaults
 from app.connector.settings.schema import OperationSettings, TemplateSettings
 from app.connector.types import JsonValue, Settings

@@ -1,8 +1,8 @@
 """What merged options mean for sending a request and reading its response."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from app.connector.types import Settings
 
 from .options import options_in_effect
 
@@ -41,7 +41,7 @@ class Options:
     repeat_lists: bool
 
 
-def read_options(merged: Mapping[str, Any]) -> Options:
+def read_options(merged: Settings) -> Options:
     """Turn merged options into what the sender uses; time-outs become seconds."""
     options = options_in_effect(merged)
     proxy, cert, key = options["proxy"], options["cert"], options["key"]

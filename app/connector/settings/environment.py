@@ -3,14 +3,14 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from app.connector.errors import ConfigError, translate_errors
+from app.connector.types import JsonObject, JsonValue
 from app.connector.values import EnvText
 from app.problems import Problems, join_path, suggest
 
 
-def read_settings(path: str | os.PathLike[str], name: str) -> Any:
+def read_settings(path: str | os.PathLike[str], name: str) -> JsonValue:
     """Return the settings of one data source from a JSON file that maps names to settings."""
 
     def unreadable(error: Exception) -> ConfigError:
@@ -25,7 +25,7 @@ def read_settings(path: str | os.PathLike[str], name: str) -> Any:
     return document[name]
 
 
-def substitute_environment(value: Any, problems: Problems, path: str = "") -> Any:
+def substitute_environment(value: JsonValue, problems: Problems, path: str = "") -> JsonValue:
     """Return a copy of the settings with the environment's text for each `{"$env": "NAME"}`."""
     if isinstance(value, list):
         return [
@@ -42,7 +42,7 @@ def substitute_environment(value: Any, problems: Problems, path: str = "") -> An
     }
 
 
-def _from_environment(value: dict[str, Any], problems: Problems, path: str) -> EnvText:
+def _from_environment(value: JsonObject, problems: Problems, path: str) -> EnvText:
     name = value["$env"]
     if len(value) > 1 or not isinstance(name, str):
         problems.add(path, 'must be {"$env": "NAME"} without other keys')

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from marshmallow import Schema, fields
 
+from app.connector.types import JsonValue
 from app.problems import Problems, join_path, suggest, type_name
+
+from .fields import AnyField, MapOf
 
 # The key that another one is read as; those of the second table without a warning.
 ALIASES = {"baseUrl": "baseURL", "restPath": "baseURL", "username": "user", "password": "pass"}
@@ -31,35 +33,33 @@ _ABSENT = object()
 Warn = Callable[[str], None]
 
 
-def adapt(schema: Schema, data: Any, path: str, problems: Problems) -> Any:
+def adapt(schema: Schema, data: JsonValue, path: str, problems: Problems) -> JsonValue:
     """Return settings in the terms of the schema, and warn about every difference."""
     if not isinstance(data, dict):
         return data
-    adapted: dict[str, Any] = {}
+    adapted = {}
     for key, value in data.items():
         warn = partial(problems.warn, join_path(path, str(key)))
         name = _known_name(str(key), value, schema, warn)
         if name is None or (name != key and name in data):
             continue
-        value = _adapt_value(name, value, schema.fields[name], warn)
+        field = schema.fields[name]
+        value = _adapt_value(name, value, field, warn)
         if value is not _ABSENT:
-            adapted[name] = _adapt_below(
-                schema.fields[name], value, join_path(path, name), problems
-            )
+            adapted[name] = _adapt_below(field, value, join_path(path, name), problems)
     return adapted
 
 
-def _known_name(key: str, value: Any, schema: Schema, warn: Warn) -> str | None:
+def _known_name(key: str, value: object, schema: Schema, warn: Warn) -> str | None:
+    """Return the name by which the schema knows a key; warn if that is another or none."""
     if key == "json" and "body" in schema.fields and not _is_flag(value):
         warn("read as `body`")
         return "body"
-    if key in schema.fields:
-        return key
-    if OTHER_NAMES.get(key) in schema.fields:
-        return OTHER_NAMES[key]
-    if ALIASES.get(key) in schema.fields:
-        warn(f"read as `{ALIASES[key]}`")
-        return ALIASES[key]
+    name = key if key in schema.fields else ALIASES.get(key, OTHER_NAMES.get(key))
+    if name in schema.fields:
+        if name != key and key in ALIASES:
+            warn(f"read as `{name}`")
+        return name
     if key in IGNORED:
         warn(f"ignored: {IGNORED[key]}")
     else:
@@ -67,11 +67,11 @@ def _known_name(key: str, value: Any, schema: Schema, warn: Warn) -> str | None:
     return None
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     return value is None or isinstance(value, bool) or str(value).lower() in _BOOLEAN_TEXTS
 
 
-def _adapt_value(name: str, value: Any, field: fields.Field[Any], warn: Warn) -> Any:
+def _adapt_value(name: str, value: JsonValue, field: AnyField, warn: Warn) -> JsonValue:
     if value in (None, "") and not isinstance(field, fields.Raw):
         warn("is empty, and read as if it were missing")
         return _ABSENT
@@ -84,11 +84,12 @@ def _adapt_value(name: str, value: Any, field: fields.Field[Any], warn: Warn) ->
     return value
 
 
-def _adapt_below(field: fields.Field[Any], value: Any, path: str, problems: Problems) -> Any:
-    each: Schema | None = getattr(field, "each", None)
-    if each is not None and isinstance(value, dict):
-        return {
-            key: adapt(each, item, join_path(path, key), problems) for key, item in value.items()
-        }
-    part: Schema | None = getattr(field, "schema", None)
-    return value if part is None else adapt(part, value, path, problems)
+def _adapt_below(field: AnyField, value: JsonValue, path: str, problems: Problems) -> JsonValue:
+    """Adapt the settings in a value, or in each entry of an object of settings."""
+    schema: Schema | None = getattr(field, "schema", None)
+    if schema is None:
+        return value
+    if not isinstance(field, MapOf) or not isinstance(value, dict):
+        return adapt(schema, value, path, problems)
+    entries = value.items()
+    return {key: adapt(schema, item, join_path(path, key), problems) for key, item in entries}

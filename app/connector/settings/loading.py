@@ -1,14 +1,15 @@
 """Checking the settings of a data source, and finding the secrets in them."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+
+from marshmallow import Schema, ValidationError
 
 from app.connector.redaction import secrets_by_name
+from app.connector.types import JsonObject, JsonValue, Settings
 from app.connector.values import environment_values
-from app.problems import Problems, join_path, type_name
+from app.problems import Problems, join_path
 
-from .fields import load
+from .leniency import adapt
 from .options import source_layers
 from .schema import DataSourceSettings
 
@@ -19,45 +20,70 @@ _COMPLETE_URL = re.compile(r"\s*([a-z]+://|\{)", re.IGNORECASE)
 _NAMES_ONLY = ("functions", "variables", "acls")
 
 
-def check_settings(filled: Any, problems: Problems) -> dict[str, Any]:
-    """Return the valid settings and report what is wrong with the others."""
-    if not isinstance(filled, Mapping):
-        problems.add("", f"the settings must be an object, got {type_name(filled)}")
-        return {}
+def load(schema: Schema, data: JsonValue, path: str, problems: Problems) -> JsonObject | None:
+    """Return the valid entries of an object of settings; None if it is not an object.
+
+    What is wrong with the others goes to the problems, and checking can go on.
+    """
+    try:
+        loaded: JsonObject = schema.load(adapt(schema, data, path, problems))
+    except ValidationError as error:
+        _note(error.messages, path, problems)
+        if not isinstance(data, dict):
+            return None
+        valid = error.valid_data if isinstance(error.valid_data, dict) else {}
+        return {key: value for key, value in valid.items() if key not in error.messages_dict}
+    return loaded
+
+
+def _note(messages: JsonValue, path: str, problems: Problems) -> None:
+    """Add the messages of a ValidationError, which are nested as the settings are."""
+    if isinstance(messages, dict):
+        for key, below in messages.items():
+            _note(below, path if key == "_schema" else join_path(path, key), problems)
+        return
+    for message in messages:
+        problems.add(path, message)
+
+
+def check_settings(filled: JsonValue, problems: Problems) -> JsonObject:
+    """Return the valid settings of a data source and report what is wrong with the others."""
     loaded = load(DataSourceSettings(), filled, "", problems) or {}
     needs_base = _needs_base(loaded)
     for path, layer in source_layers(loaded).items():
-        if not is_base_url(layer) and needs_base:
+        if is_base_url(layer):
+            continue
+        if needs_base:
             problems.add(join_path(path, "baseURL"), BASE_URL_MESSAGE)
-        elif not is_base_url(layer):
+        else:
             problems.warn(join_path(path, "baseURL"), f"ignored: {BASE_URL_MESSAGE}")
             del layer["baseURL"]
     return loaded
 
 
-def is_base_url(layer: Mapping[str, Any]) -> bool:
+def is_base_url(layer: Settings) -> bool:
     """Tell whether `baseURL` among options is one, or missing."""
     return _BASE_URL.fullmatch(layer.get("baseURL", "http://unset")) is not None
 
 
-def _needs_base(loaded: Mapping[str, Any]) -> bool:
+def _needs_base(loaded: Settings) -> bool:
     """Tell whether there are resources or relative urls."""
     operations = loaded.get("operations")
     return not operations or loaded.get("crud", False) or any(map(_is_relative, operations))
 
 
-def _is_relative(operation: Any) -> bool:
+def _is_relative(operation: object) -> bool:
     template = operation.get("template") if isinstance(operation, dict) else None
     url = template.get("url") if isinstance(template, dict) else None
     return isinstance(url, str) and not _COMPLETE_URL.match(url)
 
 
-def secrets_in_settings(settings: Any) -> list[str]:
+def secrets_in_settings(settings: JsonValue) -> list[str]:
     """Return the secrets of the settings: what is from the environment, or named like a secret."""
     return [*environment_values(settings), *secrets_by_name(_without_names(settings))]
 
 
-def _without_names(settings: Any) -> Any:
+def _without_names(settings: JsonValue) -> JsonValue:
     if isinstance(settings, list):
         return [_without_names(item) for item in settings]
     if not isinstance(settings, dict):

@@ -6,13 +6,15 @@ of the settings.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from app.connector.types import JsonObject, JsonValue, Settings
 
 
 class Default(NamedTuple):
     """The value of an option that no layer of settings has, and what the option does."""
 
-    value: Any
+    value: JsonValue
     meaning: str
 
 
@@ -96,7 +98,7 @@ PAGINATE: dict[str, Default] = {
     "maxPages": Default(1000, "pages after which iterating ends with an error"),
 }
 # `param` is the query entry that selects a page, `start` its first value.
-PAGINATE_STYLES: dict[str, Mapping[str, Any]] = {
+PAGINATE_STYLES: dict[str, Settings] = {
     "link": {},
     "next": {},
     "page": {"param": "page", "start": 1},
@@ -113,13 +115,13 @@ _JSON_TYPE = re.compile(r"[^;]*(json|{)[^;]*(;.*)?", re.IGNORECASE)
 _TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
 
 
-def default_values(table: Mapping[str, Default], prefix: str = "") -> dict[str, Any]:
+def default_values(table: Mapping[str, Default], prefix: str = "") -> JsonObject:
     """Return the defaults below a prefix such as `retry.`; without one those of the top level."""
     names = {name.removeprefix(prefix): name for name in table if name.startswith(prefix)}
     return {short: table[name].value for short, name in names.items() if "." not in short}
 
 
-def source_options(loaded: dict[str, Any]) -> dict[str, Any]:
+def source_options(loaded: JsonObject) -> JsonObject:
     """Return the options that a data source gives its operations."""
     return merge(
         default_values(OPTIONS),
@@ -128,7 +130,7 @@ def source_options(loaded: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def source_layers(loaded: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def source_layers(loaded: JsonObject) -> dict[str, JsonObject]:
     """Return the layers of options of a data source by their paths, the weakest first."""
     return {
         "defaults": loaded.get("defaults", {}),
@@ -137,13 +139,13 @@ def source_layers(loaded: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def template_defaults(template: Mapping[str, Any]) -> dict[str, Any]:
+def template_defaults(template: Settings) -> JsonObject:
     """Return the defaults of a template's keys; a page is the list that its path leads to."""
     values = default_values(TEMPLATE)
     return {**values, "responseSelect": "auto"} if "paginate" in template else values
 
 
-def template_options(template: Mapping[str, Any]) -> dict[str, Any]:
+def template_options(template: Settings) -> JsonObject:
     """Return the options that a template sets itself."""
     direct = _json_by_headers(template.get("headers", {}))
     direct.update({key: template[key] for key in _TEMPLATE_OPTION_KEYS if key in template})
@@ -153,26 +155,26 @@ def template_options(template: Mapping[str, Any]) -> dict[str, Any]:
     return merge(template.get("options", {}), direct)
 
 
-def _json_by_headers(headers: Mapping[str, Any]) -> dict[str, bool]:
+def _json_by_headers(headers: Settings) -> dict[str, bool]:
     """Return the option `json` as LoopBack 3 derives it: the last header with a type counts."""
     types = [text for name, text in headers.items() if name.lower() in _TYPE_HEADERS]
     return {"json": _JSON_TYPE.fullmatch(str(types[-1])) is not None} if types else {}
 
 
-def allowed_hosts(layers: Iterable[Mapping[str, Any]]) -> list[str]:
+def allowed_hosts(layers: Iterable[Settings]) -> list[str]:
     """Return the host patterns of all layers; they hold for the whole data source."""
     return [host for layer in layers for host in layer.get("allowedHosts", [])]
 
 
-def token_urls(layers: Iterable[Mapping[str, Any]]) -> list[str]:
+def token_urls(layers: Iterable[Settings]) -> list[str]:
     """Return the OAuth 2 token endpoints of all layers."""
     auths = [layer.get("auth", {}) for layer in layers]
     return [auth["oauth2"]["tokenUrl"] for auth in auths if "oauth2" in auth]
 
 
-def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+def merge(*layers: Settings) -> JsonObject:
     """Merge the options of layers, the later wins; headers, query and retry merge by entry."""
-    merged: dict[str, Any] = {}
+    merged: JsonObject = {}
     for layer in layers:
         for name in layer.keys() & OPTIONS.keys():
             value = layer[name]
@@ -185,7 +187,7 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def options_in_effect(merged: Mapping[str, Any]) -> dict[str, Any]:
+def options_in_effect(merged: Settings) -> JsonObject:
     """Return merged options by the names of the table, such as `retry.maxAttempts`."""
     options = {key: value for key, value in merged.items() if key not in _GROUPS}
     for group in _GROUPS:

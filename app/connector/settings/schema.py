@@ -1,29 +1,28 @@
 """The schema of the settings of a data source."""
 
-from typing import Any
-
 from marshmallow import Schema, fields
 
 from .fields import (
-    Boolean,
+    AnyField,
     Choice,
+    Flag,
     ListOf,
     MapOf,
-    NonNegativeInt,
-    Settings,
+    ObjectSchema,
     TypedField,
+    WholeNumber,
     object_field,
     string_field,
 )
 from .options import OPTIONS, PAGINATE_STYLES
 
 
-def _schema(**known: fields.Field[Any]) -> type[Schema]:
-    return Settings.from_dict(dict(known), name="SettingsPart")
+def _schema(**known: AnyField) -> type[Schema]:
+    return ObjectSchema.from_dict(dict(known), name="SettingsPart")
 
 
 _Timeouts = _schema(
-    connect=NonNegativeInt(least=1), read=NonNegativeInt(least=1), total=NonNegativeInt(least=1)
+    connect=WholeNumber(least=1), read=WholeNumber(least=1), total=WholeNumber(least=1)
 )
 
 
@@ -32,30 +31,30 @@ class Timeout(fields.Field[dict[str, int]]):
 
     schema = _Timeouts()
 
-    def _deserialize(self, value: Any, *args: Any, **options: Any) -> dict[str, int]:
+    def _deserialize(self, value: object, *_args: object, **_options: object) -> dict[str, int]:
         if isinstance(value, dict):
             loaded: dict[str, int] = self.schema.load(value)
             return loaded
-        read = NonNegativeInt(least=1)._deserialize(value, *args, **options)
+        read = WholeNumber(least=1).deserialize(value)
         return {"connect": min(read, OPTIONS["timeout.connect"].value), "read": read}
 
 
 _Retry = _schema(
-    maxAttempts=NonNegativeInt(least=1),
-    statuses=ListOf(NonNegativeInt(least=100)),
+    maxAttempts=WholeNumber(least=1),
+    statuses=ListOf(WholeNumber(least=100)),
     methods=ListOf(string_field()),
-    maxDelay=NonNegativeInt(),
-    respectRetryAfter=Boolean(),
+    maxDelay=WholeNumber(),
+    respectRetryAfter=Flag(),
 )
 
 _OAuth2 = _schema(
-    tokenUrl=TypedField("a string", str, required=True),
-    clientId=TypedField("a string", str, required=True),
-    clientSecret=TypedField("a string", str, required=True),
+    tokenUrl=string_field(required=True),
+    clientId=string_field(required=True),
+    clientSecret=string_field(required=True),
     scope=string_field(),
 )
 
-_Auth = Settings.from_dict(
+_Auth = ObjectSchema.from_dict(
     {
         "user": string_field(),
         "pass": string_field(),
@@ -68,43 +67,43 @@ _Auth = Settings.from_dict(
     name="Auth",
 )
 
-_Pool = _schema(maxSockets=NonNegativeInt(least=1), maxConcurrent=NonNegativeInt(least=1))
+_Pool = _schema(maxSockets=WholeNumber(least=1), maxConcurrent=WholeNumber(least=1))
 
-_OPTIONS: dict[str, fields.Field[Any]] = {
+_OPTIONS: dict[str, AnyField] = {
     "baseURL": string_field(),
     "headers": object_field(),
     "query": object_field(),
     "auth": fields.Nested(_Auth),
     "timeout": Timeout(),
     "retry": fields.Nested(_Retry),
-    "strictSSL": Boolean(strict=True),
+    "strictSSL": Flag(strict=True),
     "ca": string_field(),
     "cert": string_field(),
     "key": string_field(),
     "proxy": string_field(),
     "pool": fields.Nested(_Pool),
-    "followRedirect": Boolean(),
-    "followAllRedirects": Boolean(),
-    "maxRedirects": NonNegativeInt(),
-    "useQuerystring": Boolean(),
-    "json": Boolean(),
+    "followRedirect": Flag(),
+    "followAllRedirects": Flag(),
+    "maxRedirects": WholeNumber(),
+    "useQuerystring": Flag(),
+    "json": Flag(),
     "allowedHosts": ListOf(string_field()),
-    "maxResponseBytes": NonNegativeInt(least=1),
-    "maxResponseValues": NonNegativeInt(least=1),
+    "maxResponseBytes": WholeNumber(least=1),
+    "maxResponseValues": WholeNumber(least=1),
     # Always on; accepted because settings of LoopBack 3 have them.
     "gzip": fields.Raw(),
     "forever": fields.Raw(),
 }
 
-OptionsSettings = Settings.from_dict(_OPTIONS, name="OptionsSettings")
+OptionsSettings = ObjectSchema.from_dict(_OPTIONS, name="OptionsSettings")
 
 _Variable = _schema(
     type=string_field(),
     default=fields.Raw(allow_none=True),
-    required=Boolean(),
+    required=Flag(),
     doc=string_field(),
     enum=TypedField("a list", list),
-    secret=Boolean(),
+    secret=Flag(),
 )
 
 _SELECT = Choice("all", "first", "auto")
@@ -114,10 +113,10 @@ _Paginate = _schema(
     path=string_field(),
     param=string_field(),
     limitParam=string_field(),
-    limit=NonNegativeInt(least=1),
-    start=NonNegativeInt(),
+    limit=WholeNumber(least=1),
+    start=WholeNumber(),
     items=string_field(),
-    maxPages=NonNegativeInt(least=1),
+    maxPages=WholeNumber(least=1),
 )
 
 TemplateSettings = _schema(
@@ -128,28 +127,28 @@ TemplateSettings = _schema(
     body=fields.Raw(allow_none=True),
     form=TypedField("an object or a string", dict, str),
     files=object_field(),
-    json=Boolean(),
+    json=Flag(),
     timeout=Timeout(),
     options=fields.Nested(OptionsSettings),
     responsePath=string_field(),
     responseSelect=_SELECT,
     onNoMatch=Choice("empty", "null", "error"),
-    fullResponse=Boolean(),
-    omitMissing=Boolean(),
+    fullResponse=Flag(),
+    omitMissing=Flag(),
     variables=MapOf(_Variable),
     paginate=fields.Nested(_Paginate),
 )
 
 OperationSettings = _schema(template=fields.Raw(allow_none=True), functions=fields.Raw())
 
-_OWN: dict[str, fields.Field[Any]] = {
+_OWN: dict[str, AnyField] = {
     "connector": Choice("rest", "loopback-connector-rest"),
     "name": string_field(),
-    "debug": Boolean(),
-    "crud": Boolean(),
+    "debug": Flag(),
+    "crud": Flag(),
     "compatibility": Choice("none", "loopback3"),
     "responseSelect": _SELECT,
-    "public": Boolean(strict=True),
+    "public": Flag(strict=True),
     "requestIdHeader": string_field(),
     "acls": TypedField("a list", list),
     "options": fields.Nested(OptionsSettings),
@@ -157,4 +156,4 @@ _OWN: dict[str, fields.Field[Any]] = {
     "operations": TypedField("a list", list),
 }
 
-DataSourceSettings = Settings.from_dict({**_OPTIONS, **_OWN}, name="DataSourceSettings")
+DataSourceSettings = ObjectSchema.from_dict({**_OPTIONS, **_OWN}, name="DataSourceSettings")
