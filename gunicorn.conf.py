@@ -1,14 +1,15 @@
 """gunicorn's settings: worker, threads, time-outs, and logs without query strings."""
 
-from app.server import listening
-from app.server.hooks import (  # noqa: F401 gunicorn finds its hooks by their names
+# gunicorn finds its hooks by their names.
+from app.metrics.hooks import (  # noqa: F401
     child_exit,
     on_exit,
     on_starting,
     post_worker_init,
     pre_exec,
-    pre_fork,
 )
+from app.server import listening
+from app.server.hooks import pre_fork, when_ready  # noqa: F401
 from app.settings import SettingsSchema
 
 bind = listening.address()

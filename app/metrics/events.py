@@ -1,10 +1,13 @@
 """Counters of events, which features send as signals; they know no metrics."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask
 
 from app.audit.entries import Action
+from app.connector.datasource import DataSource
+from app.connector.http.call import Call
 from app.datasources import data_sources
 from app.signals import audited, delivery_attempted
 
@@ -23,7 +26,7 @@ class EventCounter:
             source.after_execute.connect(self.count_answer, sender=source)
             source.execute_failed.connect(self.count_failure, sender=source)
 
-    def count_audited(self, _app: Flask, action: Action, details: dict[str, Any]) -> None:
+    def count_audited(self, _app: Flask, action: Action, details: Mapping[str, Any]) -> None:
         """Count a login or a refusal of a throttle."""
         if action is Action.LOGIN:
             self._count_login(details, SUCCESS)
@@ -33,7 +36,7 @@ class EventCounter:
         elif action is Action.THROTTLED:
             self._catalog.throttled.labels(details["throttle"]).inc()
 
-    def _count_login(self, details: dict[str, Any], outcome: str) -> None:
+    def _count_login(self, details: Mapping[str, Any], outcome: str) -> None:
         if provider := details.get("provider"):
             self._catalog.provider_logins.labels(provider, outcome).inc()
         else:
@@ -43,12 +46,12 @@ class EventCounter:
         """Count an attempt to deliver."""
         self._catalog.deliveries.labels(subscriber, outcome).inc()
 
-    def count_answer(self, source: Any, ctx: Any) -> None:
+    def count_answer(self, source: DataSource, ctx: Call) -> None:
         """Count a call of a data source that was answered without an error."""
         if ctx.error is None:
             self._count_call(source.name, SUCCESS, ctx.elapsed)
 
-    def count_failure(self, source: Any, ctx: Any) -> None:
+    def count_failure(self, source: DataSource, ctx: Call) -> None:
         """Count a call of a data source that failed."""
         self._count_call(source.name, type(ctx.error).__name__, ctx.elapsed)
 

@@ -5,7 +5,8 @@ from importlib import import_module
 from flask import Flask
 
 from app.config import require_extra
-from app.server.hooks import metrics
+
+from .hooks import metrics
 
 
 def init_app(app: Flask) -> None:

@@ -324,16 +324,15 @@ def test_the_stored_schemes_are_cached_for_a_minute(app, api, monkeypatch):
 
 MEMORY = """
 from pathlib import Path
-from types import SimpleNamespace
 from wsgi import app
-from app.server.hooks import on_starting
+from app.server.hooks import when_ready
 from app.users.passwords.hashing import hash_password, validate_password
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
 
-# As gunicorn does, with itself as the server.
-on_starting(SimpleNamespace(app=SimpleNamespace(wsgi=lambda: app)))
+# As gunicorn does.
+when_ready(None)
 with app.app_context():
     before = resident()
     validate_password("xkqzjvbw")
