@@ -1,103 +1,59 @@
-"""Undocumented names of libraries that the service uses, with the versions they were read in.
+"""Undocumented names of libraries that the service uses, by the version in which they were read.
 
 After an upgrade `tests/test_internals.py` tells which are gone; what the others mean is to be read.
 """
 
-from typing import NamedTuple
-
-
-class Internals(NamedTuple):
-    """Names of a library: what they are used for, and those of each module or class."""
-
-    library: str
-    version: str
-    purpose: str
-    names: dict[str, str]
-
-
-INTERNALS = (
-    Internals(
-        "gunicorn",
-        "27.0.1",
-        "app/server reads requests and sends answers in the main loop",
-        {
-            "gunicorn.app.base.BaseApplication": "wsgi",
-            "gunicorn.arbiter.Arbiter": "WORKERS app cfg",
-            "gunicorn.config.Config": "address env_orig is_ssl set",
-            "gunicorn.glogging.Logger": "access access_log access_log_enabled error_log setup",
-            "gunicorn.http.body": "CHUNK_EXT_RE ChunkedReader",
-            "gunicorn.http.body.Body": "reader",
-            "gunicorn.http.body.LengthReader": "length",
-            "gunicorn.http.errors": "ChunkMissingTerminator ExpectationFailed InvalidChunkExtension"
-            " InvalidChunkSize InvalidRequestLine LimitRequestHeaders LimitRequestLine"
-            " ParseException UnsupportedTransferCoding",
-            "gunicorn.http.message.Request": "_expected_100_continue body force_close headers"
-            " method parse_headers path peer_addr version",
-            "gunicorn.http.unreader": "IterUnreader",
-            "gunicorn.http.wsgi.Response": "sent status_code",
-            "gunicorn.workers.gthread": "STOP_KEEPALIVE_LINGER",
-            "gunicorn.workers.gthread.ThreadWorker": "accept alive cfg check_config enqueue_req"
-            " finish_request handle handle_request keepalived_conns log murder_pending notify"
-            " nr_conns pending_conns poller run set_accept_enabled sockets"
-            " wait_for_and_dispatch_events worker_connections wsgi",
-        },
-    ),
-    Internals(
-        "flask",
-        "3.1.3",
-        "app/http encodes JSON by an encoder that is made once",
-        {"flask.json.provider.DefaultJSONProvider": "_prepare_response_obj"},
-    ),
-    Internals(
-        "jinja2",
-        "3.1.6",
-        "errors of templates name a variable, and no value",
-        {"jinja2.Undefined": "_undefined_message", "jinja2.utils": "missing"},
-    ),
-    Internals(
-        "jsonpath-ng",
-        "1.16.0",
-        "app/connector refuses expressions that cost too much",
-        {"jsonpath_ng.ext.arithmetic": "Operation", "jsonpath_ng.ext.filter": "Filter"},
-    ),
-    Internals(
-        "marshmallow",
-        "4.4.0",
-        "fields are listed without an instance of their schema",
-        {"marshmallow.Schema": "_declared_fields"},
-    ),
-    Internals(
-        "prometheus-client",
-        "0.26.0",
-        "app/metrics counts by the numbers of processes, in a folder of its own",
-        {
-            "prometheus_client.multiprocess.MultiProcessCollector": "merge",
-            "prometheus_client.values": "MultiProcessValue ValueClass",
-        },
-    ),
-    Internals(
-        "sqlalchemy",
-        "2.1.9",
-        "a lost connection is taken out of the pool with all that are as old",
-        {"sqlalchemy.Pool": "_invalidate"},
-    ),
-    Internals(
-        "urllib3",
-        "2.8.0",
-        "app/connector bounds the time to connect, and chooses the addresses",
-        {
-            "urllib3.HTTPSConnectionPool": "_validate_conn",
-            "urllib3.PoolManager": "pool_classes_by_scheme",
-            "urllib3.connection.HTTPConnection": "_dns_host _new_conn",
-        },
-    ),
-    Internals(
-        "werkzeug",
-        "3.1.9",
-        "rules are compiled when a URL is built; entries of proxies are counted from the end",
-        {
-            "werkzeug.middleware.proxy_fix.ProxyFix": "_get_real_value",
-            "werkzeug.routing.Rule": "_compile_builder",
-        },
-    ),
-)
+# The names of each module and class.
+INTERNALS = {
+    # app/http encodes JSON by an encoder that is made once.
+    "flask==3.1.3": {"flask.json.provider.DefaultJSONProvider": "_prepare_response_obj"},
+    # app/server reads requests and sends answers in the main loop.
+    "gunicorn==27.0.1": {
+        "gunicorn.app.base.BaseApplication": "wsgi",
+        "gunicorn.arbiter.Arbiter": "WORKERS app cfg",
+        "gunicorn.config.Config": "address env_orig is_ssl set",
+        "gunicorn.glogging.Logger": "access access_log access_log_enabled error_log setup",
+        "gunicorn.http.body": "CHUNK_EXT_RE ChunkedReader",
+        "gunicorn.http.body.Body": "reader",
+        "gunicorn.http.body.LengthReader": "length",
+        "gunicorn.http.errors": "ChunkMissingTerminator ExpectationFailed InvalidChunkExtension"
+        " InvalidChunkSize InvalidRequestLine LimitRequestHeaders LimitRequestLine ParseException"
+        " UnsupportedTransferCoding",
+        "gunicorn.http.message.Request": "_expected_100_continue body force_close headers method"
+        " parse_headers path peer_addr version",
+        "gunicorn.http.unreader": "IterUnreader",
+        "gunicorn.http.wsgi.Response": "sent status_code",
+        "gunicorn.workers.gthread": "STOP_KEEPALIVE_LINGER",
+        "gunicorn.workers.gthread.ThreadWorker": "accept alive cfg check_config enqueue_req"
+        " finish_request handle handle_request keepalived_conns log murder_pending notify nr_conns"
+        " pending_conns poller run set_accept_enabled sockets wait_for_and_dispatch_events"
+        " worker_connections wsgi",
+    },
+    # Errors of templates name a variable, and no value.
+    "jinja2==3.1.6": {"jinja2.Undefined": "_undefined_message", "jinja2.utils": "missing"},
+    # app/connector refuses expressions that cost too much.
+    "jsonpath-ng==1.16.0": {
+        "jsonpath_ng.ext.arithmetic": "Operation",
+        "jsonpath_ng.ext.filter": "Filter",
+    },
+    # Fields are listed without an instance of their schema.
+    "marshmallow==4.4.0": {"marshmallow.Schema": "_declared_fields"},
+    # app/metrics counts by the numbers of processes, in a folder of its own.
+    "prometheus-client==0.26.0": {
+        "prometheus_client.multiprocess.MultiProcessCollector": "merge",
+        "prometheus_client.values": "MultiProcessValue ValueClass",
+    },
+    # A lost connection is taken out of the pool with all that are as old.
+    "sqlalchemy==2.1.9": {"sqlalchemy.Pool": "_invalidate"},
+    # app/connector bounds the time to connect, and chooses the addresses.
+    "urllib3==2.8.0": {
+        "urllib3.HTTPSConnectionPool": "_validate_conn",
+        "urllib3.PoolManager": "pool_classes_by_scheme",
+        "urllib3.connection.HTTPConnection": "_dns_host _new_conn",
+    },
+    # Rules are compiled when a URL is built; entries of proxies are counted from the end.
+    "werkzeug==3.1.9": {
+        "werkzeug.middleware.proxy_fix.ProxyFix": "_get_real_value",
+        "werkzeug.routing.Rule": "_compile_builder",
+    },
+}
