@@ -1,9 +1,12 @@
 """The signals of the service, so that sender and receiver need not import each other."""
 
+from functools import partial
 from typing import Any
 
 from blinker import NamedSignal, signal
 from flask import current_app
+
+from app.database.session import after_commit
 
 # Sent when a password reset was requested, after commit. The sender is the app; the payload is
 # info = {"accessToken": the temporary token, with its `id`, "email": str, "user": the user}.
@@ -60,6 +63,11 @@ audited = signal("audited")
 # Sent after each attempt of the outbox to deliver an event. The sender is the app; the payload is
 # subscriber = the name of the subscriber and outcome = the state of the delivery, or "delayed".
 delivery_attempted = signal("deliveryAttempted")
+
+
+def emit_after_commit(event: NamedSignal, **payload: Any) -> None:
+    """Send a signal as `emit` does, once the open transaction has committed, if there is one."""
+    after_commit(partial(emit, event, **payload))
 
 
 def emit(event: NamedSignal, **payload: Any) -> None:

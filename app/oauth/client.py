@@ -77,17 +77,19 @@ class ProviderClient:
             url = self.provider.urls["tokenURL"]
             answer = self.http.fetch_token(url, "client_secret_post", code, verifier, uri)
             return OAUTH_PROFILES[str(self.provider.preset.profile)](self, _access_token(answer))
-        metadata = self.discovery.metadata()
+        metadata, client_id = self.discovery.metadata(), self.provider.client_id
         method = self._auth_method(metadata.auth_methods)
         answer = self.http.fetch_token(metadata.token_endpoint, method, code, verifier, uri)
-        audience = [self.provider.client_id]
-        claims = check_id_token(answer.get("id_token"), self.discovery, audience, nonce)
+        claims = check_id_token(answer.get("id_token"), self.discovery, [client_id], nonce)
         # An app may get tokens that were issued to another one of the same service.
-        if claims.get("azp") not in (None, self.provider.client_id):
+        if claims.get("azp") not in (None, client_id):
             raise ProviderError("the ID token was issued to another client")
         if "email" not in claims and metadata.userinfo_endpoint:
-            userinfo = self.http.get(metadata.userinfo_endpoint, _access_token(answer))
-            claims = _merge(claims, userinfo)
+            userinfo = _object(self.http.get(metadata.userinfo_endpoint, _access_token(answer)))
+            # Of the same user (OpenID Connect Core, 5.3.2).
+            if userinfo.get("sub") != claims["sub"]:
+                raise ProviderError("the profile is that of another subject")
+            claims = {**userinfo, **claims}
         return read_profile(claims["iss"], claims["sub"], claims)
 
     def check_id_token(self, id_token: str, nonce: str | None) -> Profile:
@@ -129,28 +131,20 @@ OAUTH_PROFILES: Mapping[str, Callable[[ProviderClient, str], Profile]] = {
 }
 
 
-def _access_token(answer: Mapping[str, Any]) -> str:
+def _access_token(answer: Mapping[str, object]) -> str:
     token = answer.get("access_token")
     if not isinstance(token, str) or not token.isprintable() or not token.isascii():
         raise ProviderError("it issued no access token")
     return token
 
 
-def _merge(claims: dict[str, Any], userinfo: Any) -> dict[str, Any]:
-    """Add the claims of the userinfo endpoint, of the same user (OpenID Connect Core, 5.3.2)."""
-    found = _object(userinfo)
-    if found.get("sub") != claims["sub"]:
-        raise ProviderError("the profile is that of another subject")
-    return {**found, **claims}
-
-
-def _object(document: Any) -> dict[str, Any]:
+def _object(document: object) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ProviderError("the profile is not an object")
     return document
 
 
-def _primary(emails: Any) -> dict[str, Any]:
+def _primary(emails: object) -> dict[str, object]:
     """Return the primary one of GitHub's addresses; an empty object if there is none."""
     listed = emails if isinstance(emails, list) else []
     found = (item for item in listed if isinstance(item, dict) and item.get("primary") is True)

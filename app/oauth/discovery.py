@@ -3,14 +3,15 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from joserfc.errors import JoseError
 from joserfc.jwk import Key, KeySet, RSAKey, import_key
 
 from app.errors import quote
 
-from .configuration import Provider, is_secure
+from .addresses import is_secure
+from .configuration import Provider
 from .errors import ProviderError
 from .http import Http
 
@@ -94,7 +95,7 @@ def _age(moment: float) -> float:
     return time.monotonic() - moment
 
 
-def _to_metadata(provider: Provider, document: Any) -> Metadata:
+def _to_metadata(provider: Provider, document: object) -> Metadata:
     """Return metadata whose issuer is the one of the settings; raise ProviderError."""
     if not isinstance(document, dict):
         raise ProviderError("its metadata are not an object")
@@ -125,14 +126,14 @@ def _is_any_tenant(provider: Provider, issuer: object) -> bool:
     return is_shared and issuer == f"{base}/{TENANT}/v2.0"
 
 
-def _endpoint(document: Mapping[str, Any], name: str) -> str:
+def _endpoint(document: Mapping[str, object], name: str) -> str:
     url = document.get(name)
     if not isinstance(url, str) or not is_secure(url.partition("?")[0]):
         raise ProviderError(f"its metadata have no https address as {name}")
     return url
 
 
-def _to_keys(document: Any) -> KeySet:
+def _to_keys(document: object) -> KeySet:
     """Return the public keys that are for signatures; others, and unknown kinds, are left out."""
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
@@ -143,7 +144,7 @@ def _to_keys(document: Any) -> KeySet:
     return KeySet(keys)
 
 
-def _to_key(document: Any) -> Key | None:
+def _to_key(document: object) -> Key | None:
     if not isinstance(document, dict) or document.get("use", "sig") != "sig":
         return None
     # A symmetric key would let everybody sign who can read it.

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import BoundedSemaphore
-from typing import Any
 from urllib.parse import urlsplit
 
 import requests
@@ -18,7 +17,8 @@ from app.connector import ConnectorError
 from app.connector.http.connection import Adapter, Limits, current_limits
 from app.connector.http.guard import HostPolicy
 
-from .configuration import LOCAL_HOSTS, Provider, is_secure
+from .addresses import LOCAL_HOSTS, is_secure
+from .configuration import Provider
 from .errors import ProviderError
 
 #: Seconds for all requests of a login to its provider.
@@ -83,7 +83,7 @@ class Http:
 
     def get(
         self, url: str, token: str | None = None, query: Mapping[str, str] | None = None
-    ) -> Any:
+    ) -> object:
         """Return the JSON of an address, with an access token; raise ProviderError."""
         headers = {"Accept": "application/json"}
         if token is not None:
@@ -94,23 +94,20 @@ class Http:
             )
             if response.status_code != 200:
                 raise ProviderError(f"{_host(url)} answered {response.status_code}")
-            return response.json()
+            document: object = response.json()
+            return document
 
     def fetch_token(
         self, url: str, method: str, code: str, verifier: str, redirect_uri: str
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Redeem a code at the token endpoint; `method` is that of client authentication.
 
         Raises ProviderError.
         """
+        values = {"code": code, "code_verifier": verifier, "redirect_uri": redirect_uri}
         with self._request(url, method) as session:
-            answer: dict[str, Any] = session.fetch_token(
-                url,
-                grant_type="authorization_code",
-                code=code,
-                code_verifier=verifier,
-                redirect_uri=redirect_uri,
-                allow_redirects=False,
+            answer: dict[str, object] = session.fetch_token(
+                url, grant_type="authorization_code", allow_redirects=False, **values
             )
             return answer
 
@@ -164,7 +161,7 @@ def _proxies(url: str) -> dict[str, str]:
     return {name: proxies[name] for name in ("https", "all") if name in proxies}
 
 
-def _check_answer(response: requests.Response, **_options: Any) -> None:
+def _check_answer(response: requests.Response, **_options: object) -> None:
     """Raise ProviderError for an answer that is not read as it is."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise ProviderError("its answer is compressed")

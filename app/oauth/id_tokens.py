@@ -28,10 +28,7 @@ MAX_AGE = 86_400
 
 
 def check_id_token(
-    value: object,
-    discovery: Discovery,
-    audience: Collection[str],
-    nonce: str | None,
+    value: object, discovery: Discovery, audience: Collection[str], nonce: str | None
 ) -> dict[str, Any]:
     """Return the claims of an ID token for these clients; raise ProviderError.
 

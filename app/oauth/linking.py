@@ -1,26 +1,19 @@
 """Linking the identities of providers to users."""
 
 from collections.abc import Collection, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from flask import current_app
 from sqlalchemy import ColumnElement, func, select, true, update
 from sqlalchemy.exc import IntegrityError
 
+from app import errors
 from app.audit.entries import Action, record, record_all
-from app.database.session import after_commit, db, transaction
-from app.errors import (
-    AccountExists,
-    InvalidToken,
-    LastCredential,
-    ModelNotFound,
-    ValidationError,
-)
+from app.database.session import db, transaction
 from app.ids import Id
-from app.signals import email_verified, emit, identity_linked, identity_unlinked
+from app.signals import emit_after_commit, identity_linked, identity_unlinked
 from app.times import now
-from app.users.accounts.addresses import claim_account
+from app.users.accounts.addresses import announce_verified, claim_account
 from app.users.accounts.lookup import find_user, get_user
 from app.users.accounts.registration import insert_users, prepare_user_without_password
 from app.users.models import AccessToken, User
@@ -79,7 +72,7 @@ def link(provider: str, profile: Profile, user_id: Id, session: str) -> External
         except IntegrityError:
             identity = _find_and_touch(provider, profile)
     if identity is None or identity.user_id != user_id:
-        raise LoginError("another user has the identity", AccountExists, user_id)
+        raise LoginError("another user has the identity", errors.AccountExists, user_id)
     return identity
 
 
@@ -104,9 +97,9 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
         user = get_user(user_id)
         identity = db.session.scalar(select(ExternalIdentity).where(*own))
         if identity is None:
-            raise ModelNotFound("identity", name)
+            raise errors.ModelNotFound("identity", name)
         if user.password_hash is None and not _has_other(identity):
-            raise LastCredential()
+            raise errors.LastCredential()
         _remove(user, [identity])
 
 
@@ -157,7 +150,7 @@ def _remove(user: User, identities: Sequence[ExternalIdentity], actor_id: Id | N
     for identity in identities:
         db.session.delete(identity)
         info = {"identity": identity, "user": user}
-        after_commit(partial(emit, identity_unlinked, info=info))
+        emit_after_commit(identity_unlinked, info=info)
     db.session.flush()
     named = [{"provider": removed.provider, "identity": removed.id} for removed in identities]
     record_all(Action.IDENTITY_UNLINKED, [(user.id, details) for details in named], actor_id)
@@ -194,10 +187,10 @@ def _check_proven(user: User, profile: Profile, trust_email: bool) -> None:
         raise LoginError("the user is disabled", user_id=user.id)
     if not profile.email_verified:
         reason = "a user has the email, and the provider does not call it verified"
-        raise LoginError(reason, AccountExists, user.id)
+        raise LoginError(reason, errors.AccountExists, user.id)
     if user.email_verified and not trust_email:
         reason = "a user has verified the email, and trustEmail is not set"
-        raise LoginError(reason, AccountExists, user.id)
+        raise LoginError(reason, errors.AccountExists, user.id)
 
 
 def _register(provider: "Provider", profile: Profile) -> ExternalIdentity:
@@ -207,13 +200,13 @@ def _register(provider: "Provider", profile: Profile) -> ExternalIdentity:
         user = prepare_user_without_password(
             profile.email or "", provider.realm, profile.email_verified
         )
-    except ValidationError as error:
+    except errors.ValidationError as error:
         raise LoginError(f"the user cannot be registered: {error.sentences}") from None
     with transaction():
         try:
             insert_users([user])
-        except ValidationError:
-            raise LoginError("another request registered the email", AccountExists) from None
+        except errors.ValidationError:
+            raise LoginError("another request registered the email", errors.AccountExists) from None
         return _add(provider.provider, profile, user.id)
 
 
@@ -223,8 +216,7 @@ def _claim(provider: "Provider", user: User) -> None:
         raise LoginError("the user was changed meanwhile", user_id=user.id)
     all_identities = select(ExternalIdentity).where(ExternalIdentity.user_id == user.id)
     _remove(user, db.session.scalars(all_identities).all(), user.id)
-    info = {"email": user.email, "user": user}
-    after_commit(lambda: emit(email_verified, info=info))
+    announce_verified(user)
 
 
 def _is_verified(user: User) -> bool:
@@ -237,7 +229,7 @@ def _is_verified(user: User) -> bool:
 def _require_session(user_id: Id, digest: str) -> None:
     own = AccessToken.digest == digest, AccessToken.user_id == user_id, AccessToken.is_live()
     if db.session.scalar(select(AccessToken.digest).where(*own)) is None:
-        raise LoginError("the session has ended meanwhile", InvalidToken, user_id)
+        raise LoginError("the session has ended meanwhile", errors.InvalidToken, user_id)
 
 
 def _add(provider: str, profile: Profile, user_id: Id) -> ExternalIdentity:
@@ -259,7 +251,7 @@ def _add(provider: str, profile: Profile, user_id: Id) -> ExternalIdentity:
     db.session.flush()
     record(Action.IDENTITY_LINKED, user_id, user_id, provider=provider, identity=identity.id)
     info = {"identity": identity, "user": get_user(user_id)}
-    after_commit(lambda: emit(identity_linked, info=info))
+    emit_after_commit(identity_linked, info=info)
     return identity
 
 

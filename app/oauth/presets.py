@@ -20,6 +20,12 @@ class Preset:
     profile: str | None = None
 
     @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings of an entry that has none of its own."""
+        issuer = {"issuer": self.issuer} if self.issuer else {}
+        return {"label": self.label, **issuer, **self.defaults}
+
+    @property
     def is_openid(self) -> bool:
         """Whether it issues ID tokens."""
         return self.profile is None

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from app.errors import ValidationError
 from app.settings import is_address
-from app.users.names import stored_email
+from app.users.names import lookup_email
 
 from .errors import ProviderError
 from .models import MAX_SUBJECT
@@ -23,6 +21,9 @@ KEPT_CLAIMS = (
 # The characters of an address (RFC 3986, 2): neither spaces nor what ends a text in a page.
 ADDRESS = re.compile(r"[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)
 
+# What a provider says of a user, by OpenID Connect's names.
+Claims = Mapping[str, object]
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -33,32 +34,32 @@ class Profile:
     email: str | None
     # Whether the provider has verified that the address is the user's.
     email_verified: bool
-    claims: Mapping[str, Any] = field(default_factory=dict)
+    claims: Claims = field(default_factory=dict)
 
 
-def read_profile(issuer: str, subject: object, claims: Mapping[str, Any]) -> Profile:
+def read_profile(issuer: str, subject: object, claims: Claims) -> Profile:
     """Return the profile of a user by OpenID Connect's claims; raise ProviderError.
 
     A missing `email_verified` is false. Apple sends it as text.
     """
     if not (isinstance(subject, str) and subject.isprintable() and 0 < len(subject) <= MAX_SUBJECT):
         raise ProviderError("the subject is not a text, or too long")
-    email = _email(claims.get("email"))
-    verified = claims.get("email_verified")
+    email, verified = claims.get("email"), claims.get("email_verified")
+    # "" is the form of an address that is not valid.
+    stored = (lookup_email(email) if isinstance(email, str) else "") or None
     # Not by equality alone, by which 1 is true.
-    is_verified = email is not None and (verified is True or verified == "true")
-    kept = {name: _text(claims[name]) for name in KEPT_CLAIMS if isinstance(claims.get(name), str)}
+    is_verified = stored is not None and (verified is True or verified == "true")
+    return Profile(issuer, subject, stored, is_verified, _kept(claims))
+
+
+def _kept(claims: Claims) -> dict[str, str]:
+    """Return the claims of a profile that are kept."""
+    texts = ((name, claims.get(name)) for name in KEPT_CLAIMS)
+    kept = {name: _text(value) for name, value in texts if isinstance(value, str)}
     # Applications show it, and the beginning of an address leads elsewhere.
-    if "picture" in kept and not _is_picture(claims["picture"]):
+    if "picture" in kept and not _is_picture(str(claims["picture"])):
         del kept["picture"]
-    return Profile(issuer, subject, email, is_verified, kept)
-
-
-def _email(value: object) -> str | None:
-    try:
-        return stored_email(value) if isinstance(value, str) else None
-    except ValidationError:
-        return None
+    return kept
 
 
 def _is_picture(value: str) -> bool:

@@ -4,6 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+# The settings of a provider, by LoopBack 3's names.
+Entry = Mapping[str, Any]
+
 # Where LoopBack 3 leads without `successRedirect`.
 LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
 
@@ -29,7 +32,7 @@ class ProviderRoute:
 
 
 def find_routes(
-    name: str, entry: Mapping[str, Any], linked: set[str]
+    name: str, entry: Entry, linked: set[str]
 ) -> tuple[ProviderRoute | None, ProviderRoute | None]:
     """Return the routes of an entry: that of logins, and that of adding identities."""
     provider = entry["provider"] or name
@@ -39,7 +42,7 @@ def find_routes(
 
 
 def served_paths(
-    entry: Mapping[str, Any], login: ProviderRoute | None, link: ProviderRoute | None
+    entry: Entry, login: ProviderRoute | None, link: ProviderRoute | None
 ) -> Iterator[str]:
     """Yield the paths that an entry is served at."""
     for route in filter(None, (login, link)):
@@ -49,32 +52,26 @@ def served_paths(
         yield login.token_path
 
 
-def _path(entry: Mapping[str, Any], default: str) -> str:
-    """Return where a login begins; unlike the callback path no provider knows it to the letter."""
-    return str(entry["authPath"] or default).rstrip("/")
+def _login_route(name: str, entry: Entry) -> ProviderRoute:
+    path = entry["authPath"] or f"/auth/{name}"
+    return _route(path, entry["callbackPath"], LOGIN_SUCCESS, entry)
 
 
-def _login_route(name: str, entry: Mapping[str, Any]) -> ProviderRoute:
-    path = _path(entry, f"/auth/{name}")
-    callback = entry["callbackPath"] or f"{path}/callback"
-    return _route(path, callback, LOGIN_SUCCESS, entry)
-
-
-def _link_route(provider: str, entry: Mapping[str, Any]) -> ProviderRoute:
+def _link_route(provider: str, entry: Entry) -> ProviderRoute:
     """Return where an identity is added: for an entry with `link` the paths that it names."""
-    if entry["link"]:
-        path = _path(entry, f"/link/{provider}")
-        callback = entry["callbackPath"] or entry["linkCallbackPath"] or f"{path}/callback"
-        return _route(path, callback, LINK_SUCCESS, entry)
-    path = f"/link/{provider}"
-    callback = entry["linkCallbackPath"] or f"{path}/callback"
-    return _route(path, callback, LINK_SUCCESS, {**entry, "json": False})
+    path, callback = f"/link/{provider}", entry["linkCallbackPath"]
+    if not entry["link"]:
+        return _route(path, callback, LINK_SUCCESS, {**entry, "json": False})
+    callback = entry["callbackPath"] or callback
+    return _route(entry["authPath"] or path, callback, LINK_SUCCESS, entry)
 
 
-def _route(path: str, callback: str, success: str, entry: Mapping[str, Any]) -> ProviderRoute:
+def _route(path: str, callback: str | None, success: str, entry: Entry) -> ProviderRoute:
+    # Unlike the callback path, no provider knows it to the letter.
+    path = path.rstrip("/")
     return ProviderRoute(
         path,
-        callback,
+        callback or f"{path}/callback",
         entry["successRedirect"] or success,
         entry["failureRedirect"],
         entry["failureQueryString"],

@@ -1,13 +1,14 @@
 """The schemas of a provider's settings, of an ID token that an app sends, and of identities."""
 
-from typing import Any
+from collections.abc import Callable
 
 import marshmallow
-from marshmallow import EXCLUDE, INCLUDE, fields, validate
+from marshmallow import EXCLUDE, INCLUDE, ValidationError, fields, validate
 
 from app.rest.fields.base import Schema, Timestamp
 from app.rest.fields.json import Object
 
+from .addresses import is_secure
 from .models import MAX_ISSUER
 
 # A path as a route: without Flask's placeholders.
@@ -20,8 +21,37 @@ MAX_ID_TOKEN = 16_384
 MAX_NONCE = 255
 
 
-def _text(**options: Any) -> fields.String:
-    return fields.String(load_default=None, validate=validate.Length(1, 4096), **options)
+# Settings that are addresses, by passport's names.
+URLS = ("issuer", "authorizationURL", "tokenURL", "userProfileURL", "userEmailURL", "profileURL")
+
+
+def _check_url(value: str) -> None:
+    if not is_secure(value):
+        raise ValidationError(
+            "must be an https address (http on this machine), without query or fragment"
+        )
+
+
+def _text(*checks: Callable[[str], object]) -> fields.String:
+    return fields.String(load_default=None, validate=[validate.Length(1, 4096), *checks])
+
+
+def _required(missing: str, longest: int, *checks: Callable[[str], object]) -> fields.String:
+    return fields.String(
+        required=True,
+        error_messages={"required": missing},
+        validate=[validate.Length(1, longest), *checks],
+    )
+
+
+class Scope(fields.Field[list[str]]):
+    """The words of a scope: a list, or a text with spaces between them."""
+
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> list[str]:
+        words = value.split() if isinstance(value, str) else value
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValidationError("must be a text, or a list of texts")
+        return words
 
 
 class ProviderSchema(marshmallow.Schema):
@@ -35,7 +65,7 @@ class ProviderSchema(marshmallow.Schema):
     # LoopBack 3's names.
     provider = fields.String(load_default=None, validate=validate.Regexp(r"[\w-]{1,64}\Z"))
     module = _text()
-    clientID = _text()  # noqa: N815
+    clientID = _required("is missing", 4096)  # noqa: N815
     clientSecret = _text()  # noqa: N815
     authPath = fields.String(load_default=None, validate=PATH)  # noqa: N815
     callbackPath = fields.String(load_default=None, validate=PATH)  # noqa: N815
@@ -46,17 +76,21 @@ class ProviderSchema(marshmallow.Schema):
     successRedirect = _text()  # noqa: N815
     failureRedirect = _text()  # noqa: N815
     failureQueryString = fields.Boolean(load_default=False)  # noqa: N815
-    scope = fields.Raw(load_default=None)
+    scope = Scope(load_default=None)
     json = fields.Boolean(load_default=False)
     link = fields.Boolean(load_default=False)
     # Those of passport modules.
-    issuer = fields.String(load_default=None, validate=validate.Length(1, MAX_ISSUER))
+    issuer = _required(
+        "is missing: the address of the provider, such as https://id.example.com",
+        MAX_ISSUER,
+        _check_url,
+    )
     tenant = fields.String(load_default=None, validate=validate.Regexp(r"[\w.-]{1,255}\Z"))
-    authorizationURL = _text()  # noqa: N815
-    tokenURL = _text()  # noqa: N815
-    userProfileURL = _text()  # noqa: N815
-    userEmailURL = _text()  # noqa: N815
-    profileURL = _text()  # noqa: N815
+    authorizationURL = _text(_check_url)  # noqa: N815
+    tokenURL = _text(_check_url)  # noqa: N815
+    userProfileURL = _text(_check_url)  # noqa: N815
+    userEmailURL = _text(_check_url)  # noqa: N815
+    profileURL = _text(_check_url)  # noqa: N815
     # Ours.
     label = fields.String(load_default=None, validate=validate.Length(1, 64))
     trustEmail = fields.Boolean(load_default=False)  # noqa: N815

@@ -1,14 +1,12 @@
 """Addresses of users: verified, changed, or claimed by who owns them."""
 
-from functools import partial
-
 from sqlalchemy import false, update
 
 from app import outbox
-from app.audit.entries import Action, record, recording
-from app.database.session import affected_rows, after_commit
+from app.audit.entries import Action, record
+from app.database.session import affected_rows
 from app.ids import Id
-from app.signals import account_claimed, email_changed, emit
+from app.signals import account_claimed, email_changed, email_verified, emit_after_commit
 from app.users.app_model import user_model
 from app.users.models import User
 from app.users.sessions.tokens import delete_tokens, lock
@@ -17,13 +15,13 @@ from app.users.sessions.tokens import delete_tokens, lock
 NOTICE_LIFETIME = 86400.0
 
 
-def record_email_change(
-    user_id: Id, old_email: str, email: str, actor_id: Id | None = None
-) -> None:
-    """Record the new email of a user in the open transaction: for a mail, and who did it."""
-    record(Action.EMAIL_CHANGED, user_id, actor_id, oldEmail=old_email, newEmail=email)
-    data = {"user_id": user_id, "old_email": old_email}
+def record_email_change(user: User, old_email: str, actor_id: Id | None = None) -> None:
+    """Record the new email of a user in the open transaction, and announce it by emailChanged."""
+    details = {"oldEmail": old_email, "newEmail": user.email}
+    record(Action.EMAIL_CHANGED, user.id, actor_id, **details)
+    data = {"user_id": user.id, "old_email": old_email}
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
+    emit_after_commit(email_changed, info={"oldEmail": old_email, "user": user})
 
 
 def claim_account(user: User, label: str, **details: object) -> bool:
@@ -46,16 +44,24 @@ def claim_account(user: User, label: str, **details: object) -> bool:
     if claimed and had_password:
         info = {"provider": label, "email": user.email}
         outbox.record(account_claimed.name, {**info, "user_id": user.id}, NOTICE_LIFETIME)
-        after_commit(partial(emit, account_claimed, info={**info, "user": user}))
+        emit_after_commit(account_claimed, info={**info, "user": user})
     return bool(claimed)
 
 
-def mark_verified(user_id: Id) -> int:
-    """Mark a user's address as verified; return 0 if it was verified before."""
+def mark_verified(user: User) -> bool:
+    """Mark a user's address as verified, by emailVerified; return False if it was before.
+
+    Call it in a transaction.
+    """
     model = user_model()
-    unverified = model.id == user_id, model.email_verified == false()
-    with recording():
-        changed = affected_rows(update(model).where(*unverified).values(email_verified=True))
-        if changed:
-            record(Action.EMAIL_VERIFIED, user_id, user_id)
-    return changed
+    unverified = model.id == user.id, model.email_verified == false()
+    changed = affected_rows(update(model).where(*unverified).values(email_verified=True))
+    if changed:
+        record(Action.EMAIL_VERIFIED, user.id, user.id)
+        announce_verified(user)
+    return bool(changed)
+
+
+def announce_verified(user: User) -> None:
+    """Emit emailVerified after the commit."""
+    emit_after_commit(email_verified, info={"email": user.email, "user": user})

@@ -1,15 +1,13 @@
-"""The service for users: create, find, change and delete them and set their passwords."""
+"""Changes of users: their names, emails and properties."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from app.database.session import after_commit, db, in_transaction, transaction
+from app.database.session import db, in_transaction, transaction
 from app.ids import Id
-from app.signals import email_changed, emit
 from app.users.app_model import user_model
 from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User
@@ -51,7 +49,10 @@ def update_users(
             changed = update(model).where(*chosen).values(values).returning(model)
             refreshed = {"populate_existing": True}
             users = db.session.scalars(changed, execution_options=refreshed).all()
-            _follow_email_changes([user for user in users if user.id in old_emails], old_emails)
+            changed_users = [user for user in users if user.id in old_emails]
+            for user in changed_users:
+                record_email_change(user, old_emails[user.id])
+            verify_new_addresses(changed_users)
     except IntegrityError:
         if in_transaction():
             raise
@@ -72,32 +73,14 @@ def _prepare_email(
     """
     if "email" not in values:
         return {}
-    model = user_model()
-    is_same = model.email == values["email"]
-    values["email_verified"] = and_(is_same, model.email_verified)
+    model, email = user_model(), values["email"]
+    values["email_verified"] = and_(model.email == email, model.email_verified)
     if not reauthenticated:
         # Part of the statement: a concurrent request may have changed the email.
-        chosen.append(is_same)
-    return _revoke_tokens_of_other_email(chosen, values["email"], keep)
-
-
-def _revoke_tokens_of_other_email(
-    chosen: Iterable[ColumnElement[bool]], email: str, keep: str | None
-) -> dict[Id, str]:
-    """Lock the users that have another email and revoke their tokens; return their old emails."""
-    model = user_model()
+        chosen.append(model.email == email)
     others = [*chosen, model.email != email]
     lock(*others, model=model)
     rows = db.session.execute(select(model.id, model.email).where(*others))
     old_emails = {row.id: row.email for row in rows}
     delete_tokens(list(old_emails), keep)
     return old_emails
-
-
-def _follow_email_changes(users: Sequence[User], old_emails: Mapping[Id, str]) -> None:
-    """Record the new email of these users in the open transaction, and emit its events after it."""
-    for user in users:
-        record_email_change(user.id, old_emails[user.id], user.email)
-        info = {"oldEmail": old_emails[user.id], "user": user}
-        after_commit(partial(emit, email_changed, info=info))
-    verify_new_addresses(users)

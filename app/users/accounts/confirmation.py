@@ -9,13 +9,12 @@ from sqlalchemy.exc import IntegrityError
 from app.audit.entries import Action, record
 from app.database.session import affected_rows, db, transaction
 from app.errors import InvalidConfirmation, ValidationError
-from app.signals import email_changed, email_verified, emit
 from app.users.app_model import user_model
 from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_scoped, delete_tokens, lock, use_up
 
-from .addresses import mark_verified, record_email_change
+from .addresses import announce_verified, mark_verified, record_email_change
 
 
 class Confirmation(NamedTuple):
@@ -57,10 +56,7 @@ def confirm_email(
     InvalidConfirmation, or ValidationError for a new address that another user has.
     """
     digest = token_digest(token)
-    confirmation = find_confirmation(digest)
-    if confirmation.is_new:
-        return _change_email(digest, confirmation, kept)
-    return _verify_email(digest, confirmation, kept, end_sessions)
+    return _confirm(digest, find_confirmation(digest), kept, end_sessions)
 
 
 def confirm_own_address(user_id: str, digest: str) -> None:
@@ -71,54 +67,44 @@ def confirm_own_address(user_id: str, digest: str) -> None:
     confirmation = find_confirmation(digest)
     if str(confirmation.user.id) != user_id or confirmation.is_new:
         raise InvalidConfirmation()
-    _verify_email(digest, confirmation)
+    _confirm(digest, confirmation)
 
 
-def _verify_email(
+def _confirm(
     digest: str,
     confirmation: Confirmation,
     kept: Collection[str] | None = None,
     end_sessions: bool = False,
 ) -> Confirmation:
-    user, email = confirmation.user, confirmation.email
+    user, email, is_new = confirmation.user, confirmation.email, confirmation.is_new
     with transaction():
         lock(User.id == user.id)
-        if not use_up(digest, VERIFY_SCOPE):
+        if not use_up(digest, CHANGE_SCOPE if is_new else VERIFY_SCOPE):
             raise InvalidConfirmation()
-        # Who has asked for another address before need not be the owner of this one.
-        delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
-        verified = mark_verified(user.id)
+        if is_new:
+            _change_email(user, email)
+        else:
+            # Who has asked for another address before need not be the owner of this one.
+            delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
+            mark_verified(user)
         removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
         # A session may be that of who has added what was removed.
-        ends_sessions = end_sessions or bool(removed)
+        ends_sessions = is_new or end_sessions or bool(removed)
         if ends_sessions and (deleted := delete_tokens([user.id])):
             record(Action.SESSION_REVOKED, user.id, user.id, tokens=deleted)
-    if verified:
-        emit(email_verified, info={"email": email, "user": user})
     return confirmation._replace(removed=removed, ends_sessions=ends_sessions)
 
 
-def _change_email(
-    digest: str, confirmation: Confirmation, kept: Collection[str] | None
-) -> Confirmation:
+def _change_email(user: User, email: str) -> None:
     """Change the address; revokes all tokens of the user, as every change of an address does."""
-    user, email = confirmation.user, confirmation.email
-    old_email = user.email
-    model = user_model()
+    old_email, model = user.email, user_model()
+    delete_tokens([user.id])
     new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
     try:
-        with transaction():
-            lock(User.id == user.id)
-            if not use_up(digest, CHANGE_SCOPE):
-                raise InvalidConfirmation()
-            delete_tokens([user.id])
-            affected_rows(new)
-            record_email_change(user.id, old_email, email, actor_id=user.id)
-            record(Action.EMAIL_VERIFIED, user.id, user.id)
-            removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
+        affected_rows(new)
     except IntegrityError:
-        # The token stays valid: the address may become free again.
+        # With the transaction the token stays valid: the address may become free again.
         raise ValidationError({"email": ["already exists"]}) from None
-    emit(email_changed, info={"oldEmail": old_email, "user": user})
-    emit(email_verified, info={"email": email, "user": user})
-    return confirmation._replace(removed=removed, ends_sessions=True)
+    record_email_change(user, old_email, actor_id=user.id)
+    record(Action.EMAIL_VERIFIED, user.id, user.id)
+    announce_verified(user)

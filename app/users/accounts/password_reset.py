@@ -7,16 +7,9 @@ from app.audit.entries import Action, record
 from app.database.session import db, transaction
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
 from app.observability.origin import current_network
-from app.signals import email_verified, emit, password_reset, reset_password_request
+from app.signals import emit, password_reset, reset_password_request
+from app.throttles import throttles
 from app.throttles.mailboxes import mailbox
-from app.throttles.throttles import (
-    RESET_ADDRESS,
-    RESET_CONFIRMATION,
-    RESET_EMAIL,
-    RESET_RECIPIENT,
-    allows,
-    count,
-)
 from app.users.app_model import user_model
 from app.users.mailed.tokens import mail_token
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
@@ -38,6 +31,15 @@ def request_password_reset(email: object, realm: object = None) -> None:
     its mails learns anything. Raises EmailRequired, InvalidEmail or InvalidRealm, and
     TooManyRequests for a client with too many requests.
     """
+    address, within = _read_request(email, realm)
+    throttles.count(throttles.RESET_ADDRESS, current_network())
+    if _is_within_budget(within, lookup_email(address)):
+        user = find_enabled_user(address, within)
+        mail_token(reset_password_request, RESET_SCOPE, user, user.email if user else address)
+
+
+def _read_request(email: object, realm: object) -> tuple[str, str]:
+    """Return the email as it was sent, and the realm; raise an error for one that is invalid."""
     if not isinstance(email, str) or not email:
         raise EmailRequired()
     if realm is not None and not isinstance(realm, str):
@@ -46,11 +48,7 @@ def request_password_reset(email: object, realm: object = None) -> None:
         normalize_email(email, case_sensitive=True)
     except EmailNotValidError:
         raise InvalidEmail() from None
-    count(RESET_ADDRESS, current_network())
-    if not _is_within_budget(realm or "", lookup_email(email)):
-        return
-    user = find_enabled_user(email, realm)
-    mail_token(reset_password_request, RESET_SCOPE, user, user.email if user else email)
+    return email, realm or ""
 
 
 def _is_within_budget(realm: str, email: str) -> bool:
@@ -58,8 +56,8 @@ def _is_within_budget(realm: str, email: str) -> bool:
 
     A single client leaves most of the mailbox's budget to others.
     """
-    by_client = allows(RESET_EMAIL, current_network(), realm, email)
-    return by_client and allows(RESET_RECIPIENT, mailbox(email))
+    by_client = throttles.allows(throttles.RESET_EMAIL, current_network(), realm, email)
+    return by_client and throttles.allows(throttles.RESET_RECIPIENT, mailbox(email))
 
 
 def check_reset_token(digest: str) -> User:
@@ -90,7 +88,7 @@ def use_reset_token(digest: str, new_password: str) -> None:
     which keep the token valid.
     """
     with hashing():
-        count(RESET_CONFIRMATION, current_network())
+        throttles.count(throttles.RESET_CONFIRMATION, current_network())
         user = check_reset_token(digest)
         validate_password(new_password, user.email, user.username, field="newPassword")
         new_hash = hash_password(new_password)
@@ -101,9 +99,7 @@ def use_reset_token(digest: str, new_password: str) -> None:
         store_password(user.id, new_hash)
         record(Action.PASSWORD_RESET, user.id, user.id)
         # The token was mailed to the address, which is therefore that of the user.
-        verified = mark_verified(user.id)
+        verified = mark_verified(user)
         login_methods.remove_unproven(user, user.email)
-        emit(password_reset, info={"user": user, "verified": bool(verified)})
+        emit(password_reset, info={"user": user, "verified": verified})
     forget_failures(user)
-    if verified:
-        emit(email_verified, info={"email": user.email, "user": user})

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 
 from blinker import NamedSignal
 from flask import current_app
@@ -10,9 +9,9 @@ from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
-from app.database.session import affected_rows, after_commit, db, transaction
+from app.database.session import affected_rows, db, transaction
 from app.outbox import Attempt, Payload
-from app.signals import emit
+from app.signals import emit_after_commit
 from app.throttles.digests import key_digest
 from app.times import now
 from app.users.app_model import user_model
@@ -51,7 +50,7 @@ def mail_token(event: NamedSignal, scope: str, user: User | None, email: str) ->
             outbox.record(event.name, data | known, ttl, secret=value)
             token = IssuedToken(value, ttl, row.created, user.id)
             info = {"accessToken": token, "email": email, "user": user}
-            after_commit(partial(emit, event, info=info))
+            emit_after_commit(event, info=info)
         else:
             outbox.record_decoy(event.name, data, ttl)
         decoy_digest = "" if user else row.digest

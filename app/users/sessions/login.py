@@ -47,13 +47,15 @@ def login(
         found = db.session.scalar(
             select(model).where(*is_named), execution_options={"populate_existing": True}
         )
+        # Read before anything is rolled back: a concurrent request may delete the user.
+        user_id = found.id if found else None
         try:
             user, stored, form = _check(found, credentials.get("password"))
             may_log_in = user.email_verified or _may_log_in_unverified()
             if may_log_in:
                 token = _open_session(user.id, stored, form, ttl, remember_me)
         except LoginFailed:
-            record_attempt(Action.LOGIN_FAILED, found.id if found else None, **identity)
+            record_attempt(Action.LOGIN_FAILED, user_id, **identity)
             raise
     if not may_log_in:
         # Not a failed attempt to guess: the password is right.
