@@ -7,8 +7,8 @@ from sqlalchemy import insert
 
 from app.access.rules import READ
 from app.database.session import db, transaction
+from app.rest.collection import served_collections
 from app.rest.endpoint import served_endpoints
-from app.rest.resource import served_resources
 from app.users.models import RESET_SCOPE, AccessToken
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import statements
@@ -338,7 +338,7 @@ def test_every_route_refuses_who_may_not_call_it_and_nobody_who_may(shop, lamp, 
 def shop_routes(app):
     """Yield the routes of the shop, each with its collection and endpoint."""
     for name, endpoint in served_endpoints.of(app).items():
-        resource = served_resources.of(app)[name.partition(".")[0]]
+        resource = served_collections.of(app)[name.partition(".")[0]]
         model = resource.path or resource.name
         if model not in ("users", "todos"):
             yield from ((model, endpoint, route) for route in endpoint.routes)
@@ -360,7 +360,7 @@ def fill_categories(shop, size):
         for category in categories
         for product in products
     ]
-    model = served_resources.of(shop.app)["categories"].relations["products"].through
+    model = served_collections.of(shop.app)["categories"].relations["products"].through
     with shop.app.app_context(), transaction():
         db.session.execute(insert(model), links)
     return categories

@@ -6,9 +6,9 @@ import click
 from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
+from app.rest.collection import served_collections
 from app.rest.endpoint import served_endpoints, switched_off
-from app.rest.resource import served_resources
-from app.rest.views.collection import all_endpoints
+from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
 from .reading import Models, json_models
@@ -77,9 +77,10 @@ def _switched_off(found: Models) -> Iterator[str]:
 
 def _describe(definition: Definition) -> Iterator[str]:
     """Yield a model, its properties, relations, endpoints and rules in lines of text."""
-    resource = served_resources.current[definition.plural]
+    collection = served_collections.current[definition.plural]
+    resource = collection.resource
     yield f"{definition.name}\t{definition.file}\ttable {definition.table}"
-    for name, field in resource.schema_instance.fields.items():
+    for name, field in collection.schema.fields.items():
         words = [field.data_key or name, type(field).__name__]
         words += ["required"] if field.required else []
         words += ["read-only"] if field.dump_only else ["hidden"] if field.load_only else []
@@ -88,7 +89,7 @@ def _describe(definition: Definition) -> Iterator[str]:
         yield f"  relation\t{name}\t{relation.kind}\t{relation.target}"
     root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
     off = switched_off.current[definition.plural]
-    for endpoint in all_endpoints(resource) if resource.is_public else ():
+    for endpoint in declared_endpoints(resource) if resource.is_public else ():
         if endpoint.method not in off:
             for verb, path in endpoint.routes:
                 yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"

@@ -11,7 +11,7 @@ from app.problems import Problems
 from app.rest.endpoint import Endpoint
 from app.rest.relations import THROUGH, Relation
 from app.rest.resource import Resource
-from app.rest.views.collection import all_endpoints
+from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
 from .files import Source
@@ -41,7 +41,7 @@ def make_resource(
     """Return the resource of a model."""
 
     def rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
-        methods = {each.method: each.owned for each in all_endpoints(resource)}
+        methods = {each.method: each.owned for each in declared_endpoints(resource)}
         return applicable_rules(definition, methods, problems)
 
     resource = Resource(
@@ -67,7 +67,7 @@ def make_resource(
 
 def with_switches(resource: Resource, definition: Definition, problems: Problems) -> Resource:
     """Return a resource, which has all of its endpoints, with the methods that are switched off."""
-    switches = usable_switches(definition, all_endpoints(resource), problems)
+    switches = usable_switches(definition, declared_endpoints(resource), problems)
     return replace(resource, shared_methods=switches) if switches else resource
 
 

@@ -10,7 +10,7 @@ from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.ids import FORMS
 from app.problems import Problems
-from app.rest.resource import Resource, served_resources
+from app.rest.collection import Collection, served_collections
 from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
 from app.todos.resource import todos
@@ -52,7 +52,7 @@ def init_app(app: Flask) -> None:
     """
     models = json_models.of(app)
     sources = app.config["DATA_SOURCES"]
-    served = list(served_resources.of(app).values())
+    served = [collection.resource for collection in served_collections.of(app).values()]
     check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
     usual = usual_users(app.config)
     python = [*RESOURCES.values(), usual, *served]
@@ -114,27 +114,29 @@ def _serve(
     related: Mapping[str, ServedRelations],
 ) -> None:
     """Register the resources of all models, and set what users are."""
-    problems, resources = models.problems, {}
+    problems = models.problems
     for name, definition in models.definitions.items():
         resource = make_resource(definition, classes[name], related[name], problems)
         extend(definition.source, resource, problems)
-        resources[name] = with_switches(resource, definition, problems)
         try:
-            register_resource(app, resources[name])
+            register_resource(app, with_switches(resource, definition, problems))
         except ConfigurationError as error:
             problems.add(definition.file, str(error))
     if problems.found:
         return
-    for name, resource in resources.items():
-        _check_default_includes(resource, models.definitions[name], problems)
+    collections = served_collections.of(app)
+    for definition in models.definitions.values():
+        _check_default_includes(collections[definition.plural], definition, problems)
     if models.users is not None:
         configure_users(app, models.users, related[models.users.name], problems)
 
 
-def _check_default_includes(resource: Resource, definition: Definition, problems: Problems) -> None:
+def _check_default_includes(
+    collection: Collection, definition: Definition, problems: Problems
+) -> None:
     """Leave out what a default filter includes and cannot."""
     try:
-        parse_includes(resource, resource.parse(None))
+        parse_includes(collection, collection.parse(None))
     except InvalidFilter as error:
         problems.warn(f"{definition.file}: scope.include", f"is ignored: {error.description}")
         definition.scope.pop("include")

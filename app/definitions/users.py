@@ -11,7 +11,7 @@ from app.problems import Problems
 from app.rest.endpoint import Endpoint
 from app.rest.relations import Relation
 from app.rest.resource import Resource
-from app.rest.views.collection import all_endpoints
+from app.rest.views.collection import declared_endpoints
 from app.settings import SettingsSchema
 from app.users.extension import TAKEN, UsersExtension, problem_of
 from app.users.models import User
@@ -117,4 +117,4 @@ def configure_users(
 
 def users_endpoints(users: Resource, relations: Mapping[str, Relation]) -> list[Endpoint]:
     """Return the endpoints of users with further relations."""
-    return all_endpoints(replace(users, relations={**users.relations, **relations}))
+    return declared_endpoints(replace(users, relations={**users.relations, **relations}))

@@ -10,8 +10,8 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
 from app.access.rules import READ
+from app.rest.collection import served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
-from app.rest.resource import served_resources
 
 from .operation import ARGUMENT, EndpointOperation
 from .schemas import Json, Schemas
@@ -42,7 +42,7 @@ def build(app: Flask) -> Json:
         info={"description": INTRODUCTION},
     )
     served = {name.partition(".")[0] for name in served_endpoints.of(app)}
-    resources = [each for each in served_resources.of(app).values() if each.name in served]
+    resources = [each for each in served_collections.of(app).values() if each.name in served]
     # Users first, because one registers and logs in first.
     for resource in sorted(resources, key=lambda each: not each.is_owner_model):
         spec.tag({"name": resource.name, "description": resource.model.__doc__})

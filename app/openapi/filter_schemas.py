@@ -10,6 +10,7 @@ from sqlalchemy import Enum
 
 from app.database import columns
 from app.database.ids import IdColumn
+from app.rest.collection import Collection
 from app.rest.filters.bounds import MAX_ITEMS
 from app.rest.filters.distances import RADIUS
 from app.rest.filters.filter import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
@@ -18,7 +19,6 @@ from app.rest.filters.operators import holds_text, operators_for
 from app.rest.filters.patterns import LIKE, MAX_PATTERN
 from app.rest.filters.regexps import REGEXP
 from app.rest.filters.targets import OTHERS, Column
-from app.rest.resource import Resource
 
 Json = dict[str, Any]
 
@@ -53,7 +53,7 @@ NEAR: Json = {
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
 
 
-def filter_schema(resource: Resource) -> Json:
+def filter_schema(resource: Collection) -> Json:
     """Return the schema of a filter of this resource."""
     names = {"enum": list(resource.properties)}
     known: Json = {
@@ -75,7 +75,7 @@ def filter_schema(resource: Resource) -> Json:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def where_schema(resource: Resource) -> Json:
+def where_schema(resource: Collection) -> Json:
     """Return the schema of a `where` of this resource."""
     own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
     several = {"type": "array", "items": own}

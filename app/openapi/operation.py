@@ -10,10 +10,10 @@ from werkzeug.exceptions import Conflict, HTTPException
 from werkzeug.routing import Rule
 
 from app.errors import BLANK, InvalidFilter, ModelNotFound, TooDeep, TooManyHashes, ValidationError
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint
 from app.rest.hashing import hashed_property
 from app.rest.requests.parameters import MAX_DEPTH
-from app.rest.resource import Resource, served_resources
 
 from .responses import body_errors, responses
 from .schemas import Json, Schemas, id_schema, model_name, ref
@@ -47,7 +47,7 @@ class EndpointOperation:
     """Describes an endpoint at one of its routes."""
 
     def __init__(self, app: Flask, rule: Rule, verb: str, endpoint: Endpoint) -> None:
-        resources = served_resources.of(app)
+        resources = served_collections.of(app)
         self._tag = rule.endpoint.partition(".")[0]
         self._resource = resources.get(self._tag)
         # The resource of the body and the answer: for a relation, its target.
@@ -165,7 +165,7 @@ class EndpointOperation:
     def _errors(self, has_body: bool) -> Iterator[HTTPException]:
         yield from self._endpoint.errors
         if self._subject is not None:
-            yield from self._subject.errors.get(self._endpoint.requires, ())
+            yield from self._subject.resource.errors.get(self._endpoint.requires, ())
         if hashed_property(self._endpoint, self._subject) is not None:
             yield TooManyHashes()
         yield from self._security.errors(self._verb)
@@ -174,7 +174,7 @@ class EndpointOperation:
         if has_body:
             yield from body_errors()
 
-    def _row_errors(self, resource: Resource) -> Iterator[HTTPException]:
+    def _row_errors(self, resource: Collection) -> Iterator[HTTPException]:
         """Yield the errors of the filter, of the body's values and of the row id."""
         subject = self._subject or resource
         if self._endpoint.query:
@@ -183,9 +183,7 @@ class EndpointOperation:
             yield TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
         if isinstance(self._endpoint.body, str):
             required = [
-                name
-                for name, each in subject.create_schema_instance.load_fields.items()
-                if each.required
+                name for name, each in subject.create_schema.load_fields.items() if each.required
             ]
             yield ValidationError({name: [BLANK] for name in required[:1]})
             yield Conflict("The change conflicts with one made at the same time.")

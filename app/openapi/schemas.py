@@ -8,10 +8,10 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
+from app.rest.collection import Collection, served_collections
 from app.rest.fields.base import Number
 from app.rest.filters.targets import OTHERS
 from app.rest.relations import EMBEDDED
-from app.rest.resource import Resource, served_resources
 
 from .filter_schemas import filter_schema, where_schema
 
@@ -88,19 +88,19 @@ class Schemas:
             _json_schema_function(app.config)
         )
         self.named: dict[str, Json] = dict(COMMON_SCHEMAS)
-        resources = served_resources.of(app)
+        resources = served_collections.of(app)
         for resource in resources.values():
             self._add_resource(resource, resources)
 
-    def _add_resource(self, resource: Resource, related: Mapping[str, Resource]) -> None:
+    def _add_resource(self, resource: Collection, related: Mapping[str, Collection]) -> None:
         """Add the schemas of a resource's requests and responses; `related` are all resources."""
         name = model_name(resource)
         schema, new = (
-            self._convert(resource.schema_instance),
-            self._convert(resource.create_schema_instance),
+            self._convert(resource.schema),
+            self._convert(resource.create_schema),
         )
         # Schemas that nest this one refer to it by name.
-        self._converter.refs[make_schema_key(resource.schema_instance)] = name
+        self._converter.refs[make_schema_key(resource.schema)] = name
         response = _with_nulls(response_schema(schema), resource)
         self.named |= {
             name: response,
@@ -113,15 +113,15 @@ class Schemas:
             f"{name}Where": where_schema(resource),
         }
 
-    def of_body(self, declared: Any, subject: Resource | None) -> Json:
+    def of_body(self, declared: Any, subject: Collection | None) -> Json:
         """Return the schema of a declared body; names in it refer to schemas of `subject`."""
         return self._schema(declared, request_schema, subject)
 
-    def of_answer(self, declared: Any, subject: Resource | None) -> Json:
+    def of_answer(self, declared: Any, subject: Collection | None) -> Json:
         """Return the schema of a declared answer; names in it refer to schemas of `subject`."""
         return self._schema(declared, response_schema, subject)
 
-    def example_of(self, query: str, subject: Resource) -> Json:
+    def example_of(self, query: str, subject: Collection) -> Json:
         """Return a `filter` or `where` that selects the row that the example of a body creates."""
         body = self.named[f"New{model_name(subject)}"]["examples"][0]
         values = {
@@ -134,7 +134,7 @@ class Schemas:
         order = f"{subject.id_name} DESC"
         return where if query == "where" else {"where": where, "order": order, "limit": 10}
 
-    def _schema(self, declared: Any, variant: Any, subject: Resource | None) -> Json:
+    def _schema(self, declared: Any, variant: Any, subject: Collection | None) -> Json:
         if isinstance(declared, dict):
             return declared
         if isinstance(declared, list):
@@ -155,20 +155,20 @@ class Schemas:
         return {"description": text, **converted}
 
 
-def _resolve_names(text: str, subject: Resource) -> Json:
+def _resolve_names(text: str, subject: Collection) -> Json:
     """Resolve declared schema names: `{}` is the model's name, `[...]` an array, `|` anyOf."""
     schemas = [_resolve_name(each, subject) for each in text.split(" | ")]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _resolve_name(text: str, subject: Resource) -> Json:
+def _resolve_name(text: str, subject: Collection) -> Json:
     if not text.startswith("["):
         return ref(text.format(model_name(subject)))
     items = {"type": "array", "items": _resolve_name(text.strip("[]"), subject)}
     return {**items, "maxItems": subject.most_new_rows} if "New" in text else items
 
 
-def model_name(resource: Resource) -> str:
+def model_name(resource: Collection) -> str:
     """Return the model's name, with which the names of its schemas are formed."""
     return str(resource.model.__name__)
 
@@ -178,7 +178,7 @@ def ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def id_schema(resource: Resource, literal: str | None) -> Json:
+def id_schema(resource: Collection, literal: str | None) -> Json:
     """Return the schema of a row's id in a path; `literal` is the current-user literal."""
     schema = resource.id_form.json_schema
     if literal and resource.is_owner_model:
@@ -238,11 +238,11 @@ def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
     return own_json_schema
 
 
-def _upsert(new: Json, resource: Resource) -> Json:
+def _upsert(new: Json, resource: Collection) -> Json:
     body, key = request_schema(new, partial=True), resource.id_name
     number = _omit(new["properties"][key], "readOnly")
     # Those who may change their own rows only may not create one in this way.
-    if resource.owner is not None and not resource.is_owner_model:
+    if resource.resource.owner is not None and not resource.is_owner_model:
         body["examples"] = [{key: _example(number), **each} for each in body["examples"]]
     return {
         **body,
@@ -251,7 +251,7 @@ def _upsert(new: Json, resource: Resource) -> Json:
     }
 
 
-def _with_nulls(schema: Json, resource: Resource) -> Json:
+def _with_nulls(schema: Json, resource: Collection) -> Json:
     """Return the schema of a response with null where the column may be NULL.
 
     A property that must be written may be null in rows from before it was declared.
@@ -273,7 +273,7 @@ def _or_null(property_: Json) -> Json:
     return nullable
 
 
-def _with_relations(schema: Json, resource: Resource, related: Mapping[str, Resource]) -> Json:
+def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Collection]) -> Json:
     """Return the schema of a filtered response: any of the properties, and included relations."""
     properties = dict(schema["properties"])
     by_attribute = {column.key: name for name, column in resource.properties.items()}

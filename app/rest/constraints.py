@@ -10,7 +10,7 @@ from werkzeug.exceptions import Conflict, HTTPException
 
 from app.errors import ValidationError, error_response
 
-from .resource import served_resources
+from .collection import served_collections
 
 # The columns in PostgreSQL's `Key (sku)=(LAMP-1) already exists.`, and the same in any language.
 POSTGRES_COLUMNS = re.compile(r"\((.*?)\)=\(")
@@ -64,11 +64,11 @@ def _taken(violated: Violated) -> list[str]:
 
     Those of a model that is not served have none.
     """
-    for resource in served_resources.current.values():
-        if resource.rows.key.table.name == violated.table:
-            columns = inspect(resource.model).columns
-            fields = resource.schema_instance.fields.items()
+    for collection in served_collections.current.values():
+        if collection.rows.key.table.name == violated.table:
+            columns = inspect(collection.model).columns
+            fields = collection.schema.fields.items()
             names = {field.data_key or name: field.attribute or name for name, field in fields}
-            held = {name: columns[each].name for name, each in names.items() if each in columns}
+            held = {name: columns[key].name for name, key in names.items() if key in columns}
             return [name for name, column in held.items() if column in violated.columns]
     return []

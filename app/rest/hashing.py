@@ -1,11 +1,11 @@
-"""Which endpoints compute password hashes: told by their declarations, for all who need to know."""
+"""Endpoints that compute password hashes."""
 
 from typing import TypeVar
 
 from flask import Flask
 
+from .collection import Collection, served_collections
 from .endpoint import Endpoint, View, served_endpoints
-from .resource import Resource, served_resources
 
 AnyView = TypeVar("AnyView", bound=View)
 
@@ -16,14 +16,14 @@ def computes_hash(view: AnyView) -> AnyView:
     return view
 
 
-def hashed_property(endpoint: Endpoint, subject: Resource | None) -> str | None:
+def hashed_property(endpoint: Endpoint, subject: Collection | None) -> str | None:
     """Return the property without which a body makes an endpoint compute no password hash.
 
-    It is empty if any body does, and None if none does. `subject` is the resource of the body.
+    It is empty if any body does, and None if none does. `subject` is the collection of the body.
     """
     if endpoint.hashes:
         return ""
-    return subject.hashed if subject and isinstance(endpoint.body, str) else None
+    return subject.rows.hashed if subject and isinstance(endpoint.body, str) else None
 
 
 def hashing_views(app: Flask) -> dict[str, str]:
@@ -31,8 +31,9 @@ def hashing_views(app: Flask) -> dict[str, str]:
     found = {
         name: "" for name, view in app.view_functions.items() if hasattr(view, "computes_hash")
     }
+    collections = served_collections.of(app)
     for name, endpoint in served_endpoints.of(app).items():
-        subject = served_resources.of(app).get(endpoint.subject or name.partition(".")[0])
+        subject = collections.get(endpoint.subject or name.partition(".")[0])
         if (needed := hashed_property(endpoint, subject)) is not None:
             found[name] = needed
     return found

@@ -1,10 +1,10 @@
-"""The users of the current app: their resource, their model, and the app's own properties."""
+"""The users of the current app: their collection, their model, and the app's own properties."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.errors import BLANK, ValidationError
-from app.rest.resource import Resource, served_resources
+from app.rest.collection import Collection, served_collections
 from app.state import AppState
 
 from .models import User
@@ -19,14 +19,14 @@ user_properties: "AppState[Sequence[Property]]" = AppState(
 )
 
 
-def users_resource() -> Resource:
-    """Return the resource of users as this app has it."""
-    return served_resources.current["users"]
+def users_collection() -> Collection:
+    """Return the users that this app serves."""
+    return served_collections.current["users"]
 
 
 def user_model() -> type[User]:
     """Return the model: `User`, or a subclass of it with the properties of USER_PROPERTIES."""
-    return users_resource().model
+    return users_collection().model
 
 
 def with_defaults(values: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The REST resource of users: open registration, and owner access to one's own record."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,8 @@ from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
 from app.errors import InvalidPassword, TooManyRequests, ValidationError
 from app.rest.relations import has_many
-from app.rest.resource import Resource, Store
+from app.rest.resource import Resource
+from app.rest.rows.repository import Conditions, Repository, Row, Values
 from app.state import AppState
 
 from .accounts import email_change
@@ -64,6 +64,8 @@ UPDATING_METHODS = (
     "replaceOrCreate",
     "upsertWithWhere",
 )
+# What `prepare_update` tells `update`: whether the caller has given the password.
+REAUTHENTICATED = "(reauthenticated)"
 
 # None without such a model; set before users are registered.
 users_extension: "AppState[UsersExtension | None]" = AppState(
@@ -91,34 +93,54 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
     ]
 
 
-def insert(users: Sequence[User]) -> Sequence[User]:
-    """Store new users, whose names a hook may have changed; raise what `insert_users` does."""
-    for user in users:
-        for name, value in identifying_columns(user.email, user.username, user.realm).items():
-            setattr(user, name, value)
-    return insert_users(users)
+class UserRows(Repository):
+    """The rows of users: passwords are hashed, and changes of users are recorded and announced."""
 
+    hashed = "password"
 
-def update(conditions: Iterable[ColumnElement[bool]], values: dict[str, Any]) -> Store:
-    """Return the function that changes users, and keeps the caller's session if the email does.
+    def prepare_insert(self, items: Sequence[Values]) -> Sequence[User]:
+        """Return new users with hashed passwords; raise what `prepare_users` does."""
+        return prepare_users(items)
 
-    A new email requires reauthentication. If EMAIL_CHANGE is "confirmed", it is refused, because it
-    is stored only when it is confirmed. Raises what `reauthenticate` and `count_change` do.
-    """
-    chosen, identity = list(conditions), current_identity()
-    password = values.pop("password", None)
-    changed = "email" in values and changes_email(chosen, values["email"])
-    if changed and email_change.is_enabled(current_app.config):
-        path = current_app.config["USERS_PATH"]
-        raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
-    if changed:
-        reauthenticate(identity.require_session().digest, password)
-        if verification.is_enabled(current_app.config):
-            verification.count_change(identity.user_id)
-    elif password is not None:
-        raise ValidationError({"password": ["is taken with a new email only"]})
-    keep = identity.session.digest if identity.session else None
-    return partial(update_users, keep=keep, reauthenticated=changed)
+    def insert(self, items: Sequence[User]) -> Sequence[Row]:
+        """Store new users, whose names a hook may have changed; raise what `insert_users` does."""
+        for user in items:
+            for name, value in identifying_columns(user.email, user.username, user.realm).items():
+                setattr(user, name, value)
+        return self.from_entities(insert_users(items))
+
+    def prepare_update(self, conditions: Sequence[ColumnElement[bool]], values: Values) -> Values:
+        """Ask for the password if the email changes, and for no other change.
+
+        If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
+        confirmed. Raises what `reauthenticate` and `count_change` do.
+        """
+        password = values.get("password")
+        changes = {name: value for name, value in values.items() if name != "password"}
+        changed = "email" in values and changes_email(conditions, values["email"])
+        if changed and email_change.is_enabled(current_app.config):
+            path = current_app.config["USERS_PATH"]
+            raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
+        if changed:
+            identity = current_identity()
+            reauthenticate(identity.require_session().digest, password)
+            if verification.is_enabled(current_app.config):
+                verification.count_change(identity.user_id)
+        elif password is not None:
+            raise ValidationError({"password": ["is taken with a new email only"]})
+        return {**changes, REAUTHENTICATED: changed}
+
+    def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
+        """Change users, and keep the caller's session if the email does."""
+        changes = dict(values)
+        reauthenticated = changes.pop(REAUTHENTICATED, False)
+        session = current_identity().session
+        keep = session.digest if session else None
+        return self.from_entities(update_users(conditions, changes, keep, reauthenticated))
+
+    def delete(self, conditions: Conditions) -> int:
+        """Delete users, which is recorded."""
+        return delete_users(conditions)
 
 
 users = Resource(
@@ -129,11 +151,7 @@ users = Resource(
     rules=rules,
     owner=User.id,
     create_schema=RegistrationSchema,
-    prepare_with=prepare_users,
-    hashed="password",
-    insert_with=insert,
-    update_with=update,
-    delete_with=delete_users,
+    repository=UserRows,
     # Each user takes a password hash.
     max_create=20,
     errors={"create": (TooManyRequests(60),)}

@@ -6,7 +6,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from app.definitions.reading import json_models
-from app.rest.resource import served_resources
+from app.rest.collection import served_collections
 from tests.support.answers import field_codes
 
 from .library import OPEN, rule
@@ -235,7 +235,7 @@ def test_a_relation_cannot_hold_its_data_where_something_else_is(make_models):
         "note.json: relations.text: is not served: there is a property or a call of this name",
         "note.json: relations.five: has no endpoints: its data is the property secret",
     ]
-    assert list(served_resources.of(app)["Notes"].relations) == ["three"]
+    assert list(served_collections.of(app)["Notes"].relations) == ["three"]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

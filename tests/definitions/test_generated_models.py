@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.config import ConfigurationError
 from app.definitions.reading import json_models
-from app.rest.resource import served_resources
+from app.rest.collection import served_collections
 from tests.support.apps import build, close
 
 from .conftest import running_a_command, tables_of
@@ -74,7 +74,7 @@ def check_models(url, folder, declared):
 def call_models(app):
     """Create rows of all models, read them with what they lead to, and change it."""
     document = app.test_client().get("/api/openapi.json").json
-    served = served_resources.of(app)
+    served = served_collections.of(app)
 
     def call(verb, path, body=None):
         response = app.test_client().open(f"/api{path}", method=verb, json=body)

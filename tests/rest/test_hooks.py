@@ -16,9 +16,10 @@ from app.database.columns import Json
 from app.database.ids import RowId
 from app.database.session import after_commit, db, in_transaction
 from app.errors import AccessDenied, TooManyRequests
+from app.rest.collection import served_collections
 from app.rest.fields.base import Schema
 from app.rest.relations import has_many_through
-from app.rest.resource import Resource, served_resources
+from app.rest.resource import Resource
 from app.rest.views.collection import register_resource
 from app.todos.resource import todos
 from app.users.models import User
@@ -88,7 +89,7 @@ def hook(served):
     with ExitStack() as connected:
 
         def connect(resource, name, receiver):
-            signal = getattr(served_resources.of(served)[resource], name)
+            signal = getattr(served_collections.of(served)[resource], name)
             connected.enter_context(signal.connected_to(receiver))
 
         yield connect
@@ -107,7 +108,7 @@ def told(served, hook):
 
         return receive
 
-    for resource in served_resources.of(served):
+    for resource in served_collections.of(served):
         for name in HOOKS:
             hook(resource, name, note(name))
     return events
@@ -337,7 +338,7 @@ def test_a_hook_writes_in_the_transaction_and_acts_after_its_commit(call, hook, 
     done = []
 
     def follow(resource, event):
-        patients = served_resources.of(served)["patients"]
+        patients = served_collections.of(served)["patients"]
         patients.insert([{"name": event.values["name"], "owner_id": event.caller.user_id}])
         after_commit(lambda: done.append((event.values["name"], in_transaction())))
         if event.values["name"] == "b":
@@ -412,7 +413,7 @@ def test_a_hook_cannot_change_an_email_without_the_password_being_asked_for(call
 def test_a_change_of_too_many_rows_is_refused_where_hooks_are_called_for_each(
     call, hook, monkeypatch
 ):
-    monkeypatch.setattr("app.rest.rows.hooks.MAX_ROWS", 2)
+    monkeypatch.setattr("app.rest.rows.writer.MAX_ROWS", 2)
     call("POST", "/rooms", {"name": "a"})
     call("POST", "/physicians", [{"name": "a", "roomId": 1}] * 3)
     calls = [
@@ -612,7 +613,7 @@ def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
         return [each["title"] for each in client.get("/api/todos", headers=headers).json]
 
     # Called first: each request has stored its row, and none has committed.
-    served_resources.of(app)["todos"].after_save.connect(wait_for_all)
+    served_collections.of(app)["todos"].after_save.connect(wait_for_all)
     with hooks_of_the_document("Hooks that count"):
         array = create(client, [{"title": "a"}] * CALLS_AT_ONCE)
         after_array = titles()

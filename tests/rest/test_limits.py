@@ -7,10 +7,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.database.session import db
 from app.errors import InvalidFilter
+from app.rest.collection import Collection, served_collections
 from app.rest.fields.base import Schema
 from app.rest.filters.filter import Filter
 from app.rest.relations import belongs_to
-from app.rest.resource import Resource, served_resources
+from app.rest.resource import Resource
 from app.rest.views.includes import parse_includes
 from app.users.models import User
 from tests.support.answers import refusal
@@ -95,11 +96,11 @@ class StepSchema(Schema):
 def steps(app):
     relations = {key: belongs_to("steps", key) for key in "abcdefghijkl"}
     resource = Resource("steps", "step", Step, StepSchema, lambda settings: [], relations=relations)
-    served_resources.of(app)["steps"] = resource
+    served_collections.of(app)["steps"] = collection = Collection(resource, app.config)
 
     def parse(include):
         with app.app_context():
-            return parse_includes(resource, Filter(include=include))
+            return parse_includes(collection, Filter(include=include))
 
     return parse
 

@@ -7,8 +7,8 @@ from sqlalchemy import insert
 
 from app.config import ConfigurationError
 from app.database.session import db
+from app.rest.collection import served_collections
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
-from app.rest.resource import served_resources
 from app.rest.views.collection import check_relations
 from app.signals import verification_request
 from tests.conftest import PASSWORD
@@ -333,7 +333,7 @@ def test_every_relation_is_included_by_one_statement(clinic):
     ],
 )
 def test_a_relation_that_leads_nowhere_stops_the_start(app, monkeypatch, relation, problem):
-    monkeypatch.setitem(served_resources.of(app)["todos"].relations, "strange", relation)
+    monkeypatch.setitem(served_collections.of(app)["todos"].relations, "strange", relation)
 
     with pytest.raises(ConfigurationError, match=f"the relation todos.strange: {problem}"):
         check_relations(app)

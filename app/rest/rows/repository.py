@@ -3,7 +3,7 @@
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import (
     Column,
@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Integer,
     Select,
+    Update,
     bindparam,
     delete,
     func,
@@ -33,13 +34,34 @@ from .pages import Page, RowSize, read_page, size_of_names
 from .results import max_characters, open_rows
 
 Conditions = Iterable[ColumnElement[bool]]
+# By attribute of the model, or by JSON name.
 Values = dict[str, Any]
+# A named tuple of the columns that clients see, whose names differ from model to model.
+Row = Any
+# What `prepare_insert` makes of the values of a new row: values, or an entity of the model.
+NewRow = Any
 # Made once; a number would become a parameter of each query.
 LIMIT = bindparam("limit_", type_=Integer)
 
 
 class Repository:
-    """Reads and writes the rows of a model, as named tuples of the columns that clients see."""
+    """Reads and writes the rows of a model, as named tuples of the columns that clients see.
+
+    Subclasses may store rows in their own way: they are the argument `repository` of a `Resource`.
+    What they do in `insert`, `update` and `delete` is within the transaction of the hooks.
+
+    Example::
+
+        class NoteRows(Repository):
+            def insert(self, items):
+                rows = super().insert(items)
+                record(Action.NOTED, *(row.id for row in rows))
+                return rows
+    """
+
+    # The property of a body whose value `prepare_insert` or `prepare_update` hashes: requests with
+    # it wait for their turn.
+    hashed: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -61,11 +83,11 @@ class Repository:
         self.key = self._table_columns["id"]
         self._text_columns = [
             place
-            for place, each in enumerate(self.columns)
-            if is_text(each) or isinstance(each.type, TextId | UuidId | ObjectId)
+            for place, column in enumerate(self.columns)
+            if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
         ]
-        self._json_columns = [place for place, each in enumerate(self.columns) if is_json(each)]
-        self._max_characters = {name: max_characters(each) for name, each in properties.items()}
+        self._json_columns = [place for place, column in enumerate(self.columns) if is_json(column)]
+        self._max_characters = {name: max_characters(column) for name, column in properties.items()}
         self._by_id = self.key.asc()
         self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
         # One statement for each combination of columns that have values.
@@ -118,7 +140,7 @@ class Repository:
             for name, column in self._properties.items()
         ]
 
-    def get(self, row_id: Id, conditions: Conditions) -> Any:
+    def get(self, row_id: Id, conditions: Conditions) -> Row | None:
         """Return one row within these conditions, or None."""
         conditions = list(conditions)
         if not conditions:
@@ -127,7 +149,7 @@ class Repository:
         with connection() as database:
             return database.execute(statement).first()
 
-    def get_own(self, row_id: Id, owner_id: Id | None) -> Any:
+    def get_own(self, row_id: Id, owner_id: Id | None) -> Row | None:
         """Return one row of this owner, or None."""
         return self._row_of_owner.first({"row": row_id, "owner": owner_id})
 
@@ -146,7 +168,7 @@ class Repository:
         with connection() as database:
             database.execute(statement).all()
 
-    def lock_all(self, conditions: Conditions, most: int) -> Sequence[Any]:
+    def lock_all(self, conditions: Conditions, most: int) -> Sequence[Row]:
         """Return up to so many rows within these conditions, locked as `lock` does, by id."""
         statement = self._all_rows.where(*conditions).order_by(self._by_id).limit(most)
         with connection() as database:
@@ -160,35 +182,56 @@ class Repository:
         with connection() as database:
             return database.scalar(statement) or 0
 
-    def insert(self, items: Sequence[Values]) -> Sequence[Any]:
+    def prepare_insert(self, items: Sequence[Values]) -> Sequence[NewRow]:
+        """Return what `insert` stores for these values of new rows, before any transaction.
+
+        For what takes long or must not be undone, such as hashing a password.
+        """
+        return items
+
+    def prepare_update(self, conditions: Sequence[ColumnElement[bool]], values: Values) -> Values:
+        """Return the values that `update` gets for a change, before any transaction.
+
+        For what must not be undone, such as asking for a password. Hooks do not see values that
+        are no columns.
+        """
+        return values
+
+    def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         """Store new rows, all or none; return them in the same order."""
         if len(items) == 1:
             values = self._with_defaults(items[0])
             return [self._insert_statement(tuple(values)).first(values)]
-        given = [{**self._new_id(), **each} for each in items]
-        has_ids = all("id" in each for each in given)
-        # Only the ORM heeds that rows may differ in what they set.
+        given = [{**self._new_id(), **item} for item in items]
+        has_ids = all("id" in item for item in given)
+        # Only the ORM supports rows that set different columns.
         statement = insert(self.model).returning(*self.columns, sort_by_parameter_order=not has_ids)
         with transaction():
             rows = db.session.execute(statement, given).all() if given else []
         if not has_ids:
             return rows
         by_id = {row.id: row for row in rows}
-        return [by_id[each["id"]] for each in given]
+        return [by_id[item["id"]] for item in given]
 
-    def update(self, conditions: Conditions, values: Values) -> Sequence[Any]:
+    def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Change every row that fulfils the conditions; return them as they now are."""
-        changes = {self._table_columns[name]: value for name, value in values.items()}
-        statement = update(self.key.table).where(*conditions, *self.restriction).values(changes)
         with connection() as database:
-            return database.execute(statement.returning(*self.columns)).all()
+            changed = self._update(conditions, values).returning(*self.columns)
+            return database.execute(changed).all()
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
-        """Change every row that fulfils the conditions; return how many those were."""
-        changes = {self._table_columns[name]: value for name, value in values.items()}
-        statement = update(self.key.table).where(*conditions, *self.restriction).values(changes)
+        """Change every row that fulfils the conditions; return how many those were.
+
+        By `update`, if a subclass has its own.
+        """
+        if type(self).update is not Repository.update:
+            return len(self.update(conditions, values))
         with connection() as database:
-            return database.execute(statement).rowcount
+            return database.execute(self._update(conditions, values)).rowcount
+
+    def _update(self, conditions: Conditions, values: Values) -> Update:
+        changes = {self._table_columns[name]: value for name, value in values.items()}
+        return update(self.key.table).where(*conditions, *self.restriction).values(changes)
 
     def delete(self, conditions: Conditions) -> int:
         """Delete the rows that fulfil the conditions; return how many those were."""
@@ -196,16 +239,16 @@ class Repository:
         with connection() as database:
             return len(database.scalars(statement).all())
 
-    def from_entities(self, entities: Iterable[Any]) -> list[Any]:
+    def from_entities(self, entities: Iterable[object]) -> list[Row]:
         """Return entities as the row tuples that the other methods return."""
         names = self._row._fields
-        return [self._row(*(getattr(each, name) for name in names)) for each in entities]
+        return [self._row(*(getattr(entity, name) for name in names)) for entity in entities]
 
     def column(self, name: str) -> Column[Any]:
         """Return the column of an attribute of the model."""
         return self._table_columns[name]
 
-    def value(self, row: Any, name: str) -> Any:
+    def value(self, row: Row, name: str) -> Any:
         """Return what a row has in an attribute; None if clients do not see it.
 
         Attributes may have the name of a method of tuples, such as `count`.
@@ -220,7 +263,7 @@ class Repository:
         return {names[id(column)]: place for place, column in enumerate(self.columns)}
 
     @cached_property
-    def _row(self) -> type[Any]:
+    def _row(self) -> type[Row]:
         return namedtuple("Row", [column.key for column in self.columns])
 
     @cached_property

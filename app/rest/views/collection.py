@@ -1,6 +1,6 @@
 """The endpoints that every collection has."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,45 +14,46 @@ from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.ids import UUID_LENGTH, Id
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
 from app.rest.filters.targets import check_types, has_short_ids
 from app.rest.relations import EMBEDDED, OWN_ATTRIBUTE, Relation
 from app.rest.requests.bodies import read_body, read_items
-from app.rest.requests.compatibility import loader
 from app.rest.requests.parameters import read_parameter
-from app.rest.resource import Resource, served_resources
+from app.rest.resource import Resource
 from app.rest.rows.mapper_events import check_events
 from app.rest.rows.repository import Conditions
 from app.rest.shared_methods import switch_off, unknown_methods
 
 from .lists import read_list
+from .own_endpoints import bind_own, describe_own
 from .read_only import without_echo
-from .relations import declared_endpoints, relation_endpoints
+from .relations import declared_relation_endpoints, relation_endpoints
 from .serialization import respond_page, respond_row, respond_rows
 
 
 class CollectionViews:
-    """The views of one resource; their methods and paths are those of LoopBack 3."""
+    """The views of one collection; their methods and paths are those of LoopBack 3."""
 
-    def __init__(self, resource: Resource) -> None:
-        self.resource = resource
-        self.rows = resource.rows
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self.rows = collection.rows
 
     @declare("create", WRITE, "POST /", body="New{} | [New{}]", answer="{} | [{}]")
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
         body = read_items()
-        rows = self.resource.create(body, grant.user_id)
+        rows = self.collection.create(body, grant.user_id)
         if isinstance(body, list):
-            return respond_rows(self.resource, rows)
-        return respond_row(self.resource, rows[0])
+            return respond_rows(self.collection, rows)
+        return respond_row(self.collection, rows[0])
 
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
-        query = read_list(self.resource)
+        query, scope = read_list(self.collection), self._scope(grant)
         page = query.find(grant)
-        return respond_page(self.resource, page, self._scope(grant), query.filter_, query.includes)
+        return respond_page(self.collection, page, scope, query.filter_, query.includes)
 
     @declare(
         "patchOrCreate",
@@ -95,7 +96,7 @@ class CollectionViews:
         """Change the one row that a `where` selects; create one when there is none."""
         scope = [*self._scope(grant), *self._required_where()]
         body = read_body()
-        rows, more = self.rows.find(scope, self.resource.parse({"limit": 1}))
+        rows, more = self.rows.find(scope, self.collection.parse({"limit": 1}))
         if not rows:
             return self._create(grant, body)
         if more:
@@ -107,34 +108,34 @@ class CollectionViews:
     )
     def find_one(self, grant: Grant) -> ResponseReturnValue:
         """Show the first row that a filter selects."""
-        filter_ = self.resource.parse({**(read_parameter("filter") or {}), "limit": 1})
+        filter_ = self.collection.parse({**(read_parameter("filter") or {}), "limit": 1})
         rows = self.rows.find(self._scope(grant), filter_).rows
-        row = self.resource.or_404("undefined", rows[0] if rows else None)
-        return respond_row(self.resource, row, filter_)
+        row = self.collection.or_404("undefined", rows[0] if rows else None)
+        return respond_row(self.collection, row, filter_)
 
     @declare("count", READ, "GET /count", query="where", answer="Count")
     def count(self, grant: Grant) -> ResponseReturnValue:
         """Count the rows that a `where` selects."""
-        filter_ = self.resource.parse({"where": read_parameter("where")})
+        filter_ = self.collection.parse({"where": read_parameter("where")})
         return jsonify({"count": self.rows.count([*self._scope(grant), *filter_.conditions])})
 
     @declare("updateAll", WRITE, "POST /update", query="where!", body="{}Partial", answer="Count")
     def update_all(self, grant: Grant) -> ResponseReturnValue:
         """Change every row that a `where` selects."""
         conditions = [*self._scope(grant), *self._required_where()]
-        values = self.resource.load(self.resource.schema_instance, read_body(), partial=True)
+        values = self.collection.load(self.collection.schema, read_body(), partial=True)
         if not values:
             return jsonify({"count": self.rows.count(conditions)})
-        return jsonify({"count": self.resource.update_all(conditions, values)})
+        return jsonify({"count": self.collection.update_all(conditions, values)})
 
     # Before findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Tell whether there is such a row; to a HEAD, by the status."""
-        number = self.resource.authorize_id(grant, id)
+        number = self.collection.authorize_id(grant, id)
         count = self.rows.count([self.rows.key == number, *self._scope(grant)])
         if request.method == "HEAD":
-            self.resource.or_404(number, count or None)
+            self.collection.or_404(number, count or None)
         return jsonify({"exists": count == 1})
 
     @declare(
@@ -142,17 +143,17 @@ class CollectionViews:
     )
     def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show one row."""
-        row = self.resource.read(grant, self.resource.authorize_id(grant, id))
-        is_filtered = request.query_string or self.resource.default_filter
+        row = self.collection.read(grant, self.collection.authorize_id(grant, id))
+        is_filtered = request.query_string or self.collection.resource.default_filter
         if not is_filtered:
-            return respond_row(self.resource, row)
-        query = read_list(self.resource)
-        return respond_row(self.resource, row, query.filter_, query.includes)
+            return respond_row(self.collection, row)
+        query = read_list(self.collection)
+        return respond_row(self.collection, row, query.filter_, query.includes)
 
     @declare("patchAttributes", WRITE, "PATCH /<id>", body="{}Partial", answer="{}", finds_row=True)
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of a row."""
-        number = self.resource.authorize_id(grant, id)
+        number = self.collection.authorize_id(grant, id)
         return self._update_one(number, self._scope(grant), read_body(), partial=True)
 
     @declare(
@@ -166,14 +167,14 @@ class CollectionViews:
     )
     def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Replace a row; properties that are not sent go back to their default."""
-        number = self.resource.authorize_id(grant, id)
+        number = self.collection.authorize_id(grant, id)
         return self._update_one(number, self._scope(grant), read_body(), partial=False)
 
     @declare("deleteById", WRITE, "DELETE /<id>", answer="Count", finds_row=True)
     def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete a row."""
-        number = self.resource.authorize_id(grant, id)
-        self.resource.delete_one(number, self._scope(grant))
+        number = self.collection.authorize_id(grant, id)
+        self.collection.delete_one(number, self._scope(grant))
         return jsonify({"count": 1})
 
     def _scope(self, grant: Grant) -> Conditions:
@@ -183,29 +184,29 @@ class CollectionViews:
     def _update_one(
         self, number: Id, scope: Conditions, body: dict[str, Any], partial: bool
     ) -> ResponseReturnValue:
-        body = without_echo(self.resource, number, scope, body)
+        body = without_echo(self.collection, number, scope, body)
         return respond_row(
-            self.resource, self.resource.update_one(number, scope, body, partial=partial)
+            self.collection, self.collection.update_one(number, scope, body, partial=partial)
         )
 
     def _create(self, grant: Grant, body: dict[str, Any]) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""
-        authorize(self.resource.name, "create")
+        authorize(self.collection.name, "create")
         if not grant.decision.others:
             # A row that does not exist has no owner.
-            raise denial(self.resource.name)
-        rows = self.resource.create(body, grant.user_id)
-        return respond_row(self.resource, rows[0])
+            raise denial(self.collection.name)
+        rows = self.collection.create(body, grant.user_id)
+        return respond_row(self.collection, rows[0])
 
     def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:
-        body, key = read_body(), self.resource.id_name
+        body, key = read_body(), self.collection.id_name
         if body.get(key) is None:
             new = {name: value for name, value in body.items() if name != key}
             return self._create(grant, new)
-        number = self.resource.id_form.parse(str(body[key]))
-        if self.resource.id_on_create and not self._exists(number):
+        number = self.collection.id_form.parse(str(body[key]))
+        if self.collection.resource.id_on_create and not self._exists(number):
             return self._create(grant, body)
-        number = self.resource.or_404(body[key], number)
+        number = self.collection.or_404(body[key], number)
         return self._update_one(number, self._scope(grant), {**body, key: number}, partial)
 
     def _exists(self, number: Id | None) -> bool:
@@ -215,30 +216,30 @@ class CollectionViews:
         where = read_parameter("where")
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
-        return self.resource.parse({"where": where}).conditions
+        return self.collection.parse({"where": where}).conditions
 
 
 def check_relations(app: Flask) -> None:
     """Raise ConfigurationError for relations to a resource, or by an attribute, that is none."""
-    resources = served_resources.of(app)
-    for resource in resources.values():
-        for name, relation in resource.relations.items():
-            problem = _relation_problem(resource, relation, resources.get(relation.target))
-            if problem:
-                raise ConfigurationError(f"the relation {resource.name}.{name}: {problem}")
+    collections = served_collections.of(app)
+    for collection in collections.values():
+        for name, relation in collection.relations.items():
+            target = collections.get(relation.target)
+            if problem := _relation_problem(collection, relation, target):
+                raise ConfigurationError(f"the relation {collection.name}.{name}: {problem}")
 
 
-def _relation_problem(resource: Resource, relation: Relation, target: Resource | None) -> str:
+def _relation_problem(collection: Collection, relation: Relation, target: Collection | None) -> str:
     if relation.kind in EMBEDDED:
-        target = resource
+        target = collection
     if target is None:
         return f"there is no model {relation.target}"
-    holder = relation.holder(resource.model, target.model)
+    holder = relation.holder(collection.model, target.model)
     attributes = inspect(holder).columns.keys()
     for key in filter(None, (relation.foreign_key, relation.target_key)):
         if key not in attributes:
             return f"{holder.__name__} has no attribute {key}"
-    shown = {column.key for column in resource.properties.values()}
+    shown = {column.key for column in collection.properties.values()}
     if relation.kind in OWN_ATTRIBUTE and relation.foreign_key not in shown:
         return f"{relation.foreign_key} must be a property, so that clients can read it"
     return ""
@@ -250,54 +251,60 @@ def register_resource(app: Flask, resource: Resource) -> None:
     Raises ConfigurationError for columns, listeners, rules, paths and names of methods that cannot
     be used.
     """
-    # The app's own, because its ids follow from the settings.
-    resource = replace(resource, load=loader(app.config))
-    check_types(resource.name, resource.properties)
-    check_id(resource)
+    collection = Collection(resource, app.config)
+    check_types(resource.name, collection.properties)
+    _check_id(collection)
     check_events(resource.name, resource.model)
-    served_resources.of(app)[resource.name] = resource
-    endpoints = all_endpoints(resource)
+    collection.add_to(app)
+    endpoints = all_endpoints(collection)
     if unknown := unknown_methods(endpoints, resource.shared_methods):
         raise ConfigurationError(f"{resource.name}: {next(iter(unknown.values()))}")
     if resource.is_public:
         endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], resource.shared_methods)
     else:
-        endpoints = [replace(each, is_served=lambda settings: False) for each in endpoints]
+        endpoints = [replace(endpoint, is_served=lambda _: False) for endpoint in endpoints]
     rules = resource.rules(app.config)
     register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
 
 
-def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
-    """Return the endpoints of every resource with these relations, which cannot be called."""
-    return [*declared_by(CollectionViews).values(), *declared_endpoints(relations)]
-
-
-def check_id(resource: Resource) -> None:
+def _check_id(collection: Collection) -> None:
     """Raise ConfigurationError for a model whose new rows would have no id."""
-    if has_short_ids(resource.rows.key) and not resource.id_on_create:
+    if has_short_ids(collection.rows.key) and not collection.resource.id_on_create:
         raise ConfigurationError(
-            f"{resource.name}.id: a UUID does not fit into it; set id_on_create, or its length to"
+            f"{collection.name}.id: a UUID does not fit into it; set id_on_create, or its length to"
             f" {UUID_LENGTH}"
         )
 
 
-def all_endpoints(resource: Resource) -> list[Endpoint]:
-    """Return the endpoints of a resource: those of every collection, its relations' and its own."""
-    collection = endpoints_of(CollectionViews(resource))
-    if not resource.replaces_on_put:
-        collection = [with_changing_put(each) for each in collection]
-    return [
-        *resource.bound_endpoints(),
-        *(
-            replace(
-                each,
-                owned=resource.has_owner(each.method),
-                by_row=each.method != "create",
-                errors=(*each.errors, *resource.errors.get(each.method, ())),
-            )
-            for each in [*collection, *relation_endpoints(resource)]
-        ),
-    ]
+def all_endpoints(collection: Collection) -> list[Endpoint]:
+    """Return the endpoints of a collection, its relations' and its own."""
+    usual = [*endpoints_of(CollectionViews(collection)), *relation_endpoints(collection)]
+    own = [bind_own(collection, endpoint) for endpoint in collection.resource.own_endpoints]
+    return [*own, *_describe(collection.resource, usual)]
+
+
+def declared_endpoints(resource: Resource) -> list[Endpoint]:
+    """Return the endpoints of a resource as they are declared, which cannot be called."""
+    own = [describe_own(resource, endpoint) for endpoint in resource.own_endpoints]
+    return [*own, *_describe(resource, usual_endpoints(resource.relations))]
+
+
+def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
+    """Return the endpoints of every resource with these relations, which cannot be called."""
+    return [*declared_by(CollectionViews).values(), *declared_relation_endpoints(relations)]
+
+
+def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
+    """Yield endpoints with what the resource says of them."""
+    for endpoint in endpoints:
+        is_new = endpoint.method == "create"
+        yield replace(
+            endpoint if resource.replaces_on_put else with_changing_put(endpoint),
+            # A row that is being created has no owner.
+            owned=resource.owner is not None and not is_new,
+            by_row=not is_new,
+            errors=(*endpoint.errors, *resource.errors.get(endpoint.method, ())),
+        )
 
 
 # The methods that `PUT` calls, each with the one of `PATCH` of the same path.

@@ -5,17 +5,17 @@ from typing import Any
 from sqlalchemy import FromClause, Select, func, select
 
 from app.database.dialects import Among
+from app.rest.collection import Collection
 from app.rest.filters.filter import Filter
 from app.rest.filters.targets import Column
 from app.rest.relations import THROUGH, Relation
-from app.rest.resource import Resource
 from app.rest.rows.repository import LIMIT, Conditions
 
 # The parameter with the ids of the rows, or of those that they belong to.
 IDS = "ids"
 
 
-def select_by_id(target: Resource, filter_: Filter, conditions: Conditions) -> Select[Any]:
+def select_by_id(target: Collection, filter_: Filter, conditions: Conditions) -> Select[Any]:
     """Return the statement for rows with some ids, in the order of the filter if it has one."""
     return (
         select(*target.rows.columns_for(filter_))
@@ -31,7 +31,7 @@ def select_by_id(target: Resource, filter_: Filter, conditions: Conditions) -> S
 
 
 def select_of_parents(
-    target: Resource, relation: Relation, filter_: Filter, conditions: Conditions
+    target: Collection, relation: Relation, filter_: Filter, conditions: Conditions
 ) -> Select[Any]:
     """Return the statement for the rows of some parents; limit and skip apply to each parent.
 
@@ -54,7 +54,7 @@ def select_of_parents(
     )
 
 
-def _with_links(relation: Relation, target: Resource) -> tuple[FromClause, Column]:
+def _with_links(relation: Relation, target: Collection) -> tuple[FromClause, Column]:
     """Return the table of the target, and the column with the ids of what its rows belong to.
 
     The model between both sides is joined to it, if there is one.

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import inspect
 
 from app.errors import InvalidFilter, quote
+from app.rest.collection import Collection, served_collections
 from app.rest.filters.filter import Filter
 from app.rest.relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
-from app.rest.resource import Resource, served_resources
 
 from .included_rows import select_by_id, select_of_parents
 from .kept import KeptStatement
@@ -33,12 +33,12 @@ class Include:
     name: str
     relation: Relation
     # The resource itself, if the relation leads to what it embeds.
-    target: Resource
+    target: Collection
     # The filter for the target's rows, and the includes nested in it.
     filter_: Filter
     inner: "list[Include]"
     # The resource whose rows it is included into.
-    parent: Resource
+    parent: Collection
 
     @cached_property
     def statement(self) -> KeptStatement:
@@ -62,7 +62,7 @@ class Include:
         return [self.parent.rows.value(row, self.relation.foreign_key) for row in rows]
 
 
-def parse_includes(resource: Resource, filter_: Filter) -> list[Include]:
+def parse_includes(resource: Collection, filter_: Filter) -> list[Include]:
     """Return the includes of a filter; raise InvalidFilter."""
     includes = _parse(resource, filter_, "include", ())
     filters = list(_filters(includes))
@@ -79,12 +79,12 @@ def _filters(includes: list[Include]) -> Iterator[Filter]:
         yield from _filters(each.inner)
 
 
-def _parse(resource: Resource, filter_: Filter, path: str, keys: Keys) -> list[Include]:
+def _parse(resource: Collection, filter_: Filter, path: str, keys: Keys) -> list[Include]:
     return [_include(resource, name, scope, path, keys) for name, scope in filter_.include.items()]
 
 
 def _include(
-    resource: Resource, name: str, scope: Mapping[str, Any], path: str, keys: Keys
+    resource: Collection, name: str, scope: Mapping[str, Any], path: str, keys: Keys
 ) -> Include:
     """Parse one include; `keys` are the foreign keys of the includes that it is nested in."""
     relation = resource.relations.get(name)
@@ -96,7 +96,7 @@ def _include(
         if any(scope.values()):
             raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
         return Include(path, name, relation, resource, Filter(), [], resource)
-    target = served_resources.current[relation.target]
+    target = served_collections.current[relation.target]
     keys = (*keys, _key(resource, relation, target))
     if len(keys) > MAX_LEVELS:
         raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")
@@ -110,7 +110,7 @@ def _include(
     return Include(path, name, relation, target, inner, nested, resource)
 
 
-def _key(resource: Resource, relation: Relation, target: Resource) -> Any:
+def _key(resource: Collection, relation: Relation, target: Collection) -> Any:
     """Return what a relation follows, which the way back would follow too."""
     if relation.kind == THROUGH:
         return relation.through

@@ -10,9 +10,9 @@ from werkzeug.datastructures import MultiDict
 
 from app.access.policy import Grant
 from app.ids import Id
+from app.rest.collection import Collection
 from app.rest.filters.filter import Filter
 from app.rest.requests.parameters import parse_parameter
-from app.rest.resource import Resource
 from app.rest.rows.pages import Page
 from app.rest.rows.repository import Conditions
 
@@ -31,7 +31,7 @@ class ListQuery:
     """The rows of a resource that a filter selects, for any caller."""
 
     def __init__(
-        self, resource: Resource, filter_: Filter, belonging: Belonging | None = None
+        self, resource: Collection, filter_: Filter, belonging: Belonging | None = None
     ) -> None:
         self.filter_ = filter_
         self._resource = resource
@@ -60,7 +60,7 @@ class ListQuery:
         return self._resource.rows.page_statement([*of_parent, *conditions], self.filter_)
 
 
-def read_list(resource: Resource, belonging: Belonging | None = None) -> ListQuery:
+def read_list(resource: Collection, belonging: Belonging | None = None) -> ListQuery:
     """Return the list that the parameter `filter` of the request is for; raise InvalidFilter."""
     given = tuple(
         pair for pair in request.args.items(multi=True) if pair[0].partition("[")[0] == "filter"
@@ -71,7 +71,7 @@ def read_list(resource: Resource, belonging: Belonging | None = None) -> ListQue
 
 
 def _make_list(
-    resource: Resource, given: tuple[tuple[str, str], ...], belonging: Belonging | None
+    resource: Collection, given: tuple[tuple[str, str], ...], belonging: Belonging | None
 ) -> ListQuery:
     filter_ = resource.parse(parse_parameter("filter", MultiDict(given)))
     return ListQuery(resource, filter_, belonging)

@@ -3,24 +3,24 @@
 from typing import Any
 
 from app.ids import Id
-from app.rest.resource import Resource
+from app.rest.collection import Collection
 from app.rest.rows.repository import Conditions, Values
 
 from .serialization import serialize
 
 
-def without_echo(resource: Resource, row_id: Id, scope: Conditions, body: Values) -> Values:
+def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Values) -> Values:
     """Return the body of a change without what the row has and clients cannot write.
 
     These are read-only properties and included relations, if they are as in the row. Raises what
-    `Resource.or_denied` does.
+    `Collection.or_denied` does.
     """
-    unwritable = (resource.read_only | resource.relations.keys()) & body.keys()
+    unwritable = (collection.read_only | collection.relations.keys()) & body.keys()
     if not unwritable:
         return body
-    row = resource.or_denied(row_id, resource.rows.get(row_id, scope))
-    relations = [name for name in resource.relations if name in unwritable]
-    current = serialize(resource, [row], resource.parse({"include": relations}))[0]
+    row = collection.or_denied(row_id, collection.rows.get(row_id, scope))
+    relations = [name for name in collection.relations if name in unwritable]
+    current = serialize(collection, [row], collection.parse({"include": relations}))[0]
     return {
         name: value
         for name, value in body.items()

@@ -14,11 +14,11 @@ from app.access.rules import READ, WRITE
 from app.database.session import connection, transaction
 from app.errors import RelationEmpty
 from app.ids import Id
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
-from app.rest.resource import Resource, served_resources
 from app.rest.rows.repository import Conditions
 from app.settings import is_compatible
 
@@ -30,15 +30,15 @@ from .serialization import respond_page, respond_row
 class Related:
     """The parent and the target of one relation."""
 
-    def __init__(self, parent: Resource, name: str, relation: Relation) -> None:
+    def __init__(self, parent: Collection, name: str, relation: Relation) -> None:
         self.parent = parent
         self.name = name
         self.relation = relation
 
     @property
-    def target(self) -> Resource:
-        """The resource whose rows these are."""
-        return served_resources.current[self.relation.target]
+    def target(self) -> Collection:
+        """The collection whose rows these are."""
+        return served_collections.current[self.relation.target]
 
     def parent_id(self, grant: Grant, text: str) -> Id:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
@@ -287,13 +287,13 @@ class ThroughViews(Related):
             return bool(database.scalar(select(exists().where(*self._links(parent_id, number)))))
 
     @property
-    def _link_resource(self) -> Resource | None:
-        """The resource of the model between both, if that is served."""
-        served = served_resources.current.values()
+    def _link_collection(self) -> Collection | None:
+        """The collection of the model between both, if that is served."""
+        served = served_collections.current.values()
         return next((each for each in served if each.model is self.relation.through), None)
 
     def _delete(self, links: Conditions) -> int:
-        if model := self._link_resource:
+        if model := self._link_collection:
             return model.delete(links)
         with connection() as database:
             return database.execute(delete(self.relation.links).where(*links)).rowcount
@@ -302,8 +302,8 @@ class ThroughViews(Related):
         """Store a link; as a row of its model, if that is served, which becomes the caller's."""
         keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
         new = self.relation.new_link_id()
-        if model := self._link_resource:
-            body = {model.id_name: new["id"]} if new and model.id_on_create else {}
+        if model := self._link_collection:
+            body = {model.id_name: new["id"]} if new and model.resource.id_on_create else {}
             model.create(body, grant.user_id, keys)
             return
         keys |= new
@@ -321,8 +321,8 @@ VIEWS: Mapping[str, tuple[type[Related], ...]] = {
 }
 
 
-def relation_endpoints(parent: Resource) -> list[Endpoint]:
-    """Return the endpoints of a resource's relations."""
+def relation_endpoints(parent: Collection) -> list[Endpoint]:
+    """Return the endpoints of a collection's relations."""
     return [
         _below(name, relation, endpoint)
         for name, relation in parent.relations.items()
@@ -331,7 +331,7 @@ def relation_endpoints(parent: Resource) -> list[Endpoint]:
     ]
 
 
-def declared_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
+def declared_relation_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
     """Return the endpoints of relations as they are declared, which cannot be called."""
     return [
         _below(name, relation, endpoint)

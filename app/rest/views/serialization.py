@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from app.access.policy import authorize
 from app.errors import InvalidFilter
 from app.ids import Id
+from app.rest.collection import Collection
 from app.rest.filters.filter import Filter
 from app.rest.relations import (
     BELONGS_TO,
@@ -23,10 +24,9 @@ from app.rest.relations import (
     THROUGH,
 )
 from app.rest.requests.parameters import read_flag
-from app.rest.resource import Resource
 from app.rest.routing import requested_path
 from app.rest.rows.pages import JSON_COST, Budget, Page
-from app.rest.rows.repository import Conditions
+from app.rest.rows.repository import Conditions, Row
 
 from .included_rows import IDS
 from .includes import Include, parse_includes
@@ -41,7 +41,7 @@ MAX_URL = 16_000
 
 
 def respond_page(
-    resource: Resource,
+    collection: Collection,
     page: Page,
     conditions: Conditions,
     filter_: Filter,
@@ -54,11 +54,11 @@ def respond_page(
     of all pages in `X-Total-Count`.
     """
     is_counted = read_flag("count")
-    response = jsonify(serialize(resource, page.rows, filter_, includes))
+    response = jsonify(serialize(collection, page.rows, filter_, includes))
     if page.more and (url := _next_url(page, filter_)):
         response.headers["Link"] = f'<{url}>; rel="next"'
     if is_counted:
-        response.headers["X-Total-Count"] = str(_total(resource, conditions, filter_, page))
+        response.headers["X-Total-Count"] = str(_total(collection, conditions, filter_, page))
     return response
 
 
@@ -80,37 +80,41 @@ def _next_url(page: Page, filter_: Filter) -> str | None:
     )
 
 
-def _total(resource: Resource, conditions: Conditions, filter_: Filter, page: Page) -> int:
+def _total(collection: Collection, conditions: Conditions, filter_: Filter, page: Page) -> int:
     """Return the number of rows of all pages; asks the database unless the last page tells."""
     if not page.more and (page.rows or not filter_.skip):
         return filter_.skip + len(page.rows)
-    return resource.rows.count([*conditions, *filter_.conditions])
+    return collection.rows.count([*conditions, *filter_.conditions])
 
 
-def respond_rows(resource: Resource, rows: Sequence[Any]) -> ResponseReturnValue:
+def respond_rows(collection: Collection, rows: Sequence[Any]) -> ResponseReturnValue:
     """Answer with these rows, with all of their properties."""
-    return jsonify(serialize(resource, rows))
+    return jsonify(serialize(collection, rows))
 
 
 def respond_row(
-    resource: Resource, row: Any, filter_: Filter | None = None, includes: Includes | None = None
+    collection: Collection,
+    row: Row,
+    filter_: Filter | None = None,
+    includes: Includes | None = None,
 ) -> ResponseReturnValue:
     """Answer with one row, serialized as a filter says."""
-    return jsonify(serialize(resource, [row], filter_, includes)[0])
+    return jsonify(serialize(collection, [row], filter_, includes)[0])
 
 
 def serialize(
-    resource: Resource,
+    collection: Collection,
     rows: Sequence[Any],
     filter_: Filter | None = None,
     includes: Includes | None = None,
 ) -> list[Object]:
     """Return the rows as JSON objects; raise InvalidFilter for bad includes."""
     if filter_ is None:
-        return [resource.dump(row) for row in rows]
+        return list(map(collection.serializer.dump, rows))
     if includes is None:
-        includes = parse_includes(resource, filter_)
-    return _serialize(resource, Found(rows, [1] * len(rows)), filter_, includes, Budget())
+        includes = parse_includes(collection, filter_)
+    found = Found(rows, [1] * len(rows))
+    return _serialize(collection, found, filter_, includes, Budget())
 
 
 class Found(NamedTuple):
@@ -136,13 +140,13 @@ class Found(NamedTuple):
 
 
 def _serialize(
-    resource: Resource,
+    collection: Collection,
     found: Found,
     filter_: Filter,
     includes: Sequence[Include],
     budget: Budget,
 ) -> list[Object]:
-    objects = [resource.dump(row) for row in found.rows]
+    objects = list(map(collection.serializer.dump, found.rows))
     if filter_.fields is not None:
         objects = [_select_fields(each, filter_.fields) for each in objects]
     for include in includes:

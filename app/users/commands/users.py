@@ -6,7 +6,7 @@ import click
 
 from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import lookup, password_change, registration, removal
-from app.users.app_model import user_properties, users_resource
+from app.users.app_model import user_properties, users_collection
 from app.users.models import User
 
 from .arguments import (
@@ -47,7 +47,7 @@ def create(
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
     given = {"email": email, "username": username, "realm": realm, **read_properties(properties)}
-    schema = users_resource().create_schema_instance
+    schema = users_collection().create_schema
     values = schema.load(given, partial=("password",))
     # Before the password is asked.
     registration.check_new_user(**values)

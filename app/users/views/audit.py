@@ -8,8 +8,9 @@ from flask.typing import ResponseReturnValue
 
 from app.access.rules import READ
 from app.audit.entries import AuditRecord
+from app.rest.collection import Collection, served_collections
 from app.rest.requests.parameters import read_parameter
-from app.rest.resource import Resource, served_resources
+from app.rest.resource import Resource
 from app.rest.views.serialization import respond_page
 from app.users.resource import users
 from app.users.schemas import AuditRecordSchema
@@ -26,7 +27,7 @@ records = Resource(
 
 def init_app(app: Flask) -> None:
     """Make the resource known to the OpenAPI document; it has no endpoints of its own."""
-    served_resources.of(app)[records.name] = records
+    Collection(records, app.config).add_to(app)
 
 
 @users.endpoint(
@@ -39,7 +40,9 @@ def init_app(app: Flask) -> None:
 )
 def audit_records(user: Any) -> ResponseReturnValue:
     """List the records of the audit log about a user, the newest first."""
-    filter_ = records.parse(read_parameter("filter"))
+    collection = served_collections.current[records.name]
+    filter_ = collection.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or [AuditRecord.id.desc()])
     conditions = [AuditRecord.user_id == user.id]
-    return respond_page(records, records.rows.find(conditions, ordered), conditions, ordered)
+    page = collection.rows.find(conditions, ordered)
+    return respond_page(collection, page, conditions, ordered)

@@ -11,7 +11,7 @@ from app.access.rules import EXECUTE, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
 from app.rest.requests.bodies import parse_json
 from app.settings import is_compatible
-from app.users.app_model import users_resource
+from app.users.app_model import users_collection
 from app.users.models import token_digest
 from app.users.resource import users
 from app.users.schemas import (
@@ -37,7 +37,7 @@ UNKNOWN_SESSION = errors.ModelNotFound("accessToken", "0123456789abcdef")
 class LoginSchema(AccessTokenSchema):
     """A new access token with its user, who may have properties of this app's own."""
 
-    user = fields.Nested(lambda: users_resource().schema_instance)
+    user = fields.Nested(lambda: users_collection().schema)
 
 
 @users.endpoint(
@@ -66,7 +66,7 @@ def login(body: dict[str, Any]) -> Response:
     schema = AccessTokenSchema() if token.user is None else LoginSchema()
     answer = schema.dump(token)
     if token.user is not None:
-        answer["user"] = users_resource().leave(token.user, answer["user"])
+        answer["user"] = users_collection().serializer.emit_loaded(token.user, answer["user"])
     response = jsonify(answer)
     set_cookie(response, token.id, token.ttl, token.remember_me)
     return response

@@ -20,7 +20,7 @@ from app.definitions.rules import applicable_rules, read_rules
 from app.ids import FORMS
 from app.problems import Problems
 from app.properties.properties import column_name
-from app.rest.resource import served_resources
+from app.rest.collection import served_collections
 from app.rest.views.collection import all_endpoints
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
@@ -88,7 +88,7 @@ def give(app: Flask, rules: RuleSet) -> None:
         definition.rules = read_rules(definition, FORMS["integer"], problems)
         is_users = definition is models.users
         name = "users" if is_users else definition.plural
-        endpoints = all_endpoints(served_resources.of(app)[name])
+        endpoints = all_endpoints(served_collections.of(app)[name])
         owned = {endpoint.method: endpoint.owned for endpoint in endpoints}
         install_rules(
             app,

@@ -1,0 +1,365 @@
+"""Collections: resources as an app serves them."""
+
+from collections.abc import Collection as Container
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, cast
+
+from flask import Flask
+from sqlalchemy import false, inspect
+
+from app import ids
+from app.access.policy import Grant, authorize, denial, find_grant
+from app.database.session import transaction
+from app.errors import MalformedBody, ModelNotFound, ValidationError
+from app.state import AppState
+
+from .fields.base import Schema, validation_cost
+from .fields.ids import Id
+from .filters.filter import Filter
+from .filters.targets import Column, has_short_ids
+from .filters.where import translate
+from .relations import BELONGS_TO
+from .requests.compatibility import loader
+from .resource import Resource, shown_columns
+from .rows.hooks import SavedValues
+from .rows.owners import check_owner, owner_to_fix
+from .rows.references import Reference, check_changed_references, check_references
+from .rows.repository import Conditions, NewRow, Row, Values
+from .rows.undeclared import ATTRIBUTE, merge_others
+from .rows.writer import Writer, writers
+from .serializer import Serializer
+
+#: Values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format` counts
+#: by the ways in which it may match.
+MAX_VALUES = 4000
+
+
+class Collection:
+    """A resource as an app serves it: its rows, schemas and properties, and what a caller may do.
+
+    Its hooks have the receivers of the resource, and may have some of this app alone.
+    """
+
+    def __init__(self, resource: Resource, settings: Mapping[str, Any]) -> None:
+        """Serve a resource in an app with these settings."""
+        # Its hooks and endpoints are those of this app.
+        self.resource = resource = replace(resource)
+        self.name = resource.name
+        self.singular = resource.singular
+        self.model = resource.model
+        self.path = resource.path or resource.name
+        self.relations = resource.relations
+        self.before_save, self.after_save = resource.before_save, resource.after_save
+        self.before_delete, self.after_delete = resource.before_delete, resource.after_delete
+        self.loaded = resource.loaded
+        self.load = loader(settings)
+        # The schema of responses and updates.
+        self.schema = resource.schema()
+        # The columns that clients may read, filter and order by, by their JSON names.
+        self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
+        # Those that are not withheld, which filters may name.
+        self.shown = {
+            name: column
+            for name, column in self.properties.items()
+            if name not in resource.withheld
+        }
+        self._columns: Mapping[str, Column] = inspect(resource.model).columns
+        owner = None if resource.owner is None else self._columns[resource.owner.key]
+        where = resource.default_filter.get("where")
+        restriction = [translate(where, self.properties)] if where else []
+        self.rows = resource.repository(resource.model, self.properties, owner, restriction)
+        self.is_owner_model = self.rows.owner is self.rows.key
+        self.serializer = Serializer(
+            self, self.schema, self.properties, resource.withheld, self.loaded
+        )
+        self.writer = Writer(self, self.rows)
+        # What application code calls, beside `rows`.
+        self.insert, self.lock = self.writer.insert, self.writer.lock
+        self.update, self.delete = self.writer.update, self.writer.delete
+
+    def add_to(self, app: Flask) -> None:
+        """Make the collection known to its app, also for relations and the OpenAPI document."""
+        served_collections.of(app)[self.name] = self
+        writers.of(app)[self.name] = self.writer
+
+    @cached_property
+    def id_name(self) -> str:
+        """The property that has the id."""
+        return next(name for name, column in self.properties.items() if column is self.rows.key)
+
+    @cached_property
+    def id_form(self) -> ids.IdForm:
+        """The form of the ids."""
+        form: ids.IdForm = self.rows.key.type.form
+        return form
+
+    @cached_property
+    def create_schema(self) -> Schema:
+        """The schema of bodies that create a row."""
+        schema = self.resource.create_schema or self.resource.schema
+        if self.resource.id_on_create:
+            name, key = schema.__name__, self.rows.key
+            required = self.resource.id_required or has_short_ids(key)
+            id_field = Id(key.type, data_key=self.id_name, required=required)
+            schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
+        return schema()
+
+    @cached_property
+    def most_new_rows(self) -> int:
+        """The most rows that one request may create: `max_create`, fewer of wide models."""
+        fields = self.create_schema.load_fields.values()
+        cost = sum(1 + sum(map(validation_cost, field.validators)) for field in fields)
+        return max(1, min(self.resource.max_create, MAX_VALUES // max(1, cost)))
+
+    @cached_property
+    def new_values(self) -> SavedValues:
+        """The values of new rows, as hooks see them."""
+        return SavedValues(self._columns, self.create_schema)
+
+    @cached_property
+    def changed_values(self) -> SavedValues:
+        """The values of changes, as hooks see them."""
+        return SavedValues(self._columns, self.schema)
+
+    @cached_property
+    def read_only(self) -> set[str]:
+        """The properties that clients read and cannot write."""
+        return self.properties.keys() - _written(self.schema).values()
+
+    @cached_property
+    def written_owner(self) -> tuple[str, str] | None:
+        """The property of the owner and its attribute, if clients may write it."""
+        if self.resource.owner is None or self.is_owner_model:
+            return None
+        key = self.resource.owner.key
+        written = _written(self.schema)
+        return (written[key], key) if key in written else None
+
+    @cached_property
+    def references(self) -> list[Reference]:
+        """The properties that hold the id of another row and that clients may write."""
+        written = _written(self.schema) | _written(self.create_schema)
+        relations = (*self.relations.values(), *self.resource.foreign_keys)
+        return [
+            Reference(
+                written[relation.foreign_key],
+                relation.foreign_key,
+                partial(_find_readable, relation.target),
+            )
+            for relation in relations
+            if relation.kind == BELONGS_TO and relation.foreign_key in written
+        ]
+
+    def parse(self, raw: Mapping[str, Any] | None) -> Filter:
+        """Read a filter for these rows; raise InvalidFilter."""
+        if self.resource.default_filter:
+            raw = self._with_defaults(raw)
+        return self._keep_included(Filter.parse(raw, self.shown))
+
+    def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
+        """Read a filter for rows that are included into others; raise InvalidFilter."""
+        usual = self._with_defaults(raw, without=("where", "include"))
+        protected = self.resource.protected
+        if not protected:
+            return self._keep_included(Filter.parse(usual, self.shown))
+        shown = {name: column for name, column in self.shown.items() if name not in protected}
+        filter_ = Filter.parse(usual, shown)
+        return self._keep_included(
+            filter_ if filter_.fields else replace(filter_, fields=set(shown))
+        )
+
+    def _keep_included(self, filter_: Filter) -> Filter:
+        """Return a filter that reads the properties by which it includes something."""
+        if filter_.fields is None or not filter_.include:
+            return filter_
+        included = [self.relations[name] for name in filter_.include if name in self.relations]
+        keys = {relation.foreign_key for relation in included}
+        kept = [name for name, column in self.properties.items() if column.key in keys]
+        return replace(filter_, kept=kept)
+
+    def _with_defaults(
+        self, raw: Mapping[str, Any] | None, without: Container[str] = ("where",)
+    ) -> Mapping[str, Any]:
+        """Return a filter with the parts of the default one that it does not have."""
+        default = self.resource.default_filter
+        usual = {name: value for name, value in default.items() if name not in without}
+        return {**usual, **(raw or {})}
+
+    def parse_id(self, text: str) -> ids.Id:
+        """Return the id in a path; raise ModelNotFound for text that is not an id."""
+        row_id: ids.Id = self.or_404(text, self.id_form.parse(text))
+        return row_id
+
+    def authorize_id(self, grant: Grant, text: str) -> ids.Id:
+        """Return the id in a path; raise ModelNotFound for text that is not an id.
+
+        If the rows are users, raises the access error for an id of another user.
+        """
+        row_id = self.id_form.parse(text)
+        if self.is_owner_model and not grant.covers(row_id):
+            raise denial(self.name, text)
+        if row_id is None:
+            raise ModelNotFound(self.singular, text)
+        return row_id
+
+    def scope(self, method: str) -> Conditions:
+        """Return the conditions for the rows on which the caller may call a method.
+
+        Raises the access error if there are none.
+        """
+        return authorize(self.name, method).scope(self.rows.owner)
+
+    @property
+    def readable(self) -> Conditions:
+        """The conditions for the rows that the caller may read, which may be none."""
+        grant = find_grant(self.name, "findById")
+        return grant.scope(self.rows.owner) if grant.decision else [false()]
+
+    def read(self, grant: Grant, row_id: ids.Id) -> Row:
+        """Return one row that a grant covers; raise ModelNotFound."""
+        if grant.only_own and self.rows.owner is not None:
+            return self.or_404(row_id, self.rows.get_own(row_id, grant.user_id))
+        return self.or_404(row_id, self.rows.get(row_id, grant.scope(self.rows.owner)))
+
+    def or_404(self, row_id: object, row: Row | None) -> Row:
+        """Return the row; raise ModelNotFound if there is none."""
+        if row is None:
+            raise ModelNotFound(self.singular, row_id)
+        return row
+
+    def or_denied(self, row_id: ids.Id, row: Row | None, within: Conditions = ()) -> Row:
+        """Return the row; if it is None, raise the error for a call on a row that was not found.
+
+        That is the access error for a row within these conditions that the caller may read, else
+        ModelNotFound.
+        """
+        if row is None and self.rows.get(row_id, [*within, *self.readable]) is not None:
+            raise denial(self.name, row_id)
+        return self.or_404(row_id, row)
+
+    def create(
+        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
+    ) -> Sequence[Row]:
+        """Create one row, or every row of a list, in one transaction; `user_id` is the caller's.
+
+        `fixed` are values by attribute that the client does not choose. Raises ValidationError,
+        which names the item of a list.
+        """
+        return self.insert(self.prepare(body, user_id, fixed))
+
+    def prepare(
+        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
+    ) -> Sequence[NewRow]:
+        """Return what `insert` takes, from the arguments of `create`; not in a transaction."""
+        many = isinstance(body, list)
+        bodies = body if isinstance(body, list) else [body]
+        if len(bodies) > self.most_new_rows:
+            raise MalformedBody(f"The array must not have more than {self.most_new_rows} items.")
+        own, fixed = self._owned_by(user_id), fixed or {}
+        new = self._load_new(bodies, {**own, **fixed}, many)
+        if self.written_owner:
+            own = owner_to_fix(self.name, own, fixed, new)
+        fixed = {**own, **fixed}
+        check_references(self.references, new, many, fixed)
+        return self.rows.prepare_insert([{**values, **fixed} for values in new])
+
+    def _owned_by(self, user_id: ids.Id | None) -> Values:
+        """Return the values that make this user the owner of a new row."""
+        owner = self.resource.owner
+        return {} if owner is None or self.is_owner_model else {owner.key: user_id}
+
+    def _load_new(self, bodies: Sequence[Any], fixed: Values, many: bool) -> Sequence[Values]:
+        """Return the values by attribute of bodies with fixed values; raise ValidationError."""
+        given = [self._with_fixed(body, fixed) for body in bodies]
+        if many:
+            loaded: Sequence[Values] = self.load(self.create_schema, given, many=True)
+            return loaded
+        return [self.load(self.create_schema, given[0])]
+
+    def _with_fixed(self, body: Any, fixed: Values) -> Any:
+        """Return the body of a new row with the fixed values that clients may write.
+
+        Without those that they cannot write, if they are right, and without an empty id.
+        """
+        if not isinstance(body, dict) or (not self.references and self.read_only.isdisjoint(body)):
+            return body
+        by_name = {
+            name: fixed[column.key]
+            for name, column in self.properties.items()
+            if column.key in fixed
+        }
+        echoed = {self.id_name: None, **by_name}
+        rest = {
+            name: value
+            for name, value in body.items()
+            if name not in echoed or value not in (None, echoed[name])
+        }
+        return {name: by_name[name] for name in by_name.keys() - self.read_only} | rest
+
+    def update_all(self, conditions: Conditions, values: Values) -> int:
+        """Change every row that fulfils the conditions; return how many those were.
+
+        Raises ValidationError.
+        """
+        if others := values.get(ATTRIBUTE):
+            raise ValidationError({name: ["can be changed by its id only"] for name in others})
+        if self.written_owner:
+            check_owner(self.name, *self.written_owner, values)
+        check_references(self.references, [values], many=False)
+        return self.writer.update_all(conditions, values)
+
+    def update_one(self, row_id: ids.Id, scope: Conditions, body: Values, partial: bool) -> Row:
+        """Update (`partial`) or replace one row within a scope from a body; return it.
+
+        Raises ValidationError, or what `or_denied` does.
+        """
+        values = self.load(self.schema, body, partial=partial)
+
+        def find_row() -> Row:
+            return self.or_denied(row_id, self.rows.get(row_id, scope))
+
+        def find_value(name: str) -> Any:
+            return self.rows.value(find_row(), name)
+
+        if self.written_owner:
+            name, key = self.written_owner
+            if name not in body:
+                # Replacing a row without naming its owner keeps it.
+                values.pop(key, None)
+            check_owner(self.name, name, key, values, find_value)
+        check_changed_references(self.references, values, find_value)
+        if not values:
+            return find_row()
+        if partial and values.get(ATTRIBUTE):
+            with transaction():
+                self.rows.lock(row_id)
+                merge_others(values, find_row)
+                return self._store(row_id, scope, values)
+        return self._store(row_id, scope, values)
+
+    def _store(self, row_id: ids.Id, scope: Conditions, values: Values) -> Row:
+        rows = self.update([self.rows.key == row_id, *scope], values)
+        return self.or_denied(row_id, rows[0] if rows else None)
+
+    def delete_one(self, row_id: ids.Id, scope: Conditions) -> None:
+        """Delete one row within a scope; raise what `or_denied` does."""
+        count = self.delete([self.rows.key == row_id, *scope])
+        self.or_denied(row_id, count or None)
+
+
+# The collections of an app by their names, also those that only relations lead to.
+served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
+
+
+def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
+    """Return those of the ids that are of rows of a collection which the caller may read."""
+    target = served_collections.current[name]
+    return target.rows.existing(row_ids, target.readable)
+
+
+def _written(schema: Schema) -> dict[str, str]:
+    """Return the properties that clients may write by a schema, by attribute."""
+    fields = schema.load_fields.items()
+    return {field.attribute or name: field.data_key or name for name, field in fields}

@@ -1,0 +1,139 @@
+"""Writing the rows of a repository, with the hooks of their resource."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from app.access.identity import current_identity
+from app.database.session import in_transaction, transaction
+from app.errors import TooManyRows
+from app.ids import Id
+from app.state import AppState
+
+from .hooks import DeleteEvent, Hook, SavedValues, SaveEvent
+from .repository import Conditions, NewRow, Repository, Row, Values
+
+#: Rows that one request changes or deletes where hooks are called.
+MAX_ROWS = 500
+
+
+class Hooked(Protocol):
+    """A resource as an app serves it, with which hooks are called."""
+
+    before_save: Hook
+    after_save: Hook
+    before_delete: Hook
+    after_delete: Hook
+
+    @property
+    def new_values(self) -> SavedValues:
+        """The values of new rows, as hooks see them."""
+
+    @property
+    def changed_values(self) -> SavedValues:
+        """The values of changes, as hooks see them."""
+
+
+class Writer:
+    """Writes rows: by one statement, or one after the other in a transaction if there are hooks.
+
+    The hooks of a row thus see those before it.
+    """
+
+    def __init__(self, resource: Hooked, rows: Repository) -> None:
+        self._resource = resource
+        self._rows = rows
+
+    def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
+        """Store new rows, all or none; return them in the same order."""
+        if not self._has_save_hooks():
+            return self._rows.insert(items)
+        rows: list[Row] = []
+        values = self._resource.new_values
+        with transaction():
+            for item in items:
+                new = self._before_save(values, item, None)
+                [row] = self._rows.insert([new])
+                self._after_save(values.of(new), row, is_new=True)
+                rows.append(row)
+        return rows
+
+    def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
+        """Change every row that fulfils the conditions; return them as they now are.
+
+        Raises TooManyRows if there are hooks.
+        """
+        chosen = list(conditions)
+        values = self._rows.prepare_update(chosen, values)
+        if not self._has_save_hooks():
+            return self._rows.update(chosen, values)
+        changed: list[Row] = []
+        known = self._resource.changed_values
+        with transaction():
+            for row in self._lock_all(chosen):
+                given = self._before_save(known, values, row)
+                # None, if a hook has deleted it.
+                for stored in self._rows.update([self._rows.key == row.id], given):
+                    self._after_save(known.of(given), stored, is_new=False)
+                    changed.append(stored)
+        return changed
+
+    def update_all(self, conditions: Conditions, values: Values) -> int:
+        """Change every row that fulfils the conditions; return how many those were.
+
+        Raises TooManyRows if there are hooks.
+        """
+        if self._has_save_hooks():
+            return len(self.update(conditions, values))
+        chosen = list(conditions)
+        return self._rows.update_all(chosen, self._rows.prepare_update(chosen, values))
+
+    def delete(self, conditions: Conditions) -> int:
+        """Delete every row that fulfils the conditions; return how many those were.
+
+        Raises TooManyRows if there are hooks.
+        """
+        before, after = self._resource.before_delete, self._resource.after_delete
+        if not (before.receivers or after.receivers):
+            return self._rows.delete(conditions)
+        count = 0
+        with transaction():
+            for row in self._lock_all(conditions):
+                before.send(self._resource, event=DeleteEvent(current_identity(), row))
+                # None, if a hook has deleted it.
+                if self._rows.delete([self._rows.key == row.id]):
+                    after.send(self._resource, event=DeleteEvent(current_identity(), row))
+                    count += 1
+        return count
+
+    def lock(self, row_id: Id) -> None:
+        """Lock a row until the end of the transaction: others that lock it wait.
+
+        Raises RuntimeError outside of a transaction.
+        """
+        if not in_transaction():
+            raise RuntimeError("a row is locked until the end of a transaction: there is none")
+        self._rows.lock(row_id)
+
+    def _has_save_hooks(self) -> bool:
+        return bool(self._resource.before_save.receivers or self._resource.after_save.receivers)
+
+    def _before_save(self, known: SavedValues, item: NewRow, row: Row | None) -> NewRow:
+        """Call `before_save` for a row; return what is to be stored."""
+        event = SaveEvent(current_identity(), known.of(item), row, is_new=row is None)
+        self._resource.before_save.send(self._resource, event=event)
+        return known.put(item, event.values)
+
+    def _after_save(self, values: Values, row: Row, is_new: bool) -> None:
+        event = SaveEvent(current_identity(), values, row, is_new)
+        self._resource.after_save.send(self._resource, event=event)
+
+    def _lock_all(self, conditions: Conditions) -> Sequence[Row]:
+        """Return the rows that fulfil the conditions, locked until the end of the transaction."""
+        found = self._rows.lock_all(conditions, MAX_ROWS + 1)
+        if len(found) > MAX_ROWS:
+            raise TooManyRows(MAX_ROWS)
+        return found
+
+
+# The writers of an app's resources, by name: for calls of the application on the declarations.
+writers = AppState[dict[str, Writer]]("writers", factory=lambda _app: {})

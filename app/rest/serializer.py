@@ -1,0 +1,59 @@
+"""The serializer of a collection: the JSON objects of its rows."""
+
+from collections.abc import Collection as Container
+from collections.abc import Iterable
+
+from app.access.identity import current_identity
+
+from .fields.base import PASSTHROUGH_SERIALIZERS, Schema
+from .filters.targets import OTHERS
+from .rows.hooks import Hook, LoadEvent
+from .rows.repository import Row, Values
+from .rows.undeclared import flatten
+
+
+class Serializer:
+    """Makes the JSON objects of rows: what the schema's `dump` returns, but faster."""
+
+    def __init__(
+        self,
+        resource: object,
+        schema: Schema,
+        properties: Iterable[str],
+        withheld: Container[str],
+        loaded: Hook,
+    ) -> None:
+        """Serialize rows with these properties, in their order, by the fields of a schema.
+
+        `loaded` is sent by the resource, without the properties that are withheld.
+        """
+        self._resource = resource
+        self._properties = list(properties)
+        self._withheld = withheld
+        self._loaded = loaded
+        # The fields whose JSON value differs from the column's value.
+        fields = [(field.data_key or name, field) for name, field in schema.dump_fields.items()]
+        self._fields = [
+            (name, field)
+            for name, field in fields
+            if name not in self._properties or type(field)._serialize not in PASSTHROUGH_SERIALIZERS
+        ]
+
+    def dump(self, row: Row) -> Values:
+        """Return the JSON object of a row."""
+        dumped = dict(zip(self._properties, row, strict=False))
+        for name, field in self._fields:
+            dumped[name] = field._serialize(dumped.get(name), name, row)
+        if OTHERS in dumped:
+            dumped = flatten(dumped)
+        return self.emit_loaded(row, dumped) if self._loaded.receivers or self._withheld else dumped
+
+    def emit_loaded(self, row: Row, dumped: Values) -> Values:
+        """Send `loaded` for a row with its JSON object; return what its receivers leave of that."""
+        if self._withheld:
+            dumped = {name: value for name, value in dumped.items() if name not in self._withheld}
+        if not self._loaded.receivers:
+            return dumped
+        event = LoadEvent(current_identity(), dumped, row)
+        self._loaded.send(self._resource, event=event)
+        return event.values
