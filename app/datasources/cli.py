@@ -2,7 +2,6 @@
 
 import json
 from textwrap import indent
-from typing import Any
 
 import click
 from flask import current_app
@@ -94,7 +93,7 @@ def _print_items(pages: Pages) -> None:
     click.echo("\n]" if count else "[]")
 
 
-def _to_json(result: Any) -> str:
+def _to_json(result: object) -> str:
     if isinstance(result, Response):
         result = {"statusCode": result.status_code, "body": result.body}
     try:

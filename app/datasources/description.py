@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from app.connector import DataSource, Operation, Variable
 
@@ -30,7 +29,7 @@ def describe(source: DataSource, root: str) -> Iterator[str]:
 
 
 def _variables(operation: Operation) -> Iterator[str]:
-    places = {each["arg"]: each["http"]["source"] for each in operation.accepts}
+    places = {known["arg"]: known["http"]["source"] for known in operation.accepts}
     for variable in operation.variables.values():
         needed = "required" if variable.required else "optional"
         words = [variable.name, variable.type, needed, places.get(variable.name, "-")]
@@ -46,5 +45,5 @@ def _details(variable: Variable) -> Iterator[str]:
         yield variable.doc
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     return "-" if value in (None, {}, (), []) else json.dumps(value, ensure_ascii=False)

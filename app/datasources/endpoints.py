@@ -2,8 +2,8 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
 
 from flask import Flask, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
@@ -15,6 +15,7 @@ from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_ru
 from app.config import ConfigurationError
 from app.connector import DataSource, Operation, Response, Variable, VariableError
 from app.connector.errors import MissingVariableError
+from app.connector.types import JsonObject, JsonValue
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
 from app.rest.endpoint import Endpoint, Route, register_endpoints
@@ -22,7 +23,7 @@ from app.rest.requests.bodies import read_body
 
 from . import data_sources
 from .calls import call_remote, limit_calls
-from .schemas import endpoint_schemas, part_of_request
+from .schemas import endpoint_schemas, variables_in
 from .sources import create_sources
 
 # Names of data sources, functions and arguments that may be used in a path.
@@ -41,12 +42,10 @@ def init_app(app: Flask) -> None:
 
 def _check_names(app: Flask, source: DataSource) -> None:
     """Raise ConfigurationError for names that cannot be used in a path or are taken."""
-    if source.name.lower() in {each.lower() for each in app.blueprints}:
+    if source.name.lower() in {name.lower() for name in app.blueprints}:
         raise ConfigurationError(f"data source {source.name!r} cannot be public: the name is taken")
-    arguments = [
-        name for each in source.operations.values() for name in _arguments_of(each, "path")
-    ]
-    for name in (source.name, *source.operations, *arguments):
+    in_paths = [variables_in(operation, "path") for operation in source.operations.values()]
+    for name in (source.name, *source.operations, *chain.from_iterable(in_paths)):
         if not SEGMENT.fullmatch(name):
             raise ConfigurationError(
                 f"data source {source.name!r} cannot be public: {name!r} cannot stand in a path"
@@ -64,7 +63,7 @@ def _rules(app: Flask, source: DataSource) -> list[Rule]:
 
 def function_endpoints(source: DataSource) -> list[Endpoint]:
     """Return the endpoints of all functions of a data source."""
-    return [_endpoint(source.name, each) for each in source.operations.values()]
+    return [_endpoint(source.name, operation) for operation in source.operations.values()]
 
 
 def _endpoint(source: str, operation: Operation) -> Endpoint:
@@ -76,7 +75,7 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
         routes=(Route(verb, endpoint_path(operation, _segment)),),
         view=_view(source, operation),
         errors=(
-            ValidationError({each["arg"]: ["cannot be sent"] for each in operation.accepts[:1]}),
+            ValidationError({name: ["cannot be sent"] for name in operation.parameters[:1]}),
             RemoteError(404),
             RemoteTimeout(),
             TooManyCalls(),
@@ -89,8 +88,8 @@ def endpoint_path(
     operation: Operation, segment: Callable[[Variable], str] = lambda known: f"{{{known.name}}}"
 ) -> str:
     """Return the path of a function below that of its data source, with a segment for each name."""
-    known = [operation.variables[name] for name in _arguments_of(operation, "path")]
-    return "/".join(["", operation.name, *map(segment, known)])
+    in_path = variables_in(operation, "path").values()
+    return "/".join(["", operation.name, *map(segment, in_path)])
 
 
 def _segment(variable: Variable) -> str:
@@ -113,51 +112,58 @@ def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValu
     return call
 
 
-def _arguments_of(operation: Operation, *sources: str) -> list[str]:
-    """Return the names of the arguments in these parts of a request, in their order."""
-    arguments = (each["arg"] for each in operation.accepts if part_of_request(each) in sources)
-    return list(dict.fromkeys(arguments))
-
-
-def _read_arguments(operation: Operation, path: dict[str, str]) -> dict[str, Any]:
+def _read_arguments(operation: Operation, path: Mapping[str, str]) -> JsonObject:
     """Return the request's arguments, each read from the HTTP source of its metadata."""
-    values: dict[str, Any] = dict(path)
+    return {
+        **path,
+        **_read_query(variables_in(operation, "query")),
+        **_read_headers(variables_in(operation, "header")),
+        **_read_properties(variables_in(operation, "body", "form")),
+    }
+
+
+def _read_query(names: Iterable[str]) -> JsonObject:
     # The token by which the caller is logged in is not for the remote service.
     is_token = current_identity().has_token_in
-    for name in _arguments_of(operation, "query"):
-        if (given := request.args.getlist(name)) and not is_token(QUERY, name):
-            values[name] = given if len(given) > 1 else given[0]
-    for name in _arguments_of(operation, "header"):
-        if name in request.headers and not is_token(HEADER, name):
-            values[name] = request.headers[name]
-    if in_body := _arguments_of(operation, "body", "form"):
-        body = read_body()
-        values.update({name: body[name] for name in in_body if name in body})
-    return values
+    given = {name: request.args.getlist(name) for name in names if not is_token(QUERY, name)}
+    return {name: texts if len(texts) > 1 else texts[0] for name, texts in given.items() if texts}
 
 
-def _validate(operation: Operation, values: dict[str, Any]) -> None:
+def _read_headers(names: Iterable[str]) -> JsonObject:
+    is_token = current_identity().has_token_in
+    given = [name for name in names if name in request.headers and not is_token(HEADER, name)]
+    return {name: request.headers[name] for name in given}
+
+
+def _read_properties(names: Collection[str]) -> JsonObject:
+    body = read_body() if names else {}
+    return {name: body[name] for name in names if name in body}
+
+
+def _validate(operation: Operation, values: JsonObject) -> None:
     """Raise ValidationError, which names every invalid argument."""
     problems = {}
-    for each in operation.accepts:
+    for name in operation.parameters:
         try:
-            operation.variables[each["arg"]].resolve(values.get(each["arg"]))
+            operation.variables[name].resolve(values.get(name))
         except MissingVariableError:
-            problems[each["arg"]] = [BLANK]
+            problems[name] = [BLANK]
         except VariableError as error:
-            problems[each["arg"]] = [str(error)]
+            problems[name] = [str(error)]
     if problems:
         raise ValidationError(problems)
 
 
-def _make_response(operation: Operation, result: Any) -> ResponseReturnValue:
+def _make_response(operation: Operation, result: JsonValue) -> ResponseReturnValue:
     """Return the response with a result: bytes as they are, anything else as JSON.
 
     Bytes in a full response are base64. Raises RemoteError for a result that cannot be written as
     JSON, or is larger than `maxResponseBytes`.
     """
     if isinstance(result, Response):
-        result = {"statusCode": result.status_code, "body": _json_body(result.body)}
+        body = result.body
+        text = b64encode(body).decode() if isinstance(body, bytes) else body
+        result = {"statusCode": result.status_code, "body": text}
     try:
         response = make_response(result) if isinstance(result, bytes) else jsonify(result)
     except (RecursionError, TypeError, ValueError):
@@ -167,7 +173,3 @@ def _make_response(operation: Operation, result: Any) -> ResponseReturnValue:
     if (response.content_length or 0) > operation.max_bytes:
         raise RemoteError()
     return response
-
-
-def _json_body(body: Any) -> Any:
-    return b64encode(body).decode() if isinstance(body, bytes) else body

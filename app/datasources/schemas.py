@@ -1,76 +1,79 @@
 """The JSON schemas of the arguments of a data source's function."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from app.connector import Operation, Variable
+from app.connector.operation.parameters import Argument
+from app.connector.types import JsonObject
 
 # The variable types that are JSON schema types too; other types have an empty schema.
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
-# OpenAPI's parameter location of each HTTP source.
-PARAMETER_LOCATIONS = {"query": "query", "header": "header"}
-
-
 # The part of a request that has the arguments of a variable for which HTTP has no place.
 PARTS = {"options": "header", "method": "query"}
 
 
-def part_of_request(argument: Mapping[str, Any]) -> str:
+class Schemas(TypedDict):
+    """The fields of an Endpoint that describe the arguments and the result of a function."""
+
+    body: JsonObject | None
+    answer: JsonObject
+    parameters: tuple[JsonObject, ...]
+    arguments: JsonObject
+
+
+def part_of_request(argument: Argument) -> str:
     """Return where a request has an argument: `path`, `query`, `header`, `body` or `form`."""
-    source: str = argument["http"]["source"]
+    source = argument["http"]["source"]
     return PARTS.get(source, source)
 
 
-def endpoint_schemas(operation: Operation) -> dict[str, Any]:
-    """Return the fields of Endpoint that describe the arguments and the result of a function."""
-    by_source: dict[str, dict[str, Variable]] = {}
-    for each in operation.accepts:
-        variables = by_source.setdefault(part_of_request(each), {})
-        variables[each["arg"]] = operation.variables[each["arg"]]
+def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
+    """Return the variables whose values are in these parts of a request, in their order."""
+    found = [known["arg"] for known in operation.accepts if part_of_request(known) in parts]
+    return {name: operation.variables[name] for name in found}
+
+
+def endpoint_schemas(operation: Operation) -> Schemas:
+    """Return the schemas of the arguments and the result of a function."""
+    in_path = variables_in(operation, "path")
     return {
-        "body": _body({**by_source.get("body", {}), **by_source.get("form", {})}),
+        "body": _body(variables_in(operation, "body", "form")),
         # The schema of the remote service's response is unknown.
         "answer": {},
         "parameters": tuple(
-            _parameter(name, variable, location)
-            for source, location in PARAMETER_LOCATIONS.items()
-            for name, variable in by_source.get(source, {}).items()
+            _parameter(variable, part)
+            for part in ("query", "header")
+            for variable in variables_in(operation, part).values()
         ),
-        "arguments": {
-            name: _schema(variable) for name, variable in by_source.get("path", {}).items()
-        },
+        "arguments": {name: _schema(variable) for name, variable in in_path.items()},
     }
 
 
-def _body(variables: Mapping[str, Variable]) -> dict[str, Any] | None:
+def _body(variables: dict[str, Variable]) -> JsonObject | None:
     if not variables:
         return None
     return {
         "type": "object",
         "properties": {name: _schema(variable) for name, variable in variables.items()},
-        "required": [name for name, variable in variables.items() if _is_required(variable)],
+        "required": [name for name, variable in variables.items() if variable.needs_value],
     }
 
 
-def _parameter(name: str, variable: Variable, location: str) -> dict[str, Any]:
+def _parameter(variable: Variable, location: str) -> JsonObject:
     return {
-        "name": name,
+        "name": variable.name,
         "in": location,
-        "required": _is_required(variable),
+        "required": variable.needs_value,
         "schema": _schema(variable),
         **({"description": variable.doc} if variable.doc else {}),
     }
 
 
-def _schema(variable: Variable) -> dict[str, Any]:
+def _schema(variable: Variable) -> JsonObject:
     """Return a variable's schema, without the values of a secret one."""
-    schema: dict[str, Any] = {"type": variable.type} if variable.type in TYPES else {}
+    schema: JsonObject = {"type": variable.type} if variable.type in TYPES else {}
     if variable.enum and not variable.secret:
         schema["enum"] = list(variable.enum)
     if variable.default is not None and not variable.secret:
         schema["default"] = variable.default
     return schema
-
-
-def _is_required(variable: Variable) -> bool:
-    return variable.required and variable.default is None
