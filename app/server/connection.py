@@ -21,10 +21,10 @@ class Connection:
         self.sock = sock
         self.client = client
         self.server = server
-        # The moment at which it is closed unless something happens before.
+        # When it began to wait: for a request, its client, or its turn to compute a password hash.
+        self.began = 0.0
+        # When it is closed unless something happens before.
         self.timeout = 0.0
-        # The moment at which the request was queued for a password hash.
-        self.queued = 0.0
         # What surrounds the answer in its thread.
         self.turn: AbstractContextManager[None] = nullcontext()
         self.incoming: IncomingRequest

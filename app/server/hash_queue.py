@@ -43,7 +43,7 @@ class HashQueue:
         request = conn.incoming.request
         if not self._calls.includes(request):
             return False
-        conn.queued = time.monotonic()
+        conn.began = time.monotonic()
         surplus = self._queue.add(conn, self._calls.client(request), _size(conn.incoming))
         self._refused.update(dict.fromkeys(surplus))
         return True
@@ -77,7 +77,7 @@ class HashQueue:
         """Refuse what has waited too long."""
         now = time.monotonic()
         latest = now if now >= self._end else now - self._wait
-        while (conn := self._queue.oldest()) and conn.queued <= latest:
+        while (conn := self._queue.oldest()) and conn.began <= latest:
             self._queue.remove(conn)
             self._refused[conn] = None
 
@@ -98,5 +98,5 @@ def _size(incoming: IncomingRequest) -> int:
 
 def _started(conn: Connection, turn: AbstractContextManager[None]) -> Connection:
     conn.turn = turn
-    conn.incoming.request.waited = time.monotonic() - conn.queued
+    conn.incoming.request.waited = time.monotonic() - conn.began
     return conn

@@ -1,6 +1,7 @@
 """A threaded gunicorn worker whose threads never wait for a client."""
 
 import errno
+import math
 import select
 import socket
 import time
@@ -9,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from functools import partial
-from operator import itemgetter
 from selectors import EVENT_READ, EVENT_WRITE, BaseSelector
 from traceback import format_tb
 
@@ -125,10 +125,10 @@ class BufferingWorker(ThreadWorker):
             # Another worker has accepted it, or the client has gone.
             return
         except OSError as error:
-            if error.errno not in OUT_OF_FILES:
-                raise
-            self.is_full = True
-            return
+            self.is_full = error.errno in OUT_OF_FILES
+            if self.is_full:
+                return
+            raise
         self.nr_conns += 1
         conn = Connection(sock, client, listener.getsockname())
         self._receive(conn, conn.receive())
@@ -145,16 +145,9 @@ class BufferingWorker(ThreadWorker):
 
     def _make_room(self) -> None:
         """Close the connection that has waited longest, for a request or the rest of one."""
-        queues = (
-            (self.keepalived_conns, self.cfg.keepalive),
-            (self.lingering, LINGER_SECONDS),
-            (self.pending_conns, self._timeout),
-            (self.sending, self._timeout),
-        )
-        began = [(waiting[0].timeout - seconds, waiting) for waiting, seconds in queues if waiting]
-        if began:
-            _, waiting = min(began, key=itemgetter(0))
-            self._close_watched(waiting.popleft())
+        queues = (self.keepalived_conns, self.lingering, self.pending_conns, self.sending)
+        if waiting := [queue for queue in queues if queue]:
+            self._close_watched(min(waiting, key=lambda queue: queue[0].began).popleft())
 
     @property
     def _timeout(self) -> float:
@@ -172,7 +165,8 @@ class BufferingWorker(ThreadWorker):
 
         The queue is that of all connections that wait for the same.
         """
-        conn.timeout = time.monotonic() + seconds
+        conn.began = time.monotonic()
+        conn.timeout = conn.began + seconds
         queue.append(conn)
         self.poller.register(conn.sock, event, lambda _: react(conn))
 
@@ -291,9 +285,8 @@ class BufferingWorker(ThreadWorker):
         if conn.incoming.data:
             self._receive(conn, bytes(conn.incoming.data))
             return
-        seconds = self.cfg.keepalive
-        if not self.alive:
-            seconds = min(seconds, STOP_KEEPALIVE_LINGER)
+        most = math.inf if self.alive else STOP_KEEPALIVE_LINGER
+        seconds = min(self.cfg.keepalive, most)
         self._wait(conn, self.keepalived_conns, seconds, EVENT_READ, self._receive_next)
 
     def _receive_next(self, conn: Connection) -> None:
