@@ -232,13 +232,14 @@ class ThrottlesSchema(Schema):
     provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
 
 
-def _mail(event: str, what: str) -> fields.Boolean:
-    """Return the setting that switches the mail off that follows an event."""
-    text = (
-        f"`false`: the service does not mail {what}. The application may, by the event `{event}`:"
-        " [mail.md](mail.md#mails-of-the-application)."
+def _mail(what: str) -> fields.Boolean:
+    """Return the setting that switches a mail off which follows an event."""
+    return _setting(
+        fields.Boolean,
+        True,
+        f"`false`: the service does not mail {what}. The application may, by its event:"
+        " [mail.md](mail.md#mails-of-the-application).",
     )
-    return fields.Boolean(load_default=True, metadata={"event": event, "description": text})
 
 
 class SettingsSchema(Schema):
@@ -472,15 +473,13 @@ class SettingsSchema(Schema):
         "Sender of all mails. An address alone, and the default, is called as `SERVICE_NAME` says.",
         validate=_check_sender,
     )
-    RESET_MAIL = _mail("resetPasswordRequest", "the link by which a user sets a new password")
-    VERIFICATION_MAIL = _mail("verificationRequest", "the link that confirms an address")
-    EMAIL_CHANGE_MAIL = _mail("emailChangeRequest", "the link that confirms a new address")
-    EMAIL_CHANGE_NOTICE_MAIL = _mail(
-        "emailChangeNotice", "to the present address that a new one was asked for"
-    )
-    EMAIL_CHANGED_MAIL = _mail("emailChanged", "to the old address that it was replaced")
+    RESET_MAIL = _mail("the link by which a user sets a new password")
+    VERIFICATION_MAIL = _mail("the link that confirms an address")
+    EMAIL_CHANGE_MAIL = _mail("the link that confirms a new address")
+    EMAIL_CHANGE_NOTICE_MAIL = _mail("to the present address that a new one was asked for")
+    EMAIL_CHANGED_MAIL = _mail("to the old address that it was replaced")
     ACCOUNT_CLAIMED_MAIL = _mail(
-        "accountClaimed", "to a user that a login by an identity provider has removed the password"
+        "to a user that a login by an identity provider has removed the password"
     )
     OUTBOX_IN_PROCESS = _setting(
         fields.Boolean,
@@ -633,11 +632,3 @@ class SettingsSchema(Schema):
         if settings["TOKEN_SLIDING"] and settings["TOKEN_TOUCH_INTERVAL"] >= settings["TOKEN_TTL"]:
             message = f"must be less than TOKEN_TTL, which is {settings['TOKEN_TTL']}"
             raise ValidationError(message, "TOKEN_TOUCH_INTERVAL")
-
-
-# The settings of mails by the event that each of them follows.
-MAIL_SETTINGS = {
-    str(field.metadata["event"]): name
-    for name, field in SettingsSchema._declared_fields.items()
-    if "event" in field.metadata
-}

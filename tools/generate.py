@@ -18,10 +18,9 @@ from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.audit.entries import Action
-from app.mail.subscribers import HANDLERS
+from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, outbox_gauges
 from app.settings import (
-    MAIL_SETTINGS,
     PasswordHashSchema,
     SettingsSchema,
     ThrottlesSchema,
@@ -160,8 +159,8 @@ def audit_actions() -> str:
 def mails() -> str:
     """Return the table of the mails that follow events."""
     rows = [
-        (f"`{setting}`", f"`{event}`", (HANDLERS[event].__doc__ or "").splitlines()[0])
-        for event, setting in MAIL_SETTINGS.items()
+        (f"`{mail.setting}`", f"`{mail.event}`", (mail.send.__doc__ or "").splitlines()[0])
+        for mail in MAILS
     ]
     return _table(("Setting", "Event", "Mail"), rows)
 

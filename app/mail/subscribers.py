@@ -1,21 +1,13 @@
 """The mails that follow events, and the variables of their templates."""
 
-from typing import Any
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from flask import Flask
 
-from app import outbox
+from app import outbox, signals
 from app.errors import TooManyRequests
-from app.settings import MAIL_SETTINGS
-from app.signals import (
-    EMAIL_CHANGE_NOTICE,
-    account_claimed,
-    email_change_request,
-    email_changed,
-    reset_password_request,
-    verification_request,
-)
+from app.outbox import Handler, Payload
 from app.throttles.mailboxes import mailbox
 from app.throttles.throttles import MAIL_RECIPIENT, success
 
@@ -26,12 +18,12 @@ from .service import SUBSCRIBER, transmit
 def init_app(app: Flask) -> None:
     """Deliver what this app mails; raise ConfigurationError for an unusable folder."""
     service.init_app(app)
-    for event, handler in HANDLERS.items():
-        if app.config[MAIL_SETTINGS[event]]:
-            outbox.subscribe(app, event, SUBSCRIBER, handler)
+    for mail in MAILS:
+        if app.config[mail.setting]:
+            outbox.subscribe(app, mail.event, SUBSCRIBER, mail.send)
 
 
-def send_reset_link(app: Flask, info: dict[str, Any]) -> str:
+def send_reset_link(app: Flask, info: Payload) -> str:
     """Send a user the link to the page that sets a new password.
 
     Variables of `reset_password`: `link`, the page's absolute URL (str), and how long it works:
@@ -42,7 +34,7 @@ def send_reset_link(app: Flask, info: dict[str, Any]) -> str:
     return transmit(app, "reset_password", info["email"], context, info["user"])
 
 
-def send_verification_link(app: Flask, info: dict[str, Any]) -> str | None:
+def send_verification_link(app: Flask, info: Payload) -> str | None:
     """Send a user the link to the page that confirms the address.
 
     Variables of `verify_email`: those of `reset_password`.
@@ -50,7 +42,7 @@ def send_verification_link(app: Flask, info: dict[str, Any]) -> str | None:
     return _send_confirmation(app, "verify_email", info)
 
 
-def send_change_link(app: Flask, info: dict[str, Any]) -> str | None:
+def send_change_link(app: Flask, info: Payload) -> str | None:
     """Send the link that confirms a new address to that address.
 
     Variables of `change_email`: those of `reset_password`.
@@ -58,7 +50,7 @@ def send_change_link(app: Flask, info: dict[str, Any]) -> str | None:
     return _send_confirmation(app, "change_email", info)
 
 
-def send_change_notice(app: Flask, info: dict[str, Any]) -> str | None:
+def send_change_notice(app: Flask, info: Payload) -> str | None:
     """Tell the present address of an account that a new one was requested.
 
     Variables of `email_change_requested`: none.
@@ -66,7 +58,7 @@ def send_change_notice(app: Flask, info: dict[str, Any]) -> str | None:
     return _send_asked_for(app, "email_change_requested", info["email"], {}, info["user"])
 
 
-def send_email_changed(app: Flask, info: dict[str, Any]) -> str | None:
+def send_email_changed(app: Flask, info: Payload) -> str | None:
     """Tell the old address of an account that it was replaced.
 
     Variables of `email_changed`: none. The new address is not for the reader of the old one.
@@ -74,7 +66,7 @@ def send_email_changed(app: Flask, info: dict[str, Any]) -> str | None:
     return _send_asked_for(app, "email_changed", info["oldEmail"], {}, info["user"])
 
 
-def send_account_claimed(app: Flask, info: dict[str, Any]) -> str | None:
+def send_account_claimed(app: Flask, info: Payload) -> str | None:
     """Tell a user that the password, which whoever registered had set, was removed at a login.
 
     Variables of `account_claimed`: `provider`, by whom the user has logged in (str).
@@ -83,25 +75,31 @@ def send_account_claimed(app: Flask, info: dict[str, Any]) -> str | None:
     return _send_asked_for(app, "account_claimed", info["email"], context, info["user"])
 
 
-HANDLERS = {
-    reset_password_request.name: send_reset_link,
-    verification_request.name: send_verification_link,
-    email_change_request.name: send_change_link,
-    EMAIL_CHANGE_NOTICE: send_change_notice,
-    email_changed.name: send_email_changed,
-    account_claimed.name: send_account_claimed,
-}
+class Mail(NamedTuple):
+    """A mail that follows an event, unless its setting is false."""
+
+    setting: str
+    event: str
+    send: Handler
 
 
-def _send_confirmation(app: Flask, kind: str, info: dict[str, Any]) -> str | None:
+MAILS = (
+    Mail("RESET_MAIL", signals.reset_password_request.name, send_reset_link),
+    Mail("VERIFICATION_MAIL", signals.verification_request.name, send_verification_link),
+    Mail("EMAIL_CHANGE_MAIL", signals.email_change_request.name, send_change_link),
+    Mail("EMAIL_CHANGE_NOTICE_MAIL", signals.EMAIL_CHANGE_NOTICE, send_change_notice),
+    Mail("EMAIL_CHANGED_MAIL", signals.email_changed.name, send_email_changed),
+    Mail("ACCOUNT_CLAIMED_MAIL", signals.account_claimed.name, send_account_claimed),
+)
+
+
+def _send_confirmation(app: Flask, kind: str, info: Payload) -> str | None:
     token = info["accessToken"]
     context = _link(app, "confirm-email", token=token.id) | _duration(token.ttl)
     return _send_asked_for(app, kind, info["email"], context, info["user"])
 
 
-def _send_asked_for(
-    app: Flask, kind: str, to: str, context: dict[str, Any], user: object
-) -> str | None:
+def _send_asked_for(app: Flask, kind: str, to: str, context: Payload, user: object) -> str | None:
     """Send a mail that a request has caused, unless its mailbox got too many of this kind.
 
     Requests may name any address. Those for a password reset are counted before anything is sent.
@@ -113,11 +111,11 @@ def _send_asked_for(
         return None
 
 
-def _link(app: Flask, page: str, **query: str) -> dict[str, Any]:
+def _link(app: Flask, page: str, **query: str) -> Payload:
     return {"link": f"{app.config['PUBLIC_URL']}/{page}?{urlencode(query)}"}
 
 
-def _duration(seconds: float) -> dict[str, Any]:
+def _duration(seconds: float) -> Payload:
     """Return a time span as people say it: in hours, or minutes if it is shorter than two hours."""
     hours = round(seconds / 3600) if seconds >= 7200 else None
     return {"hours": hours, "minutes": max(1, round(seconds / 60))}

@@ -13,13 +13,14 @@ from app.database.purging import purger
 
 from .maintenance import purge_batch
 from .models import Attempt, DeliveryError, OutboxEvent, UndeliverableError
-from .registry import Payload, define, subscribe
+from .registry import Handler, Payload, define, subscribe
 from .service import record, record_decoy
 from .worker import start, stop
 
 __all__ = [
     "Attempt",
     "DeliveryError",
+    "Handler",
     "Payload",
     "UndeliverableError",
     "define",

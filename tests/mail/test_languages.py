@@ -10,7 +10,7 @@ from app.database.metadata import all_metadata
 from app.database.session import db
 from app.http.languages import MAX_JOINED, parse_languages
 from app.mail import send
-from app.mail.subscribers import HANDLERS
+from app.mail.subscribers import MAILS
 from app.outbox.models import OutboxEvent
 from tests.conftest import Api
 from tests.outbox.conftest import rows
@@ -140,7 +140,7 @@ def test_a_language_lacks_no_mail_and_no_part_of_one():
 
     assert languages == ["de", "en"]
     assert parts("de") == parts("en")
-    assert len([path for path in (TEMPLATES / "en").iterdir() if path.is_dir()]) == len(HANDLERS)
+    assert len([path for path in (TEMPLATES / "en").iterdir() if path.is_dir()]) == len(MAILS)
 
 
 def test_a_third_language_is_a_folder_and_may_lack_mails(with_templates):

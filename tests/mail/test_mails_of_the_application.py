@@ -3,12 +3,12 @@
 import pytest
 
 from app import outbox
-from app.mail.subscribers import HANDLERS
+from app.mail.subscribers import MAILS
 from app.outbox.delivery import drain
 from app.outbox.models import OutboxEvent
 from app.rest.hashing import hashing_views
-from app.settings import MAIL_SETTINGS
 from app.signals import reset_password_request
+from app.users.mailed.events import LOADS
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.support.documents import blocks
@@ -58,8 +58,8 @@ def test_each_mail_can_be_switched_off(make_app, secrets, switched_off):
 
 
 def test_each_event_that_is_mailed_has_a_setting():
-    assert HANDLERS.keys() == MAIL_SETTINGS.keys()
-    assert set(MAIL_SETTINGS.values()) == SUBJECTS.keys()
+    assert {mail.setting for mail in MAILS} == SUBJECTS.keys()
+    assert {mail.event for mail in MAILS} == LOADS.keys()
 
 
 def test_what_nobody_sends_is_not_recorded(make_app, secrets):
