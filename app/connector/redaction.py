@@ -94,8 +94,7 @@ class Redactor:
 
     def structure(self, value: object, name: str = "", depth: int = 0) -> JsonValue:
         """Return a copy of a structure with its secrets masked."""
-        is_secret = bool(name) and not isinstance(value, dict | list) and is_secret_name(name)
-        if is_secret or depth > _MAX_DEPTH:
+        if depth > _MAX_DEPTH or (not isinstance(value, dict | list) and is_secret_name(name)):
             return MASK
         if isinstance(value, Mapping):
             entries = [(str(key), item) for key, item in value.items()]
@@ -155,11 +154,16 @@ def secrets_by_name(value: object) -> Iterator[str]:
     found: set[tuple[type, object]] = set()
     level = [(value, False)]
     for _ in range(_MAX_DEPTH + 1):
-        scalars = [item for item, is_secret in level if is_secret and isinstance(item, _SCALARS)]
-        found.update((type(scalar), scalar) for scalar in scalars)
+        found.update(_secrets_in(level))
         level = [part for item, is_secret in level for part in _parts(item, is_secret)]
     for text in {scalar_text(scalar) for _, scalar in found}:
         yield from credential_parts(text)
+
+
+def _secrets_in(level: Iterable[tuple[object, bool]]) -> Iterator[tuple[type, object]]:
+    for item, is_secret in level:
+        if is_secret and isinstance(item, _SCALARS):
+            yield type(item), item
 
 
 def _parts(value: object, is_secret: bool) -> Iterable[tuple[object, bool]]:

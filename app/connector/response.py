@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from requests.structures import CaseInsensitiveDict
 
-from .types import JsonValue
+from .types import JsonObject, JsonValue
 
 _MESSAGE_KEYS = ("message", "detail", "title", "error_description", "error")
 
@@ -53,6 +53,9 @@ def remote_message(response: Response) -> str:
     if not isinstance(body, dict):
         return ""
     nested = body.get("error")
-    parts = [nested, body] if isinstance(nested, dict) else [body]
-    found = [part.get(key) for part in parts for key in _MESSAGE_KEYS]
+    return (_message_in(nested) if isinstance(nested, dict) else "") or _message_in(body)
+
+
+def _message_in(part: JsonObject) -> str:
+    found = (part.get(key) for key in _MESSAGE_KEYS)
     return next((text for text in found if isinstance(text, str) and text), "")

@@ -50,19 +50,21 @@ def string(value: object) -> object:
 def number(value: object) -> int | float:
     """Return a finite number, as an int if it is whole."""
     if isinstance(value, str):
-        value = value.strip()
-        if not _NUMBER.fullmatch(value):
-            raise ValueError
-        if value.lstrip("+-").isdigit():
-            return int(value)
-    elif isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        value = _number_from_text(value.strip())
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError
-    elif isinstance(value, int):
+    if isinstance(value, int):
         return value
     real = float(value)
     if not math.isfinite(real):
         raise ValueError
     return int(real) if real.is_integer() else real
+
+
+def _number_from_text(text: str) -> int | float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
 def integer(value: object) -> int:

@@ -28,16 +28,15 @@ class HostPolicy:
 
     def trust(self, urls: Iterable[str], patterns: Iterable[str]) -> None:
         """Allow the hosts and ports of urls, and hosts that match patterns of `allowedHosts`."""
-        self._patterns = tuple(pattern.lower() for pattern in patterns)
+        self._patterns = tuple(map(str.lower, patterns))
         self._allows_all = "*" in self._patterns
-        named = {address for url in urls if (address := origin_of(_as_sent(url)))}
+        named = set(filter(None, map(origin_of, map(_as_sent, urls))))
         plain = {(host, port) for scheme, host, port in named if scheme == "http"}
-        # A host of an http url may also be called by https, but not the other way round.
-        named |= {("https", host, 443 if port == 80 else port) for host, port in plain}
-        self._named = named
-        self._peers = {(host, port) for _, host, port in named}
         self._secure = {host for _, host, _ in named} - {host for host, _ in plain}
-        self._prefixes = tuple(_prefix(*address) for address in named)
+        # A host of an http url may also be called by https, but not the other way round.
+        self._named = named | {("https", host, 443 if port == 80 else port) for host, port in plain}
+        self._peers = {(host, port) for _, host, port in self._named}
+        self._prefixes = tuple(_prefix(*address) for address in self._named)
 
     def check(self, url: str) -> None:
         """Raise BlockedHostError for the url of a host that is not allowed."""
@@ -49,17 +48,16 @@ class HostPolicy:
         scheme, host, port = address
         if scheme == "http" and host in self._secure:
             raise BlockedHostError(f"host {host} may be called only by https, as in the settings")
-        if self._allows_all or address in self._named or self._is_allowed(host, port):
-            return
-        raise BlockedHostError(
-            f'host {host}:{port} is not allowed by the settings; the entry "{host}:{port}" of '
-            "allowedHosts would permit it"
-        )
+        if address not in self._named and not self._is_allowed(host, port):
+            raise BlockedHostError(
+                f'host {host}:{port} is not allowed by the settings; the entry "{host}:{port}" of '
+                "allowedHosts would permit it"
+            )
 
     def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
         """Raise BlockedHostError for a private address, unless the settings name the host."""
         host = host.lower().strip("[]")
-        if self._allows_all or (host, port) in self._peers or self._is_written_out(host, port):
+        if self._is_written_out(host, port):
             return
         peer = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
         if not _is_public(peer):
@@ -72,17 +70,18 @@ class HostPolicy:
         For calls through a proxy: it resolves the name, and no peer's address can be checked.
         """
         _, host, port = origin_of(url) or ("", "", 0)
-        if self._allows_all or (host, port) in self._peers or self._is_written_out(host, port):
-            return
-        if not _is_public_name(host.strip("[]").rstrip(".")):
+        is_public = _is_public_name(host.strip("[]").rstrip("."))
+        if not is_public and not self._is_written_out(host, port):
             raise BlockedHostError(f"host {host} is not public")
 
     def _is_allowed(self, host: str, port: int) -> bool:
         names = (host, f"{host}:{port}")
-        return any(fnmatchcase(name, p) for p in self._patterns for name in names)
+        return any(fnmatchcase(name, pattern) for pattern in self._patterns for name in names)
 
     def _is_written_out(self, host: str, port: int) -> bool:
-        return host in self._patterns or f"{host}:{port}" in self._patterns
+        """Tell whether the settings name a host rather than a wildcard, or allow every host."""
+        is_pattern = host in self._patterns or f"{host}:{port}" in self._patterns
+        return self._allows_all or (host, port) in self._peers or is_pattern
 
 
 def _is_public_name(host: str) -> bool:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from keyword import iskeyword
 from typing import TypedDict
 
@@ -127,17 +128,17 @@ def make_signature(parameters: tuple[str, ...], variables: Variables) -> inspect
     are_names = all(name.isidentifier() and not iskeyword(name) for name in parameters)
     if not are_names or len(set(parameters)) < len(parameters):
         return inspect.signature(lambda *args, **named: None)
-    needed = [index for index, name in enumerate(parameters) if variables[name].needs_value]
-    defaults: list[object] = [inspect.Parameter.empty] * (needed[-1] + 1 if needed else 0)
-    optional = [variables[name] for name in parameters[len(defaults) :]]
-    defaults += [None if variable.secret else variable.default for variable in optional]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature(
-        [
-            inspect.Parameter(name, kind, default=default)
-            for name, default in zip(parameters, defaults, strict=True)
-        ]
-    )
+    listed = [variables[name] for name in parameters]
+    optional = list(takewhile(lambda variable: not variable.needs_value, reversed(listed)))
+    first = len(listed) - len(optional)
+    return inspect.Signature([_signed(known, index < first) for index, known in enumerate(listed)])
+
+
+def _signed(variable: Variable, is_needed: bool) -> inspect.Parameter:
+    """Return the parameter of a signature; a secret default is not shown."""
+    default = None if variable.secret else variable.default
+    shown = inspect.Parameter.empty if is_needed else default
+    return inspect.Parameter(variable.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=shown)
 
 
 class Argument(TypedDict):

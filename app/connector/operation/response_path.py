@@ -122,11 +122,16 @@ def parse_path(text: str) -> JSONPath:
     parts = list(_parts(path))
     if refusal := _refusal(parts):
         raise ValueError(refusal)
+    _read_properties(parts)
+    return path
+
+
+def _read_properties(parts: list[JSONPath]) -> None:
+    """Make names, except those behind `..`, names as in JavaScript."""
     descended = {id(part.right) for part in parts if isinstance(part, Descendants)}
     for part in parts:
         if type(part) is Fields and id(part) not in descended:
             part.__class__ = _Property
-    return path
 
 
 class _Property(Fields):

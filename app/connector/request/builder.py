@@ -58,33 +58,27 @@ class RequestBuilder:
         self.is_lenient = context.is_lenient
         self._settings = settings
         self._context = context
-        section = settings.get("variables", {})
         collector = VariableCollector(problems)
         compiler = Compiler(collector)
         # LoopBack 3 looks for variables in every text of a template.
         compiler.declare(declares or {}, path)
-        url_path = join_path(path, "url")
-        self.url = UrlTemplate(
-            settings["url"],
-            merged["baseURL"],
-            [name for name, extra in section.items() if extra.get("type") == "path"],
-            partial(collector.add, root="url", path=url_path),
-        )
-        # A url that is not a string was reported before and is missing here.
-        if not problems.has_error(url_path):
-            self.url.check(problems, url_path, merged["allowedHosts"])
+        self.url = _compile_url(settings, merged, collector, join_path(path, "url"))
         self._nodes = _compile_parts(settings, own, compiler, path)
         self._auth_node = _compile_auth(settings.get("options", {}), compiler, path)
+        section = settings.get("variables", {})
         self.variables = collector.merge(section, join_path(path, "variables"))
         self._secret_variables = [known for known in self.variables.values() if known.secret]
-        if isinstance(self._nodes["method"], ConstantNode) and not _is_method(self.method):
-            problems.add(join_path(path, "method"), f"{self.method!r} cannot be used as a method")
-        if isinstance(self._nodes["query"], ConstantNode | TextNode):
-            problems.add(join_path(path, "query"), "must be an object or one variable")
+        self._check_parts(problems, path)
         try:
             self._prepare_constants(merged["auth"])
         except VariableError as error:
             problems.add(path, str(error))
+
+    def _check_parts(self, problems: Problems, path: str) -> None:
+        if isinstance(self._nodes["method"], ConstantNode) and not _is_method(self.method):
+            problems.add(join_path(path, "method"), f"{self.method!r} cannot be used as a method")
+        if isinstance(self._nodes["query"], ConstantNode | TextNode):
+            problems.add(join_path(path, "query"), "must be an object or one variable")
 
     def _prepare_constants(self, auth: Settings) -> None:
         accept = {"Accept": "application/json"} if self.options.expects_json else {}
@@ -124,6 +118,19 @@ class RequestBuilder:
         redactor = self._context.redactor.with_secrets(secrets)
         url = redactor.url(str(self._settings["url"]))
         return {**redactor.structure(self._settings), "url": url}
+
+
+def _compile_url(
+    settings: Settings, options: Settings, collector: VariableCollector, path: str
+) -> UrlTemplate:
+    section = settings.get("variables", {})
+    multi_segment = [name for name, extra in section.items() if extra.get("type") == "path"]
+    add = partial(collector.add, root="url", path=path)
+    url = UrlTemplate(settings["url"], options["baseURL"], multi_segment, add)
+    # A url that is not a string was reported before and is missing here.
+    if not collector.problems.has_error(path):
+        url.check(collector.problems, path, options["allowedHosts"])
+    return url
 
 
 def _compile_parts(
