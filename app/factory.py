@@ -25,9 +25,9 @@ from app.oauth import identity_views
 from app.observability import health, logs, origin
 from app.rest import constraints, routing
 from app.rest.shared_methods import check_setting
-from app.rest.views.collection import check_relations, register_resource
+from app.rest.views.collection import check_relations
 from app.throttles import throttles
-from app.todos.resource import todos
+from app.todos import resource as todos
 from app.users import views
 from app.users.mailed import events as users_events
 from app.users.passwords import hashing
@@ -92,8 +92,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     if app.config["MODELS_FOLDER"]:
         # Before the sample, whose place a model in JSON may take.
         import_module("app.definitions.setup").read_models(app)
-    if app.config["SAMPLE_TODOS"]:
-        register_resource(app, todos)
+    todos.init_app(app)
     if app.config["MODELS_FOLDER"]:
         # Before users, which a model in JSON may change.
         import_module("app.definitions.setup").init_app(app)

@@ -56,7 +56,7 @@ def add_shop(project):
     for name, after, added in [
         (
             "app/factory.py",
-            "from app.rest.views.collection import check_relations, register_resource\n",
+            "from app.rest.views.collection import check_relations\n",
             "from app.shop import views as shop\n",
         ),
         ("app/factory.py", "    notes.init_app(app)\n", "    shop.init_app(app)\n"),

@@ -11,7 +11,7 @@ from app.database.session import Model, db, transaction
 from app.errors import ValidationError, quote
 from app.ids import Id
 
-# The role that may call every method of users and to-dos.
+# The role that may call every method of users, and of other models whose rules say so.
 ADMIN = "admin"
 #: Characters of a role's name, the length of its column.
 MAX_ROLE_LENGTH = 255

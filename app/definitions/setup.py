@@ -1,6 +1,7 @@
 """Serve the models of MODELS_FOLDER."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.ids import FORMS
 from app.problems import Problems
-from app.rest.collection import Collection, served_collections
+from app.rest.added_relations import with_added_relations
+from app.rest.collection import Collection, replaced_by_others, served_collections
 from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
-from app.todos.resource import todos
-from app.users.resource import usual_users
+from app.users.resource import users
 
 from .checks import check
 from .definition import Definition
@@ -30,7 +31,7 @@ SUBJECT = "the models in JSON"
 
 
 def read_models(app: Flask) -> None:
-    """Read the models of the folder; leave out the sample model if one of them takes its place.
+    """Read the models of the folder; a sample model gives way to them.
 
     Raises ConfigurationError if there is no such folder.
     """
@@ -40,8 +41,7 @@ def read_models(app: Flask) -> None:
     id_form = FORMS[app.config["ID_TYPE"]]
     models = read_folder(folder, app.config["DATA_SOURCES"], id_form)
     json_models.set(app, models)
-    if takes_place(models, todos):
-        app.config["SAMPLE_TODOS"] = False
+    replaced_by_others.set(app, partial(takes_place, models))
 
 
 def init_app(app: Flask) -> None:
@@ -54,7 +54,7 @@ def init_app(app: Flask) -> None:
     sources = app.config["DATA_SOURCES"]
     served = [collection.resource for collection in served_collections.of(app).values()]
     check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
-    usual = usual_users(app.config)
+    usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     related_models = RelatedModels(models.definitions, python, models.users)
     reader = Relations(related_models, models.problems)

@@ -8,6 +8,7 @@ from flask import Flask
 from marshmallow import ValidationError, fields
 
 from app.problems import Problems
+from app.rest.added_relations import with_added_relations
 from app.rest.endpoint import Endpoint
 from app.rest.relations import Relation
 from app.rest.resource import Resource
@@ -15,7 +16,7 @@ from app.rest.views.collection import declared_endpoints
 from app.settings import SettingsSchema
 from app.users.extension import TAKEN, UsersExtension, problem_of
 from app.users.models import User
-from app.users.resource import users, users_extension, usual_users
+from app.users.resource import users, users_extension
 
 from .bases import USER_SETTINGS, Merged
 from .definition import Definition, read_definition
@@ -99,7 +100,7 @@ def configure_users(
         if name in definition.properties.keys() - elsewhere
     }
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
-    endpoints = users_endpoints(usual_users(app.config), related.relations)
+    endpoints = users_endpoints(with_added_relations(app, users), related.relations)
     methods = {each.method: each.owned for each in endpoints}
     made = UsersExtension(
         relations=related.relations,

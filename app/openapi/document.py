@@ -21,7 +21,7 @@ from .security import security_schemes
 VERBS = ("POST", "GET", "PUT", "PATCH", "DELETE")
 
 INTRODUCTION = """\
-Users, access tokens, to-dos, and every other model that is served here.
+Users, access tokens, and every model that is served here.
 
 Register (`users.create`), log in (`users.login`), and send the answer's `id` as the
 `Authorization` header. Bodies are JSON; a form is accepted wherever a flat object is.

@@ -1,7 +1,7 @@
 """Collections: resources as an app serves them."""
 
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Container
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -351,6 +351,10 @@ class Collection:
 
 # The collections of an app by their names, also those that only relations lead to.
 served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
+# Tells whether something else is served in place of a sample.
+replaced_by_others = AppState[Callable[[Resource], bool]](
+    "replaced samples", factory=lambda _app: lambda _sample: False
+)
 
 
 def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:

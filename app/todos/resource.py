@@ -3,13 +3,29 @@
 from collections.abc import Mapping
 from typing import Any
 
+from flask import Flask
+
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, OWNER, Rule, allow
-from app.rest.relations import belongs_to
+from app.rest.added_relations import add_relation
+from app.rest.collection import replaced_by_others
+from app.rest.relations import belongs_to, has_many
 from app.rest.resource import Resource
+from app.rest.views.collection import register_resource
 
 from .models import Todo
 from .schemas import TodoSchema
+
+# What users may do with their to-dos below their own path.
+OWNER_METHODS = (
+    "__get__todos",
+    "__create__todos",
+    "__count__todos",
+    "__findById__todos",
+    "__updateById__todos",
+    "__destroyById__todos",
+    "__delete__todos",
+)
 
 
 def rules(settings: Mapping[str, Any]) -> list[Rule]:
@@ -26,3 +42,11 @@ todos = Resource(
     owner=Todo.owner_id,
     relations={"owner": belongs_to("users", "owner_id")},
 )
+
+
+def init_app(app: Flask) -> None:
+    """Serve to-dos, if SAMPLE_TODOS and no model in JSON takes their place."""
+    if app.config["SAMPLE_TODOS"] and not replaced_by_others.of(app)(todos):
+        register_resource(app, todos)
+        rules_of_users = [allow(OWNER, *OWNER_METHODS)]
+        add_relation(app, "users", "todos", has_many("todos", "owner_id"), rules_of_users)

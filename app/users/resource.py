@@ -12,7 +12,7 @@ from app.access.identity import current_identity
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
 from app.errors import InvalidPassword, TooManyRequests, ValidationError
-from app.rest.relations import has_many
+from app.rest.added_relations import with_added_relations
 from app.rest.resource import Resource
 from app.rest.rows.repository import Conditions, Repository, Row, Values
 from app.state import AppState
@@ -44,16 +44,6 @@ OWNER_METHODS = (
     "__get__audit",
     "__get__identities",
     "__destroyById__identities",
-)
-# The same for the sample model.
-TODO_METHODS = (
-    "__get__todos",
-    "__create__todos",
-    "__count__todos",
-    "__findById__todos",
-    "__updateById__todos",
-    "__destroyById__todos",
-    "__delete__todos",
 )
 # The methods that may change an email, which takes the password.
 UPDATING_METHODS = (
@@ -88,7 +78,6 @@ def rules(settings: Mapping[str, Any]) -> list[Rule]:
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
         allow(OWNER, *OWNER_METHODS),
-        *([allow(OWNER, *TODO_METHODS)] if settings["SAMPLE_TODOS"] else []),
         allow(ADMIN),
     ]
 
@@ -159,15 +148,9 @@ users = Resource(
 )
 
 
-def usual_users(settings: Mapping[str, Any]) -> Resource:
-    """Return the resource of users without what an application adds."""
-    todos = {"todos": has_many("todos", "owner_id")} if settings["SAMPLE_TODOS"] else {}
-    return replace(users, relations=todos)
-
-
 def users_of(app: Flask) -> Resource:
     """Return the resource of users as an app's settings and models in JSON have it."""
-    resource = replace(usual_users(app.config), path=app.config["USERS_PATH"])
+    resource = replace(with_added_relations(app, users), path=app.config["USERS_PATH"])
     definition = users_extension.of(app)
     if not app.config["USER_PROPERTIES"] and definition is None:
         return resource

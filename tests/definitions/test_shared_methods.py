@@ -310,9 +310,9 @@ def test_the_commands_say_what_is_switched_off(make_models):
 
 def test_a_model_in_python_switches_methods_off_by_the_same_names(make_app, monkeypatch):
     without_owner = replace(todos, shared_methods={"prototype.__get__owner": False})
-    monkeypatch.setattr("app.factory.todos", without_owner)
+    monkeypatch.setattr("app.todos.resource.todos", without_owner)
     assert served(make_app(), "todos") == COLLECTION
 
-    monkeypatch.setattr("app.factory.todos", replace(todos, shared_methods={"finde": False}))
+    monkeypatch.setattr("app.todos.resource.todos", replace(todos, shared_methods={"finde": False}))
     with pytest.raises(ConfigurationError, match="todos: there is no method 'finde'"):
         make_app()

@@ -7,6 +7,7 @@ from sqlalchemy import insert
 
 from app.config import ConfigurationError
 from app.database.session import db
+from app.rest.added_relations import add_relation
 from app.rest.collection import served_collections
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
 from app.rest.views.collection import check_relations
@@ -337,3 +338,8 @@ def test_a_relation_that_leads_nowhere_stops_the_start(app, monkeypatch, relatio
 
     with pytest.raises(ConfigurationError, match=f"the relation todos.strange: {problem}"):
         check_relations(app)
+
+
+def test_a_relation_is_added_to_a_resource_before_that_is_registered(make_app):
+    with pytest.raises(ConfigurationError, match="users is registered already"):
+        add_relation(make_app(), "users", "chores", has_many("todos", "owner_id"))

@@ -14,6 +14,7 @@ from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.ids import UUID_LENGTH, Id
+from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
 from app.rest.filters.targets import check_types, has_short_ids
@@ -251,6 +252,7 @@ def register_resource(app: Flask, resource: Resource) -> None:
     Raises ConfigurationError for columns, listeners, rules, paths and names of methods that cannot
     be used.
     """
+    resource = with_added_relations(app, resource)
     collection = Collection(resource, app.config)
     check_types(resource.name, collection.properties)
     _check_id(collection)

@@ -13,14 +13,14 @@ from app.users.sessions.tokens import delete_tokens
 
 
 def delete_user(user_id: Id) -> int:
-    """Delete a user with all tokens and to-dos; return the number of users deleted."""
+    """Delete a user with all tokens and owned rows; return the number of users deleted."""
     return delete_users([user_model().id == user_id])
 
 
 def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
-    """Delete the users selected by the conditions with all tokens and to-dos; return their number.
+    """Delete the users selected by the conditions with all tokens and owned rows.
 
-    Their records in the audit log stay.
+    Their records in the audit log stay. Returns the number of users.
     """
     model = user_model()
     with recording():

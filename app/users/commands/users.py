@@ -84,10 +84,10 @@ def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
 @realm_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(email: str, realm: str | None, yes: bool) -> None:
-    """Delete the user EMAIL, with all tokens and to-dos."""
+    """Delete the user EMAIL, with all tokens and owned rows."""
     user = find_user(email, realm)
     if not yes:
-        click.confirm(f"Delete user {user.id}, {user.email}, with all to-dos?", abort=True)
+        click.confirm(f"Delete user {user.id}, {user.email}, with all owned rows?", abort=True)
     removal.delete_user(user.id)
     click.echo(f"Deleted user {user.id}, {user.email}.")
 

@@ -20,6 +20,7 @@ from app.definitions.rules import applicable_rules, read_rules
 from app.ids import FORMS
 from app.problems import Problems
 from app.properties.properties import column_name
+from app.rest.added_relations import with_added_relations
 from app.rest.collection import served_collections
 from app.rest.views.collection import all_endpoints
 from app.times import now
@@ -96,7 +97,7 @@ def give(app: Flask, rules: RuleSet) -> None:
             {endpoint.method: endpoint.access for endpoint in endpoints},
             [method for method, is_owned in owned.items() if is_owned],
             [
-                *(users.rules(app.config) if is_users else ()),
+                *(with_added_relations(app, users).rules(app.config) if is_users else ()),
                 *applicable_rules(definition, owned, problems),
             ],
             [endpoint.method for endpoint in endpoints if endpoint.by_row],
