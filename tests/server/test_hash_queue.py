@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from app.server.fair_queue import FairQueue
 from tests.conftest import PASSWORD
 from tests.support.installation import Installation
 from tests.support.live import serve
@@ -266,18 +265,6 @@ def test_as_many_hashes_are_computed_at_once_as_there_are_processes(sqlite_templ
     assert reads == [True] * 5
     assert during == 3
     assert found == [200] * 8
-
-
-def test_the_newest_of_who_has_most_bytes_find_no_room():
-    queue = FairQueue(most=10, most_bytes=100)
-    sizes = {"a1": 20, "a2": 20, "b1": 50, "b2": 5}
-    assert [queue.add(name, name[0], size) for name, size in sizes.items()] == [[]] * 4
-
-    assert queue.add("c1", "c", 10) == ["b2"]
-    assert queue.add("a3", "a", 60) == ["a3"]
-    assert [queue.pop() for _ in range(len(queue))] == ["a1", "b1", "c1", "a2"]
-    # One that is larger than all may be is the only one.
-    assert queue.add("d1", "d", 1000) == []
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [("30", 200), ("2", 503)])
