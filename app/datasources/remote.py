@@ -11,7 +11,6 @@ from typing import Any
 
 from flask import Flask, jsonify, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import Column
 
 from app.access.policy import Grant, denial, find_grant
 from app.access.rules import READ, WRITE, Rule
@@ -31,8 +30,10 @@ from app.errors import (
 from app.ids import IdForm
 from app.rest.endpoint import Endpoint, declare, endpoints_of, register_endpoints
 from app.rest.fields.base import Schema
-from app.rest.filters.filter import Filter
-from app.rest.filters.targets import OTHERS
+from app.rest.filters.kinds import Kind
+from app.rest.filters.parser import parse_filter
+from app.rest.filters.remote_query import remote_where
+from app.rest.filters.tree import OTHERS, Filter
 from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
 from app.rest.rows.references import UNKNOWN_REFERENCE
@@ -60,8 +61,9 @@ class RemoteModel:
     path: str
     remote_path: str
     schema: type[Schema]
-    # What filters may name, by the names in JSON; they check the operators and operands.
-    columns: Mapping[str, Column[Any]]
+    id_form: IdForm
+    # What filters may name, by the names in JSON, and the kinds of the values.
+    kinds: Mapping[str, Kind]
     # Returns the rules, given the methods and whether the rows of each have owners.
     rules: Callable[[Mapping[str, bool]], Sequence[Rule]]
     # Returns the methods that are switched off and on, given all.
@@ -127,7 +129,6 @@ class RemoteViews:
         self._source = source
         self._remote = remote
         self._schema = model.schema()
-        self._id_form: IdForm = model.columns[model.id_name].type.form  # type: ignore[attr-defined]
         self._fields = {each.data_key or name: each for name, each in self._schema.fields.items()}
 
     @declare("create", WRITE, "POST /", body="{}", answer="{}")
@@ -158,7 +159,7 @@ class RemoteViews:
         filter_ = self._filter({"where": read_parameter("where")})
         if _depends_on_owner(grant):
             return jsonify({"count": len(self._find(grant, filter_))})
-        where = filter_.raw.get("where") or {}
+        where = remote_where(filter_.where)
         return jsonify({"count": self._call("count", lambda: self._remote.count(where))})
 
     # Before findById, whose GET would answer HEAD too.
@@ -207,14 +208,14 @@ class RemoteViews:
         return jsonify({"count": 1})
 
     def _filter(self, raw: Mapping[str, Any] | None) -> Filter:
-        filter_ = Filter.parse(raw, self._model.columns)
+        filter_ = parse_filter(raw, self._model.kinds)
         if filter_.include:
             raise InvalidFilter(NO_INCLUDES)
         return filter_
 
     def _find(self, grant: Grant, filter_: Filter) -> list[Row]:
         """Return the rows that a filter selects and the grant covers."""
-        where = filter_.raw.get("where") or {}
+        where = remote_where(filter_.where)
         if _depends_on_owner(grant):
             owner = grant.user_id if grant.decision.own else {"neq": grant.user_id}
             where = {"and": [where, {self._model.owner: owner}]}
@@ -285,7 +286,7 @@ class RemoteViews:
 
     def _by_id(self, method: str, id: str, send: Callable[[], Any]) -> Any:
         """Call the service for one row; raise ModelNotFound if it has none of this id."""
-        if self._id_form.parse(id) is None:
+        if self._model.id_form.parse(id) is None:
             # It may name something else there, such as an endpoint of the collection.
             raise ModelNotFound(self._model.singular, id)
 

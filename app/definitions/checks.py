@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Column
-
-from app.database.columns import Json
+from app.database.ids import app_id_form
 from app.errors import InvalidFilter
 from app.problems import Problems
-from app.rest.filters.filter import Filter
-from app.rest.filters.targets import OTHERS
+from app.rest.filters.kinds import OBJECT
+from app.rest.filters.parser import parse_filter
+from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.resource import Resource
-from app.rest.rows.undeclared import ATTRIBUTE
 from app.rest.views.collection import usual_endpoints
 
 from .definition import Definition
@@ -35,11 +33,9 @@ def check(models: Models, resolved: Mapping[str, Resolved], users: Resource) -> 
 
 def _check_scope(definition: Definition, problems: Problems) -> None:
     """Check the default filter of a model."""
-    columns = definition.filterable
-    if definition.is_open:
-        columns[OTHERS] = Column(ATTRIBUTE, Json(dict))
+    others = {OTHERS: OBJECT} if definition.is_open else {}
     try:
-        Filter.parse(definition.scope, columns)
+        parse_filter(definition.scope, {**definition.filterable(app_id_form()), **others})
     except InvalidFilter as error:
         problems.add(f"{definition.file}: scope", str(error.description))
 

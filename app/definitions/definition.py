@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Any
 
-from sqlalchemy import Column
-
 from app.access.rules import Rule
-from app.database.ids import IntegerId, RowId
+from app.ids import IdForm
 from app.plurals import pluralize
 from app.problems import MISSPELT, Problems, suggest
 from app.properties.declaration import Declaration
 from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
+from app.rest.filters.columns import kind_of
+from app.rest.filters.kinds import Kind, identifier
 from app.rest.relations import BELONGS_TO
 from app.times import now
 
@@ -132,15 +132,13 @@ class Definition:
         """The name of the file, which problems begin with."""
         return self.source.file
 
-    @property
-    def filterable(self) -> dict[str, Column[Any]]:
-        """What filters may name, with columns that belong to no table."""
-        id_type = IntegerId if self.id.type is RowId else self.id.type
-        columns = {self.id.name: Column("id", id_type)}
-        for each in self.properties.values():
-            if not each.hidden and each.name not in self.hidden:
-                columns[each.name] = each.column()
-        return columns
+    def filterable(self, row_ids: IdForm) -> dict[str, Kind]:
+        """Return what filters may name, and the kinds of the values, as `kind_of` does."""
+        kinds = {self.id.name: identifier(self.id.form)}
+        for name, declared in self.properties.items():
+            if not declared.hidden and name not in self.hidden:
+                kinds[name] = kind_of(declared.type.column_type, row_ids)
+        return kinds
 
     def new_column(self, name: str) -> str:
         """Return a name for the column of a further property, which no other has."""

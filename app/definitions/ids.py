@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from app.database.ids import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
-from app.ids import MAX_TEXT_ID, UUID_LENGTH
+from app.ids import INTEGER, MAX_TEXT_ID, UUID_LENGTH, IdForm
 from app.problems import Problems
 from app.properties.properties import Property
 from app.properties.types import PropertyType
@@ -26,6 +26,12 @@ class IdProperty:
     type: IdColumn | type[IdColumn] = RowId
     on_create: bool = False
     required: bool = False
+
+    @property
+    def form(self) -> IdForm:
+        """The form of the ids where the database does not generate them by ID_TYPE."""
+        made = self.type() if isinstance(self.type, type) else self.type
+        return INTEGER if isinstance(made, RowId) else made.form
 
 
 def key_type(column_type: IdColumn | type[IdColumn]) -> PropertyType:

@@ -7,6 +7,7 @@ from flask import Flask
 from app.access.rules import Rule
 from app.datasources import data_sources
 from app.datasources.remote import RemoteModel, register_remote_model
+from app.ids import FORMS, IdForm
 from app.rest.relations import BELONGS_TO
 
 from .definition import Definition
@@ -20,15 +21,15 @@ from .setup import report
 
 def init_app(app: Flask) -> None:
     """Serve the models; data sources, and all other models, must be there already."""
-    models = json_models.of(app)
+    models, row_ids = json_models.of(app), FORMS[app.config["ID_TYPE"]]
     for definition in models.remote.values():
         if definition.is_public:
             source = data_sources.of(app)[definition.data_source]
-            register_remote_model(app, _make_model(definition, models), source)
+            register_remote_model(app, _make_model(definition, models, row_ids), source)
     report(app, models.problems)
 
 
-def _make_model(definition: Definition, models: Models) -> RemoteModel:
+def _make_model(definition: Definition, models: Models, row_ids: IdForm) -> RemoteModel:
     """Return a model as the data sources serve it."""
 
     def rules(methods: Mapping[str, bool]) -> Sequence[Rule]:
@@ -40,7 +41,8 @@ def _make_model(definition: Definition, models: Models) -> RemoteModel:
         path=definition.path,
         remote_path=definition.remote_path,
         schema=make_schema(definition, definition.relations),
-        columns=definition.filterable,
+        id_form=definition.id.form,
+        kinds=definition.filterable(row_ids),
         rules=rules,
         shared_methods=lambda endpoints: definition.switches.usable(endpoints, models.problems),
         replaces_on_put=definition.replaces_on_put,

@@ -1,53 +1,39 @@
 """The JSON schemas of a resource's filters."""
 
 import re
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import Enum
-
-from app.database import columns
-from app.database.ids import IdColumn
 from app.rest.collection import Collection
-from app.rest.filters.bounds import MAX_ITEMS
-from app.rest.filters.distances import RADIUS
-from app.rest.filters.filter import KEYS, MAX_LIMIT, MAX_ORDER, MAX_SKIP
-from app.rest.filters.json_paths import MAX_STEPS, STEP
-from app.rest.filters.operators import holds_text, operators_for
-from app.rest.filters.patterns import LIKE, MAX_PATTERN
-from app.rest.filters.regexps import REGEXP
-from app.rest.filters.targets import OTHERS, Column
+from app.rest.filters.bounds import MAX_ITEMS, MAX_PATTERN, PATTERNS
+from app.rest.filters.kinds import BOOLEAN, NUMBER, Kind, Shape
+from app.rest.filters.parser import (
+    KEYS,
+    MAX_ORDER,
+    MAX_SKIP,
+    MAX_STEPS,
+    RADIUS,
+    STEP,
+    operators_of,
+)
+from app.rest.filters.tree import MAX_LIMIT, OTHERS
 
 Json = dict[str, Any]
 
-TYPES: dict[type, Json] = {
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    str: {"type": "string"},
-    bool: {"type": "boolean"},
-    datetime: {"type": "string", "format": "date-time"},
-    date: {"type": "string", "format": "date"},
-    Decimal: {"type": "string", "format": "decimal"},
-    UUID: {"type": "string", "format": "uuid"},
-    # An array is compared with an item.
-    list: {"type": "string"},
-}
 TEXT = {"type": "string"}
+NULL = {"type": "null"}
 NEAR: Json = {
     "near": {
         "anyOf": [
             {
                 "type": "object",
-                "properties": {"lat": TYPES[float], "lng": TYPES[float]},
+                "properties": {"lat": NUMBER.schema, "lng": NUMBER.schema},
                 "required": ["lat", "lng"],
             },
             TEXT,
         ]
     },
-    "maxDistance": TYPES[float],
-    "minDistance": TYPES[float],
+    "maxDistance": NUMBER.schema,
+    "minDistance": NUMBER.schema,
     "unit": {"enum": list(RADIUS), "default": "miles"},
 }
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
@@ -61,7 +47,7 @@ def filter_schema(resource: Collection) -> Json:
         "fields": {
             "anyOf": [
                 {"type": "array", "items": names},
-                {"type": "object", "propertyNames": names, "additionalProperties": TYPES[bool]},
+                {"type": "object", "propertyNames": names, "additionalProperties": BOOLEAN.schema},
             ]
         },
         "include": _includes(list(resource.relations)),
@@ -79,12 +65,9 @@ def where_schema(resource: Collection) -> Json:
     """Return the schema of a `where` of this resource."""
     own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
     several = {"type": "array", "items": own}
-    conditions = {
-        name: _condition(column) for name, column in resource.properties.items() if name != OTHERS
-    }
-    objects = [
-        name for name, column in resource.properties.items() if column.type.python_type is dict
-    ]
+    kinds = resource.filterable
+    conditions = {name: _condition(kind) for name, kind in kinds.items() if name != OTHERS}
+    objects = [name for name, kind in kinds.items() if kind.shape is Shape.OBJECT]
     paths: Json = (
         {"patternProperties": {_paths_in(name): {} for name in objects}} if objects else {}
     )
@@ -92,7 +75,7 @@ def where_schema(resource: Collection) -> Json:
         "type": "object",
         "properties": {**conditions, "and": several, "or": several},
         **paths,
-        "additionalProperties": OTHERS in resource.properties,
+        "additionalProperties": OTHERS in kinds,
     }
 
 
@@ -112,40 +95,28 @@ def _includes(relations: list[str]) -> Json:
     return {"type": "array", "items": {"anyOf": [name, scope]}}
 
 
-def _condition(column: Column) -> Json:
+def _condition(kind: Kind) -> Json:
     """Return the schema of a condition on a property: a value, or operators with operands."""
-    kind = column.type.python_type
-    value, is_text = _value(column), holds_text(column.type)
     operators = {
-        word: _operand(word, value)
-        for word in operators_for(column)
-        if is_text or word not in (*LIKE, *REGEXP)
+        word: _operand(word, kind)
+        for word in operators_of(kind)
+        if kind.is_text or word not in PATTERNS
     }
-    if is_text:
+    if kind.is_text:
         operators["options"] = {"const": "i"}
-    if kind is columns.Position:
+    if kind.shape is Shape.POSITION:
         operators |= NEAR
     conditions = {"type": "object", "properties": operators, "additionalProperties": False}
-    direct = [value] if kind in TYPES else []
-    return {"anyOf": [*direct, {"type": "null"}, conditions]}
+    values = [value for value in (kind.schema, NULL) if value]
+    return {"anyOf": [*values, conditions]}
 
 
-def _value(column: Column) -> Json:
-    if isinstance(column.type, Enum):
-        return {"enum": list(column.type.enums)}
-    if isinstance(column.type, columns.Json) and column.type.items is float:
-        return TYPES[float]
-    if isinstance(column.type, IdColumn) and column.type.python_type is str:
-        schema = column.type.form.json_schema
-        return {name: each for name, each in schema.items() if name != "examples"}
-    return TYPES.get(column.type.python_type, {"type": "null"})
-
-
-def _operand(word: str, value: Json) -> Json:
+def _operand(word: str, kind: Kind) -> Json:
+    value = dict(kind.schema or NULL)
     if word == "between":
         return {"type": "array", "items": value, "minItems": 2, "maxItems": 2}
     if word in ("inq", "nin"):
         return {"type": "array", "items": value, "maxItems": MAX_ITEMS}
     if word == "exists":
-        return TYPES[bool]
-    return {**value, "maxLength": MAX_PATTERN} if word in (*LIKE, *REGEXP) else value
+        return dict(BOOLEAN.schema or {})
+    return {**value, "maxLength": MAX_PATTERN} if word in PATTERNS else value

@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.rest.collection import Collection, served_collections
 from app.rest.fields.base import Number
-from app.rest.filters.targets import OTHERS
+from app.rest.filters.tree import OTHERS
 from app.rest.relations import EMBEDDED
 
 from .filter_schemas import filter_schema, where_schema

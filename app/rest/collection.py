@@ -17,9 +17,11 @@ from app.state import AppState
 
 from .fields.base import Schema, validation_cost
 from .fields.ids import Id
-from .filters.filter import Filter
-from .filters.targets import Column, has_short_ids
-from .filters.where import translate
+from .filters import sql
+from .filters.columns import has_short_ids, kinds_of
+from .filters.parser import parse_filter, parse_where
+from .filters.sql import Column
+from .filters.tree import Filter
 from .relations import BELONGS_TO
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
@@ -59,16 +61,16 @@ class Collection:
         self.schema = resource.schema()
         # The columns that clients may read, filter and order by, by their JSON names.
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
-        # Those that are not withheld, which filters may name.
-        self.shown = {
-            name: column
-            for name, column in self.properties.items()
-            if name not in resource.withheld
+        kinds = kinds_of(self.properties, ids.FORMS[settings["ID_TYPE"]])
+        # The kinds of those that are not withheld, which filters may name.
+        self.filterable = {
+            name: kind for name, kind in kinds.items() if name not in resource.withheld
         }
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
         owner = None if resource.owner is None else self._columns[resource.owner.key]
         where = resource.default_filter.get("where")
-        restriction = [translate(where, self.properties)] if where else []
+        parsed = parse_where(where, kinds) if where else ()
+        restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.is_owner_model = self.rows.owner is self.rows.key
         self.serializer = Serializer(
@@ -156,18 +158,18 @@ class Collection:
         """Read a filter for these rows; raise InvalidFilter."""
         if self.resource.default_filter:
             raw = self._with_defaults(raw)
-        return self._keep_included(Filter.parse(raw, self.shown))
+        return self._keep_included(parse_filter(raw, self.filterable))
 
     def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
         protected = self.resource.protected
         if not protected:
-            return self._keep_included(Filter.parse(usual, self.shown))
-        shown = {name: column for name, column in self.shown.items() if name not in protected}
-        filter_ = Filter.parse(usual, shown)
+            return self._keep_included(parse_filter(usual, self.filterable))
+        shown = {name: kind for name, kind in self.filterable.items() if name not in protected}
+        filter_ = parse_filter(usual, shown)
         return self._keep_included(
-            filter_ if filter_.fields else replace(filter_, fields=set(shown))
+            filter_ if filter_.fields else replace(filter_, fields=frozenset(shown))
         )
 
     def _keep_included(self, filter_: Filter) -> Filter:

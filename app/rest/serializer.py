@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from app.access.identity import current_identity
 
 from .fields.base import PASSTHROUGH_SERIALIZERS, Schema
-from .filters.targets import OTHERS
+from .filters.tree import OTHERS
 from .rows.hooks import Hook, LoadEvent
 from .rows.repository import Row, Values
 from .rows.undeclared import flatten

@@ -9,7 +9,7 @@ from app.database.session import db
 from app.errors import InvalidFilter
 from app.rest.collection import Collection, served_collections
 from app.rest.fields.base import Schema
-from app.rest.filters.filter import Filter
+from app.rest.filters.tree import Filter
 from app.rest.relations import belongs_to
 from app.rest.resource import Resource
 from app.rest.views.includes import parse_includes

@@ -8,11 +8,22 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidFilter
-from app.rest.filters.bounds import check_size
+from app.rest.filters import kinds
+from app.rest.filters.bounds import check_cost, check_size
+from app.rest.filters.parser import parse_where
+from app.rest.filters.tree import Filter
 
 from .conftest import START, TEXTS
 
 ATTRIBUTES = {"isComplete": "is_complete", "ownerId": "owner_id"}
+KINDS = {
+    "id": kinds.INTEGER,
+    "title": kinds.TEXT,
+    "desc": kinds.TEXT,
+    "isComplete": kinds.BOOLEAN,
+    "created": kinds.TIME,
+    "ownerId": kinds.INTEGER,
+}
 TIMES = [START + timedelta(milliseconds=offset) for offset in range(-1, 12)]
 VALUES = {
     "id": st.integers(-1, 45),
@@ -98,8 +109,10 @@ def lower(text):
 
 def is_small(where):
     """Tell whether a filter is within the bounds, which are tested elsewhere."""
+    parsed = Filter(where=parse_where(where, KINDS))
     try:
         check_size({"where": where})
+        check_cost([parsed])
     except InvalidFilter:
         return False
     return True

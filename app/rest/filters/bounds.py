@@ -1,12 +1,13 @@
-"""Limits on the size of a filter, checked before it is translated into SQL."""
+"""Limits of filters: on their size before they are parsed, and on their cost afterwards."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 from app.errors import InvalidFilter, quote
 
-from .patterns import BRACKETED_COST, CLASS_COST, LIKE, WIDE_COST, check_pattern, count_searched
-from .regexps import REGEXP, parse_regexp
+from .kinds import Shape
+from .patterns import BRACKETED_COST, CLASS_COST, WIDE_COST
+from .tree import Comparison, Filter, Near, Order, Pattern, leaves
 
 #: Items of all lists of a filter together.
 MAX_ITEMS = 1000
@@ -14,6 +15,8 @@ MAX_ITEMS = 1000
 # SQLite takes expressions of up to 1000 levels, and to compare 250 texts with those of a thousand
 # rows costs it 60 ms.
 MAX_CONDITIONS = 250
+#: Characters of a pattern: a thousand texts of 10,000 characters are searched in 80 ms.
+MAX_PATTERN = 100
 #: Patterns of a filter; each alternative of a `regexp` is one.
 MAX_PATTERNS = 5
 #: Characters of a filter's patterns behind their first `%`, except where a pattern is plain text
@@ -22,45 +25,74 @@ MAX_PATTERNS = 5
 # They are compared at every character of a text: a thousand texts of 10,000 characters cost SQLite
 # up to 30 ms for each.
 MAX_SEARCHED = 20
+#: Values that a filter and its includes compare with objects, arrays and positions.
+MAX_IN_JSON = 20
+#: Conditions of a filter and its includes on arrays: each goes through the items of every row.
+MAX_ARRAYS = 2
+#: Paths such as `address.city` that a filter and its includes order by.
+MAX_PATH_ORDER = 3
+
+# The operators that compare with patterns.
+PATTERNS = ("like", "nlike", "ilike", "nilike", "regexp", "iregexp")
 
 
-def check_size(raw: Mapping[str, Any]) -> None:
-    """Raise InvalidFilter for a filter with too many conditions, those of includes counted."""
+def check_size(raw: Mapping[str, object]) -> None:
+    """Raise InvalidFilter for a filter with too many or too long parts, its includes counted."""
     conditions = [raw.get("where"), raw.get("include")]
-    names, items = _count(conditions)
-    if items - len(conditions) > MAX_ITEMS:
+    counted = Counter(names=0, items=-len(conditions))
+    _count(conditions, counted)
+    if counted["items"] > MAX_ITEMS:
         raise InvalidFilter(f"The filter has more than {MAX_ITEMS} list items.")
-    if names > MAX_CONDITIONS:
+    if counted["names"] > MAX_CONDITIONS:
         raise InvalidFilter(f"The filter has more than {MAX_CONDITIONS} properties and operators.")
-    _check_patterns(conditions)
+    for number, (path, pattern) in enumerate(_patterns(conditions, "where"), 1):
+        if len(pattern) > MAX_PATTERN:
+            raise InvalidFilter(f"{path} must not have more than {MAX_PATTERN} characters.")
+        _check_number(path, number)
 
 
-def _count(value: Any) -> tuple[int, int]:
-    """Return the number of names in objects (an empty object counts as one) and of list items."""
-    if isinstance(value, list):
-        names, items, inner = 0, len(value), value
-    elif isinstance(value, dict) and "0" in value:
-        names, items, inner = 0, len(value), list(value.values())
+def check_cost(filters: Iterable[Filter]) -> None:
+    """Raise InvalidFilter if a filter, together with those of its includes, costs too much."""
+    filters = list(filters)
+    compared = [condition for filter_ in filters for condition in leaves(filter_.where)]
+    _check_patterns(compared)
+    _check_json(compared, [term for filter_ in filters for term in filter_.order])
+
+
+def _count(value: object, counted: Counter[str]) -> None:
+    """Count the names in objects, an empty object as one, and the items of lists."""
+    if isinstance(value, list) or (isinstance(value, dict) and "0" in value):
+        counted["items"] += len(value)
     elif isinstance(value, dict):
-        names, items, inner = max(len(value), 1), 0, list(value.values())
+        counted["names"] += max(len(value), 1)
     else:
-        return 0, 0
-    counts = [(names, items), *map(_count, inner)]
-    return sum(each[0] for each in counts), sum(each[1] for each in counts)
+        return
+    for inner in value.values() if isinstance(value, dict) else value:
+        _count(inner, counted)
 
 
-def _check_patterns(conditions: list[Any]) -> None:
+def _patterns(value: object, name: str) -> Iterator[tuple[str, str]]:
+    """Yield every pattern with its path, such as `title.like`."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _patterns(item, name)
+    elif isinstance(value, dict):
+        for operator, inner in value.items():
+            if operator in PATTERNS and isinstance(inner, str):
+                yield quote(f"{name}.{operator}"), inner
+            else:
+                yield from _patterns(inner, operator)
+
+
+def _check_patterns(compared: Iterable[Comparison | Near]) -> None:
     number, searched = 0, 0
-    for path, pattern in _patterns(conditions, "where"):
-        check_pattern(path, pattern)
-        costs = _search_costs(path, pattern)
-        number += len(costs)
-        searched += sum(costs)
-        if number > MAX_PATTERNS:
-            raise InvalidFilter(
-                f"{path}: a filter has at most {MAX_PATTERNS} patterns; each alternative of a"
-                " regexp is one."
-            )
+    for condition in compared:
+        if not isinstance(condition, Comparison) or not isinstance(condition.operand, Pattern):
+            continue
+        path = quote(f"{condition.place}.{condition.operator}")
+        number += len(condition.operand.alternatives)
+        _check_number(path, number)
+        searched += sum(pattern.searched() for pattern in condition.operand.alternatives)
         if searched > MAX_SEARCHED:
             raise InvalidFilter(
                 f"{path}: patterns that are more than text with % before or after it may have "
@@ -70,21 +102,32 @@ def _check_patterns(conditions: list[Any]) -> None:
             )
 
 
-def _search_costs(path: str, pattern: str) -> list[int]:
-    """Return the characters searched at every one of a text, for each alternative of a pattern."""
-    if not path.endswith(REGEXP):
-        return [count_searched(pattern)]
-    return [each.searched() for each in parse_regexp(path, pattern)[0]]
+def _check_number(path: str, patterns: int) -> None:
+    if patterns > MAX_PATTERNS:
+        raise InvalidFilter(
+            f"{path}: a filter has at most {MAX_PATTERNS} patterns; each alternative of a"
+            " regexp is one."
+        )
 
 
-def _patterns(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Yield every pattern with its path, such as `title.like`."""
-    if isinstance(value, list):
-        for each in value:
-            yield from _patterns(each, name)
-    elif isinstance(value, dict):
-        for operator, inner in value.items():
-            if operator in (*LIKE, *REGEXP) and isinstance(inner, str):
-                yield quote(f"{name}.{operator}"), inner
-            else:
-                yield from _patterns(inner, operator)
+def _check_json(compared: Iterable[Comparison | Near], order: Iterable[Order | Near]) -> None:
+    """Check how much of a filter reads the JSON of every row."""
+    operands, arrays = 0, 0
+    for condition in compared:
+        if isinstance(condition, Near):
+            operands += len(condition.given)
+        elif condition.place.steps or condition.kind.shape is not Shape.SCALAR:
+            operand = condition.operand
+            operands += len(operand) if isinstance(operand, tuple) else 1
+            arrays += condition.kind.shape is Shape.ARRAY
+    if operands > MAX_IN_JSON:
+        raise InvalidFilter(
+            f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
+        )
+    if arrays > MAX_ARRAYS:
+        raise InvalidFilter(
+            f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values."
+        )
+    paths = sum(isinstance(term, Order) and "." in str(term.place) for term in order)
+    if paths > MAX_PATH_ORDER:
+        raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")

@@ -6,19 +6,16 @@ and `substr` instead, whose cost hardly depends on the pattern.
 """
 
 import re
+from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
 
-from sqlalchemy import ColumnElement
-
-from app.database.dialects import ESCAPE, Contains, EndsWith, Like
-from app.errors import InvalidFilter
-
-LIKE = ("like", "nlike", "ilike", "nilike")
-#: Characters of a pattern: a thousand texts of 10,000 characters are searched in 80 ms.
-MAX_PATTERN = 100
-PATTERN_TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
+ESCAPE = "\\"
+TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
 # Literal text with an optional % before and after it.
-LITERAL_PATTERN = re.compile(r"(%?)((?:\\.|[^\\%_])+)(%?)", re.DOTALL)
+PLAIN = re.compile(r"(%?)((?:\\.|[^\\%_])+)(%?)", re.DOTALL)
 GLOB_WILDCARDS = {"%": "*", "_": "?"}
+# What is compared without regard to the case is A to Z, as SQLite's `lower` changes them.
+FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
 # ASCII characters that cost as much as one that GLOB takes in brackets, as one beyond ASCII, and as
 # a class of a regular expression beside its members.
 BRACKETED_COST = 6
@@ -26,17 +23,46 @@ WIDE_COST = 3
 CLASS_COST = 3
 
 
-def check_pattern(path: str, pattern: str) -> None:
-    """Raise InvalidFilter for a pattern that is too long."""
-    if len(pattern) > MAX_PATTERN:
-        raise InvalidFilter(f"{path} must not have more than {MAX_PATTERN} characters.")
+@dataclass(frozen=True)
+class LikePattern:
+    """A pattern of `like`, without an unpaired backslash at its end."""
 
+    text: str
 
-def count_searched(pattern: str) -> int:
-    """Return how many ASCII characters are compared at every character of a text, by their cost."""
-    if LITERAL_PATTERN.fullmatch(complete_pattern(pattern)):
-        return 0
-    return sum(map(cost, pattern.partition("%")[2]))
+    @classmethod
+    def parse(cls, text: str) -> "LikePattern":
+        """Return the pattern; a backslash at the end of the text stands for itself."""
+        trailing = len(text) - len(text.rstrip(ESCAPE))
+        return cls(text + ESCAPE if trailing % 2 else text)
+
+    def folded(self) -> "LikePattern":
+        """Return the pattern with A to Z as a to z."""
+        return LikePattern(self.text.translate(FOLD))
+
+    def searched(self) -> int:
+        """Return how many ASCII characters are compared at every character of a text, by cost."""
+        return 0 if PLAIN.fullmatch(self.text) else sum(map(cost, self.text.partition("%")[2]))
+
+    def as_glob(self) -> str:
+        """Return the pattern of SQLite's GLOB."""
+        return "".join(
+            GLOB_WILDCARDS.get(token) or re.sub(r"([*?[])", r"[\1]", token[-1])
+            for token in TOKENS.findall(self.text)
+        )
+
+    def contained(self) -> str | None:
+        """Return the text that others contain, if the pattern is that between two %."""
+        return self._literal("%", "%")
+
+    def end(self) -> str | None:
+        """Return the text that others end with, if the pattern is % and that text."""
+        return self._literal("%", "")
+
+    def _literal(self, before: str, after: str) -> str | None:
+        plain = PLAIN.fullmatch(self.text)
+        if plain is None or (plain[1], plain[3]) != (before, after):
+            return None
+        return re.sub(r"\\(.)", r"\1", plain[2], flags=re.DOTALL)
 
 
 def cost(character: str) -> int:
@@ -44,25 +70,3 @@ def cost(character: str) -> int:
     if character in "*?[":
         return BRACKETED_COST
     return 1 if character.isascii() else WIDE_COST
-
-
-def complete_pattern(pattern: str) -> str:
-    """Return the pattern with an unpaired backslash at its end escaped."""
-    trailing = len(pattern) - len(pattern.rstrip(ESCAPE))
-    return pattern + ESCAPE if trailing % 2 else pattern
-
-
-def matches(text: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
-    """Return the condition that a text matches a complete pattern."""
-    literal_match = LITERAL_PATTERN.fullmatch(pattern)
-    if literal_match is None or not literal_match[1]:
-        return Like(text, pattern, _as_glob(pattern))
-    literal = re.sub(r"\\(.)", r"\1", literal_match[2], flags=re.DOTALL)
-    return (Contains if literal_match[3] else EndsWith)(text, pattern, literal)
-
-
-def _as_glob(pattern: str) -> str:
-    return "".join(
-        GLOB_WILDCARDS.get(token) or re.sub(r"([*?[])", r"[\1]", token[-1])
-        for token in PATTERN_TOKENS.findall(pattern)
-    )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from app.errors import InvalidFilter
 
-from .patterns import CLASS_COST, cost
+from .patterns import CLASS_COST, FOLD, LikePattern, cost
 
 # `/text/i`, as JavaScript writes an expression with its flags.
 DELIMITED = re.compile(r"/(.*)/(i?)", re.DOTALL)
@@ -32,7 +32,6 @@ NAMED = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
 MEMBER = re.compile(r"(.)-(.)|.", re.DOTALL)
 GLOB_SPECIAL = "*?["
 LIKE_SPECIAL = "%_\\"
-REGEXP = ("regexp", "iregexp")
 SUPPORTED = (
     "takes text, ., .*, .+, classes like [a-z], \\d, \\w, \\s, ^, $ and |, without groups and"
     " other repetitions"
@@ -59,8 +58,6 @@ class Expression(NamedTuple):
 
     def searched(self) -> int:
         """Return how many ASCII characters are compared at every character of a text, by cost."""
-        if self.as_like() is not None:
-            return 0
         return sum(_cost(*part) for part in self._searched_parts())
 
     def _searched_parts(self) -> Iterator[tuple[str, str]]:
@@ -69,26 +66,29 @@ class Expression(NamedTuple):
             return iter(self.parts)
         return dropwhile(lambda part: part not in (("wild", ".*"), ("wild", ".+")), self.parts)
 
-    def as_like(self) -> str | None:
-        """Return the equivalent pattern of `like`, if there are no wildcards and classes."""
-        if any(kind != "literal" for kind, _ in self.parts):
-            return None
-        text = "".join(rf"\{each}" if each in LIKE_SPECIAL else each for _, each in self.parts)
-        return ("" if self.at_start else "%") + text + ("" if self.at_end else "%")
+    def folded(self) -> "Expression":
+        """Return the expression with A to Z as a to z."""
+        return self._replace(parts=[(kind, text.translate(FOLD)) for kind, text in self.parts])
 
 
-def parse_regexp(path: str, text: str) -> tuple[list[Expression], bool]:
+Alternative = LikePattern | Expression
+
+
+def parse_regexp(path: str, text: str) -> tuple[tuple[Alternative, ...], bool]:
     """Return the alternatives, and whether they ignore the case; raise InvalidFilter."""
     delimited = DELIMITED.fullmatch(text)
     pattern, flags = (delimited[1], delimited[2]) if delimited else (text, "")
-    return [_parse(path, each) for each in _split(path, pattern)], flags == "i"
+    parsed = (_parse(path, tokens) for tokens in _split(path, pattern))
+    return tuple(_as_like(expression) or expression for expression in parsed), flags == "i"
 
 
-def folded(expression: Expression) -> Expression:
-    """Return the expression with A to Z as a to z."""
-    fold = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
-    parts = [(kind, text.translate(fold)) for kind, text in expression.parts]
-    return expression._replace(parts=parts)
+def _as_like(expression: Expression) -> LikePattern | None:
+    """Return the equivalent pattern of `like`, if there are no wildcards and classes."""
+    if any(kind != "literal" for kind, _ in expression.parts):
+        return None
+    text = "".join(rf"\{part}" if part in LIKE_SPECIAL else part for _, part in expression.parts)
+    start, end = "" if expression.at_start else "%", "" if expression.at_end else "%"
+    return LikePattern(start + text + end)
 
 
 def _split(path: str, pattern: str) -> list[list[re.Match[str]]]:

@@ -50,15 +50,6 @@ def read_flag(name: str) -> bool:
     return values == ["true"]
 
 
-def as_list(value: Any, path: str) -> list[Any]:
-    """Return a list, also if the bracket form made it `{"0": ..., "1": ...}`."""
-    if value and isinstance(value, dict) and list(value) == [*map(str, range(len(value)))]:
-        value = list(value.values())
-    if not isinstance(value, list):
-        raise InvalidFilter(f"{path} must be a list.")
-    return value
-
-
 def _read_json(name: str, arguments: Arguments) -> Any:
     texts = arguments.getlist(name)
     if len(texts) > 1:

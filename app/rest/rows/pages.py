@@ -8,7 +8,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from app.errors import InvalidFilter
-from app.rest.filters.filter import Filter
+from app.rest.filters.tree import Filter
 
 #: Included objects of an answer; each counts as often as the answer has it.
 MAX_OBJECTS = 10_000

@@ -1,7 +1,7 @@
 """The repository of a model: its rows in SQL, without regard to the caller or JSON."""
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
@@ -26,9 +26,9 @@ from app.database.ids import ObjectId, TextId, UuidId, new_id
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.ids import Id
-from app.rest.filters.filter import Filter
-from app.rest.filters.json_paths import is_json
-from app.rest.filters.targets import is_text
+from app.rest.filters import sql
+from app.rest.filters.columns import is_json, is_text
+from app.rest.filters.tree import Filter
 
 from .pages import Page, RowSize, read_page, size_of_names
 from .results import max_characters, open_rows
@@ -87,7 +87,10 @@ class Repository:
             if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
         ]
         self._json_columns = [place for place, column in enumerate(self.columns) if is_json(column)]
-        self._max_characters = {name: max_characters(column) for name, column in properties.items()}
+        # Those of text and JSON.
+        self._max_characters = {
+            name: most for name, column in properties.items() if (most := max_characters(column))
+        }
         self._by_id = self.key.asc()
         self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
         # One statement for each combination of columns that have values.
@@ -102,7 +105,7 @@ class Repository:
     def page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
         """Return the statement for a page of the rows that a filter selects, and one row more."""
         query = self._all_rows if filter_.fields is None else self._selected(filter_)
-        query = query.where(*conditions, *filter_.conditions)
+        query = query.where(*conditions, *self.conditions(filter_))
         page = query.order_by(*self.order(filter_)).limit(LIMIT)
         return page.offset(filter_.skip) if filter_.skip else page
 
@@ -120,23 +123,33 @@ class Repository:
 
         Those of the database, where a character of text has up to four bytes.
         """
+        left_out = self._left_out(filter_)
         return rows * sum(
-            characters
-            for name, characters in self._max_characters.items()
-            if not filter_.leaves_out(name, self._properties[name])
+            characters for name, characters in self._max_characters.items() if name not in left_out
         )
+
+    def _left_out(self, filter_: Filter) -> Collection[str]:
+        """Return the properties of text and JSON that `fields` leaves out, and no include reads."""
+        if filter_.fields is None:
+            return ()
+        return self._max_characters.keys() - filter_.fields - {*filter_.kept}
 
     def _selected(self, filter_: Filter) -> Select[Any]:
         return select(*self.columns_for(filter_)).where(*self.restriction)
 
+    def conditions(self, filter_: Filter) -> list[ColumnElement[bool]]:
+        """Return the conditions for the rows that a filter selects."""
+        return sql.conditions(filter_.where, self._properties)
+
     def order(self, filter_: Filter) -> list[ColumnElement[Any]]:
         """Return what a filter orders by, and then the id, so that pages do not overlap."""
-        return [*filter_.order, self._by_id]
+        return [*sql.orders(filter_.order, self._properties), self._by_id]
 
     def columns_for(self, filter_: Filter) -> list[ColumnElement[Any]]:
         """Return the columns to select; text and JSON that the filter leaves out are NULL."""
+        left_out = self._left_out(filter_)
         return [
-            null().label(column.key) if filter_.leaves_out(name, column) else column
+            null().label(column.key) if name in left_out else column
             for name, column in self._properties.items()
         ]
 

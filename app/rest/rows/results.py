@@ -15,8 +15,7 @@ from app.database.statements import PARTITION
 from app.errors import DatabaseTimeout
 from app.rest.fields import json as json_fields
 from app.rest.fields.base import MAX_TEXT
-from app.rest.filters.json_paths import is_json
-from app.rest.filters.targets import is_text
+from app.rest.filters.columns import is_json, is_text
 
 #: Characters that the rows of a statement may have for PostgreSQL to send all of them at once.
 MAX_CHARACTERS = 16_000_000

@@ -17,7 +17,7 @@ from app.ids import UUID_LENGTH, Id
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
-from app.rest.filters.targets import check_types, has_short_ids
+from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import EMBEDDED, OWN_ATTRIBUTE, Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter
@@ -118,7 +118,8 @@ class CollectionViews:
     def count(self, grant: Grant) -> ResponseReturnValue:
         """Count the rows that a `where` selects."""
         filter_ = self.collection.parse({"where": read_parameter("where")})
-        return jsonify({"count": self.rows.count([*self._scope(grant), *filter_.conditions])})
+        conditions = [*self._scope(grant), *self.rows.conditions(filter_)]
+        return jsonify({"count": self.rows.count(conditions)})
 
     @declare("updateAll", WRITE, "POST /update", query="where!", body="{}Partial", answer="Count")
     def update_all(self, grant: Grant) -> ResponseReturnValue:
@@ -217,7 +218,7 @@ class CollectionViews:
         where = read_parameter("where")
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
-        return self.collection.parse({"where": where}).conditions
+        return self.rows.conditions(self.collection.parse({"where": where}))
 
 
 def check_relations(app: Flask) -> None:

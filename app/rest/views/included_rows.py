@@ -6,8 +6,8 @@ from sqlalchemy import FromClause, Select, func, select
 
 from app.database.dialects import Among
 from app.rest.collection import Collection
-from app.rest.filters.filter import Filter
-from app.rest.filters.targets import Column
+from app.rest.filters.sql import Column
+from app.rest.filters.tree import Filter
 from app.rest.relations import THROUGH, Relation
 from app.rest.rows.repository import LIMIT, Conditions
 
@@ -22,7 +22,7 @@ def select_by_id(target: Collection, filter_: Filter, conditions: Conditions) ->
         .where(
             Among(target.rows.key, IDS),
             *conditions,
-            *filter_.conditions,
+            *target.rows.conditions(filter_),
             *target.rows.restriction,
         )
         .order_by(*(target.rows.order(filter_) if filter_.order else ()))
@@ -42,7 +42,12 @@ def select_of_parents(
     numbered = (
         select(target.rows.key.label("id_"), parent.label("parent_"), rank.label("rank_"))
         .select_from(table)
-        .where(Among(parent, IDS), *conditions, *filter_.conditions, *target.rows.restriction)
+        .where(
+            Among(parent, IDS),
+            *conditions,
+            *target.rows.conditions(filter_),
+            *target.rows.restriction,
+        )
         .subquery()
     )
     page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)

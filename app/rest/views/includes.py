@@ -9,7 +9,8 @@ from sqlalchemy import inspect
 
 from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection, served_collections
-from app.rest.filters.filter import Filter
+from app.rest.filters.bounds import check_cost
+from app.rest.filters.tree import Filter
 from app.rest.relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
 
 from .included_rows import select_by_id, select_of_parents
@@ -47,7 +48,7 @@ class Include:
             build = partial(select_by_id, self.target, self.filter_)
         elif self.relation.kind in OWN_ATTRIBUTE:
             # One row for each needs no order.
-            build = partial(select_by_id, self.target, replace(self.filter_, order=[]))
+            build = partial(select_by_id, self.target, replace(self.filter_, order=()))
         else:
             build = partial(select_of_parents, self.target, self.relation, self.filter_)
         return KeptStatement(self.target.rows, build)
@@ -68,7 +69,7 @@ def parse_includes(resource: Collection, filter_: Filter) -> list[Include]:
     filters = list(_filters(includes))
     if len(filters) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
-    sum((each.json_cost for each in filters), filter_.json_cost).check()
+    check_cost([filter_, *filters])
     return includes
 
 

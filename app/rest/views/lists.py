@@ -11,7 +11,7 @@ from werkzeug.datastructures import MultiDict
 from app.access.policy import Grant
 from app.ids import Id
 from app.rest.collection import Collection
-from app.rest.filters.filter import Filter
+from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import parse_parameter
 from app.rest.rows.pages import Page
 from app.rest.rows.repository import Conditions

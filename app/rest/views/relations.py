@@ -181,7 +181,8 @@ class ToManyViews(Related):
         """Count the rows that belong to the parent."""
         conditions = self.scope(grant, id, "count")
         filter_ = self.target.parse({"where": read_parameter("where")})
-        return jsonify({"count": self.target.rows.count([*conditions, *filter_.conditions])})
+        selected = self.target.rows.conditions(filter_)
+        return jsonify({"count": self.target.rows.count([*conditions, *selected])})
 
     @declare("findById", READ, "GET /<fk>", answer="{}", requires="findById")
     def find_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:

@@ -13,7 +13,7 @@ from app.access.policy import authorize
 from app.errors import InvalidFilter
 from app.ids import Id
 from app.rest.collection import Collection
-from app.rest.filters.filter import Filter
+from app.rest.filters.tree import Filter
 from app.rest.relations import (
     BELONGS_TO,
     EMBEDS_MANY,
@@ -84,7 +84,7 @@ def _total(collection: Collection, conditions: Conditions, filter_: Filter, page
     """Return the number of rows of all pages; asks the database unless the last page tells."""
     if not page.more and (page.rows or not filter_.skip):
         return filter_.skip + len(page.rows)
-    return collection.rows.count([*conditions, *filter_.conditions])
+    return collection.rows.count([*conditions, *collection.rows.conditions(filter_)])
 
 
 def respond_rows(collection: Collection, rows: Sequence[Any]) -> ResponseReturnValue:
@@ -154,7 +154,7 @@ def _serialize(
     return objects
 
 
-def _select_fields(object_: Object, fields: set[str]) -> Object:
+def _select_fields(object_: Object, fields: frozenset[str]) -> Object:
     return {name: value for name, value in object_.items() if name in fields}
 
 

@@ -9,12 +9,14 @@ from flask.typing import ResponseReturnValue
 from app.access.rules import READ
 from app.audit.entries import AuditRecord
 from app.rest.collection import Collection, served_collections
+from app.rest.filters.tree import Order, Place
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.views.serialization import respond_page
 from app.users.resource import users
 from app.users.schemas import AuditRecordSchema
 
+LATEST_FIRST = (Order(Place("id"), descending=True),)
 records = Resource(
     name="audit",
     singular="auditRecord",
@@ -42,7 +44,7 @@ def audit_records(user: Any) -> ResponseReturnValue:
     """List the records of the audit log about a user, the newest first."""
     collection = served_collections.current[records.name]
     filter_ = collection.parse(read_parameter("filter"))
-    ordered = replace(filter_, order=filter_.order or [AuditRecord.id.desc()])
+    ordered = replace(filter_, order=filter_.order or LATEST_FIRST)
     conditions = [AuditRecord.user_id == user.id]
     page = collection.rows.find(conditions, ordered)
     return respond_page(collection, page, conditions, ordered)

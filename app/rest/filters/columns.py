@@ -1,0 +1,97 @@
+"""Columns of models: which of them filters know, and the kinds of their values."""
+
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Enum, Numeric, String
+from sqlalchemy.types import TypeEngine
+
+from app.config import ConfigurationError
+from app.database.columns import ExactDecimal, GeoPoint, Json
+from app.database.ids import IdColumn, RowId, TextId
+from app.ids import IdForm
+
+from . import kinds
+from .kinds import Kind
+from .sql import Column, Columns
+
+KINDS: dict[type, Kind] = {
+    int: kinds.INTEGER,
+    float: kinds.NUMBER,
+    str: kinds.TEXT,
+    bool: kinds.BOOLEAN,
+    datetime: kinds.TIME,
+    date: kinds.DATE,
+    Decimal: kinds.DECIMAL,
+    UUID: kinds.UUID,
+}
+
+
+def kinds_of(columns: Columns, row_ids: IdForm) -> dict[str, Kind]:
+    """Return the kinds of the values in columns, by the same names, as `kind_of` does."""
+    return {name: kind_of(column.type, row_ids) for name, column in columns.items()}
+
+
+def kind_of(type_: TypeEngine[Any], row_ids: IdForm) -> Kind:
+    """Return the kind of the values of a column's type; `row_ids` is the form of a RowId."""
+    match type_:
+        case RowId():
+            return kinds.identifier(row_ids)
+        case IdColumn():
+            return kinds.identifier(type_.form)
+        case Enum():
+            return kinds.enumeration(type_.enums)
+        case ExactDecimal():
+            return replace(kinds.DECIMAL, problem=partial(_inexact, type_))
+        case GeoPoint():
+            return kinds.POSITION
+        case Json():
+            is_array = type_.kind is list
+            return kinds.ARRAYS.get(type_.items, kinds.ARRAYS[str]) if is_array else kinds.OBJECT
+    return KINDS.get(type_.python_type, kinds.OPAQUE)
+
+
+def _inexact(type_: ExactDecimal, value: Decimal) -> str:
+    """Return why a decimal does not fit into a column, nothing if it does."""
+    try:
+        type_.exact(value)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def check_types(model: str, properties: Columns) -> None:
+    """Raise ConfigurationError for columns whose values the databases order or round differently.
+
+    PostgreSQL orders a native enumeration by its declaration; SQLite stores a Numeric as a float.
+    The id must have one of the types of ids.
+    """
+    if "id" in properties and not isinstance(properties["id"].type, IdColumn):
+        raise ConfigurationError(
+            f"{model}.id must be a RowId, IntegerId, UuidId, ObjectId or TextId"
+        )
+    for name, column in properties.items():
+        type_ = column.type
+        if isinstance(type_, Enum) and type_.native_enum:
+            raise ConfigurationError(f"{model}.{name} must be an Enum with native_enum=False")
+        if isinstance(type_, Numeric) and type_.asdecimal:
+            raise ConfigurationError(f"{model}.{name} must be an ExactDecimal, not a Numeric")
+
+
+def has_short_ids(column: Column) -> bool:
+    """Tell whether a column is for ids that are too short to be generated."""
+    return isinstance(column.type, TextId) and column.type.form.generate is None
+
+
+def is_text(column: Column) -> bool:
+    """Tell whether a column holds text."""
+    return isinstance(column.type, String)
+
+
+def is_json(column: Column) -> bool:
+    """Tell whether a column holds JSON: objects, arrays or positions."""
+    return isinstance(column.type, Json | GeoPoint)

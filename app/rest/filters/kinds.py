@@ -1,0 +1,139 @@
+"""Kinds of values that filters compare: how an operand of each is read, and its JSON Schema."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import isfinite
+from typing import Any
+
+from app.errors import InvalidFilter
+from app.ids import IdForm
+from app.rest.fields.base import parse_decimal, parse_uuid
+from app.rest.fields.times import parse_date, parse_time
+
+# The values of a 64-bit signed integer column.
+INT64 = range(-(2**63), 2**63)
+INTEGER_FORM = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+
+Schema = Mapping[str, object]
+
+
+class Shape(Enum):
+    """What a property holds, which says by which operators it is compared."""
+
+    SCALAR = auto()
+    OBJECT = auto()
+    # It is compared with its items.
+    ARRAY = auto()
+    POSITION = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A kind of values, such as whole numbers; for arrays, that of their items.
+
+    `description` completes "must be …" for a value that `read` refuses with a ValueError;
+    `problem` returns what else is wrong with a value, such as "must be one of a, b".
+    """
+
+    description: str = ""
+    read: Callable[[object], Any] | None = None
+    schema: Schema | None = None
+    shape: Shape = Shape.SCALAR
+    # Whether patterns such as those of `like` are for it.
+    is_text: bool = False
+    problem: Callable[[Any], str] | None = None
+
+    def coerce(self, path: str, value: object) -> Any:
+        """Return a value of JSON or of the query string as this kind; raise InvalidFilter."""
+        if self.read is None:
+            raise InvalidFilter(f"{path} cannot be: that property is not for such a condition.")
+        try:
+            operand = self.read(value)
+        except (ValueError, OverflowError):
+            raise InvalidFilter(f"{path} must be {self.description}.") from None
+        if self.problem and (problem := self.problem(operand)):
+            raise InvalidFilter(f"{path} {problem}.")
+        return operand
+
+
+def _read_integer(value: object) -> int:
+    if isinstance(value, str) and INTEGER_FORM.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in INT64:
+        raise ValueError
+    return value
+
+
+def _read_number(value: object) -> float:
+    number = float(value) if isinstance(value, str | int) else value
+    if isinstance(value, bool) or not isinstance(number, float) or not isfinite(number):
+        raise ValueError
+    return number
+
+
+def _read_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _read_boolean(value: object) -> bool:
+    if isinstance(value, str):
+        value = {"true": True, "false": False}.get(value)
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _read_item(value: object) -> str | float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return _read_number(value) if is_number else _read_text(value)
+
+
+INTEGER = Kind("a whole number", _read_integer, {"type": "integer"})
+NUMBER = Kind("a number", _read_number, {"type": "number"})
+TEXT = Kind("a text", _read_text, {"type": "string"}, is_text=True)
+BOOLEAN = Kind("true or false", _read_boolean, {"type": "boolean"})
+TIME = Kind(
+    "a time like 2026-01-02T03:04:05.678Z",
+    parse_time,
+    {"type": "string", "format": "date-time"},
+)
+DATE = Kind("a date like 2026-01-02", parse_date, {"type": "string", "format": "date"})
+DECIMAL = Kind('a decimal like "12.50"', parse_decimal, {"type": "string", "format": "decimal"})
+UUID = Kind("a UUID", parse_uuid, {"type": "string", "format": "uuid"})
+# Arrays, by the type of their items; those of objects match no condition.
+ARRAYS = {
+    str: Kind("a text", _read_text, {"type": "string"}, Shape.ARRAY),
+    float: Kind("a number", _read_number, {"type": "number"}, Shape.ARRAY),
+    object: Kind("a text", _read_item, {"type": "string"}, Shape.ARRAY),
+}
+OBJECT = Kind(shape=Shape.OBJECT)
+POSITION = Kind(shape=Shape.POSITION)
+# Values that are only compared with null.
+OPAQUE = Kind()
+
+
+def enumeration(values: Sequence[str]) -> Kind:
+    """Return the kind of a text that is one of these."""
+
+    def problem(value: str) -> str:
+        return "" if value in values else f"must be one of {', '.join(values)}"
+
+    return Kind("a text", _read_text, {"enum": list(values)}, is_text=True, problem=problem)
+
+
+def identifier(form: IdForm) -> Kind:
+    """Return the kind of ids of a form."""
+    if form.python_type is int:
+        return INTEGER
+
+    def read(value: object) -> Any:
+        if (id := form.parse_json(value)) is None:
+            raise ValueError
+        return id
+
+    schema = {name: value for name, value in form.json_schema.items() if name != "examples"}
+    return Kind(form.description, read, schema, is_text=form.name == "text")

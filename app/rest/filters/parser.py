@@ -1,0 +1,377 @@
+"""The parser of filters: LoopBack 3's form in JSON becomes a tree, which is checked."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from math import pi
+from typing import Any
+
+from app.errors import InvalidFilter, quote
+from app.rest.fields.json import parse_position
+
+from .bounds import check_cost, check_size
+from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
+from .patterns import LikePattern
+from .regexps import parse_regexp
+from .tree import (
+    MAX_LIMIT,
+    OTHERS,
+    And,
+    Comparison,
+    Condition,
+    Filter,
+    Near,
+    Or,
+    Order,
+    Pattern,
+    Place,
+    Where,
+)
+
+#: Properties that a filter orders by.
+MAX_ORDER = 20
+#: Rows that a filter skips: the maximum of a 32-bit SQL INTEGER.
+MAX_SKIP = 2**31 - 1
+#: Names after the first one in a path such as `address.city`.
+MAX_STEPS = 5
+STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
+DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
+KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
+GROUPS: dict[str, type[And | Or]] = {"and": And, "or": Or}
+NEAR_KEYS = {"near", "maxDistance", "minDistance", "unit"}
+# The mean radius of the earth (IUGG 1980), in each unit; LoopBack 3's default is miles.
+RADIUS = {
+    "miles": 3958.7613,
+    "kilometers": 6371.0088,
+    "meters": 6371008.8,
+    "feet": 20902260.0,
+    "radians": 1.0,
+    "degrees": 180 / pi,
+}
+# The operators that `options: "i"` may stand beside.
+WITH_OPTIONS = ("like", "nlike", "ilike", "nilike", "regexp")
+
+# The kinds of the properties that a filter may name.
+Properties = Mapping[str, Kind]
+
+
+def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Filter:
+    """Parse a filter for a model with these properties; raise InvalidFilter.
+
+    >>> parse_filter({"where": {"title": "Buy milk"}, "limit": 10}, {"title": TEXT}).limit
+    10
+    """
+    raw = raw or {}
+    check_size(raw)
+    if unknown := raw.keys() - KEYS:
+        raise InvalidFilter(
+            f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
+        )
+    where = parse_where(raw["where"], properties) if raw.get("where") else ()
+    nearest = tuple(condition for condition in where if isinstance(condition, Near))
+    filter_ = Filter(
+        where=where,
+        order=_order(raw.get("order"), properties) or nearest,
+        limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
+        skip=_integer("skip", raw.get("skip", raw.get("offset"))),
+        fields=_fields(raw.get("fields"), properties),
+        include=_include(raw.get("include")),
+        raw=raw,
+    )
+    check_cost([filter_])
+    return filter_
+
+
+def parse_where(where: object, properties: Properties) -> Where:
+    """Parse a `where`; raise InvalidFilter, which names the invalid part."""
+    if not isinstance(where, dict):
+        raise InvalidFilter("where must be an object.")
+    return tuple(
+        condition
+        for name, value in where.items()
+        for condition in _conditions(name, value, properties)
+    )
+
+
+def operators_of(kind: Kind) -> "Mapping[str, ReadOperand]":
+    """Return the operators for values of a kind, with what reads the operand of each."""
+    return OPERATORS[kind.shape]
+
+
+def _conditions(name: str, value: object, properties: Properties) -> Iterator[Condition]:
+    if name in GROUPS:
+        yield GROUPS[name](tuple(parse_where(item, properties) for item in _list(value, name)))
+        return
+    operands = value if isinstance(value, dict) else {"eq": value}
+    if "near" in operands:
+        yield _near(name, operands, properties)
+        operands = {word: item for word, item in operands.items() if word not in NEAR_KEYS}
+    options = "options" in operands
+    if options:
+        operands = _without_options(name, operands)
+    for word, operand in operands.items():
+        comparison = _comparison(name, word, operand, properties)
+        if options:
+            pattern = replace(comparison.operand, ignores_case=True)
+            comparison = replace(comparison, operand=pattern)
+        yield comparison
+
+
+def _without_options(name: str, operands: Mapping[str, object]) -> dict[str, object]:
+    """Return the operators that ignore the case because of `options: "i"`."""
+    words = {word: operand for word, operand in operands.items() if word != "options"}
+    if operands["options"] != "i" or not words.keys() <= set(WITH_OPTIONS):
+        raise InvalidFilter(
+            f'{name}.options must be "i", beside {", ".join(WITH_OPTIONS)} and nothing else.'
+        )
+    return words
+
+
+def _comparison(name: str, word: str, value: object, properties: Properties) -> Comparison:
+    place = _place(name, properties)
+    kind = _kind_of(value) if place.steps else properties[place.property]
+    operators = operators_of(kind)
+    if word not in operators:
+        raise InvalidFilter(
+            f"{name} has no operator '{quote(word)}'; there are {', '.join(operators)}."
+        )
+    return Comparison(place, kind, word, operators[word](f"{name}.{word}", kind, value))
+
+
+def _place(name: str, properties: Properties) -> Place:
+    """Return what a name such as `address.city` stands for."""
+    if name not in properties and OTHERS in properties:
+        return Place(OTHERS, _steps(f"{OTHERS}.{name}"))
+    if name in properties or "." not in name:
+        _check_property(name, properties)
+        return Place(name)
+    property_ = name.partition(".")[0]
+    _check_property(property_, properties)
+    if properties[property_].shape is not Shape.OBJECT:
+        raise InvalidFilter(f"'{quote(name)}' is no path: the property holds no object.")
+    return Place(property_, _steps(name))
+
+
+def _check_property(name: str, properties: Properties) -> None:
+    if name not in properties:
+        raise InvalidFilter(
+            f"There is no property '{quote(name)}'; there are {', '.join(properties)}."
+        )
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    steps = path.split(".", MAX_STEPS + 1)[1:]
+    if not all(map(STEP.fullmatch, steps)) or len(steps) > MAX_STEPS:
+        raise InvalidFilter(
+            f"'{quote(path)}' is no path: after the property it has at most {MAX_STEPS} names"
+            " of letters, digits, _, $ and -."
+        )
+    return tuple(steps)
+
+
+def _kind_of(value: object) -> Kind:
+    """Return the kind of what is at a path: that of the first operand."""
+    operands = value if isinstance(value, list) else [value]
+    first = next((operand for operand in operands if operand is not None), "")
+    if isinstance(first, bool):
+        return BOOLEAN
+    return NUMBER if isinstance(first, int | float) else TEXT
+
+
+def _near(name: str, given: Mapping[str, object], properties: Properties) -> Near:
+    """Read `{"near": ..., "maxDistance": ..., "unit": ...}`."""
+    _check_property(name, properties)
+    if properties[name].shape is not Shape.POSITION:
+        raise InvalidFilter(f"{name}.near is for positions.")
+    try:
+        position = parse_position(given["near"])
+    except ValueError:
+        example = '{"lat": 52.5, "lng": 13.4}'
+        raise InvalidFilter(f"{name}.near must be a position like {example}.") from None
+    unit = given.get("unit", "miles")
+    if not isinstance(unit, str) or unit not in RADIUS:
+        raise InvalidFilter(f"{name}.unit must be one of {', '.join(RADIUS)}.")
+    least, most = (
+        NUMBER.coerce(f"{name}.{key}", given[key]) / RADIUS[unit] if key in given else None
+        for key in ("minDistance", "maxDistance")
+    )
+    words = {word: value for word, value in given.items() if word in NEAR_KEYS}
+    return Near(name, position, least, most, words)
+
+
+def _operand(path: str, kind: Kind, value: object) -> Any:
+    return None if value is None else kind.coerce(path, value)
+
+
+def _operands(path: str, kind: Kind, value: object) -> tuple[Any, ...]:
+    return tuple(_operand(path, kind, item) for item in _list(value, path))
+
+
+def _present(path: str, kind: Kind, value: object) -> Any:
+    if value is None:
+        raise InvalidFilter(f"{path} must not be null.")
+    return kind.coerce(path, value)
+
+
+def _ends(path: str, kind: Kind, value: object) -> tuple[Any, ...]:
+    ends = _list(value, path)
+    if len(ends) != 2:
+        raise InvalidFilter(f"{path} must be a list of two.")
+    return tuple(_present(path, kind, end) for end in ends)
+
+
+def _flag(path: str, kind: Kind, value: object) -> bool:
+    if value not in (True, False, "true", "false"):
+        raise InvalidFilter(f"{path} must be true or false.")
+    return value in (True, "true")
+
+
+def _null(path: str, kind: Kind, value: object) -> None:
+    if value is not None:
+        raise InvalidFilter(
+            f"{path} must be null; compare a property inside it, such as address.city."
+        )
+
+
+def _pattern(path: str, kind: Kind, value: object) -> Pattern:
+    text = _text_of(path, kind, value)
+    return Pattern(text, (LikePattern.parse(text),), path.endswith("ilike"))
+
+
+def _regexp(path: str, kind: Kind, value: object) -> Pattern:
+    text = _text_of(path, kind, value)
+    alternatives, ignores_case = parse_regexp(path, text)
+    return Pattern(text, alternatives, ignores_case or path.endswith("iregexp"))
+
+
+def _text_of(path: str, kind: Kind, value: object) -> str:
+    if not kind.is_text or not isinstance(value, str):
+        raise InvalidFilter(f"{path} must compare text with a text.")
+    return value
+
+
+# Returns an operand, given the path for errors, the kind of the property and the client's value.
+ReadOperand = Callable[[str, Kind, object], Any]
+NULL_OPERATORS: dict[str, ReadOperand] = {"eq": _null, "neq": _null, "exists": _flag}
+OPERATORS: dict[Shape, dict[str, ReadOperand]] = {
+    Shape.SCALAR: {
+        "eq": _operand,
+        "neq": _operand,
+        "gt": _present,
+        "gte": _present,
+        "lt": _present,
+        "lte": _present,
+        "between": _ends,
+        "inq": _operands,
+        "nin": _operands,
+        "like": _pattern,
+        "nlike": _pattern,
+        "ilike": _pattern,
+        "nilike": _pattern,
+        "regexp": _regexp,
+        "iregexp": _regexp,
+        "exists": _flag,
+    },
+    Shape.ARRAY: {
+        "eq": _operand,
+        "neq": _operand,
+        "inq": _operands,
+        "nin": _operands,
+        "exists": _flag,
+    },
+    Shape.OBJECT: NULL_OPERATORS,
+    Shape.POSITION: NULL_OPERATORS,
+}
+
+
+def _order(given: object, properties: Properties) -> tuple[Order, ...]:
+    if not given:
+        return ()
+    terms = [given] if isinstance(given, str) else _list(given, "order")
+    if len(terms) > MAX_ORDER:
+        raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
+    # If a property is named twice, the first one counts.
+    ordered: dict[Place, Order] = {}
+    for term in terms:
+        parsed = _order_term(term, properties)
+        ordered.setdefault(parsed.place, parsed)
+    return tuple(ordered.values())
+
+
+def _order_term(term: object, properties: Properties) -> Order:
+    words = term.split(maxsplit=2) if isinstance(term, str) else []
+    if len(words) not in (1, 2):
+        raise InvalidFilter(
+            f"The order '{quote(term)}' must be a property, with ASC or DESC after it."
+        )
+    place = _place(words[0], properties)
+    if not place.steps and properties[place.property].shape is not Shape.SCALAR:
+        name = quote(words[0])
+        raise InvalidFilter(f"order: {name} has no order; name a path in it, or use near.")
+    direction = words[1].upper() if len(words) == 2 else "ASC"
+    if direction not in ("ASC", "DESC"):
+        raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
+    return Order(place, direction == "DESC")
+
+
+def _integer(name: str, given: object) -> int:
+    """Return a limit or skip, 0 if it is absent; a limit above MAX_LIMIT is reduced to it."""
+    if given is None:
+        return 0
+    number = int(given) if isinstance(given, str) and DIGITS.fullmatch(given) else given
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_SKIP:
+        raise InvalidFilter(f'The {name} parameter "{quote(given)}" is not valid')
+    return min(number, MAX_LIMIT) if name == "limit" else number
+
+
+def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
+    """Return the properties that a list names, or that an object maps to true or not to false."""
+    if not given:
+        return None
+    if isinstance(given, str):
+        given = [given]
+    if not isinstance(given, dict) or "0" in given:
+        given = {_text("fields", name): True for name in _list(given, "fields")}
+    for name, keep in given.items():
+        _check_property(name, properties)
+        if keep not in (True, False, "true", "false"):
+            raise InvalidFilter(f"fields.{quote(name)} must be true or false.")
+    kept = {name for name, keep in given.items() if keep in (True, "true")}
+    return frozenset(kept or properties.keys() - given.keys())
+
+
+def _include(given: Any) -> dict[str, Mapping[str, object]]:
+    """Read `"todos"`, `["todos"]`, `{"relation": "todos", "scope": {...}}` or a list of these."""
+    if not given:
+        return {}
+    if isinstance(given, str) or (isinstance(given, dict) and "relation" in given):
+        given = [given]
+    if isinstance(given, dict) and "0" not in given:
+        return {name: {"include": nested} for name, nested in given.items()}
+    included: dict[str, Mapping[str, object]] = {}
+    for item in _list(given, "include"):
+        if isinstance(item, dict) and "relation" not in item:
+            included |= _include(item)
+            continue
+        name, scope = (
+            (item["relation"], item.get("scope")) if isinstance(item, dict) else (item, {})
+        )
+        if not isinstance(scope or {}, dict):
+            raise InvalidFilter("include.scope must be an object.")
+        included[_text("include", name)] = scope or {}
+    return included
+
+
+def _text(path: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidFilter(f"{path} must name things by text.")
+    return value
+
+
+def _list(value: object, path: str) -> list[Any]:
+    """Return a list, also if the bracket form made it `{"0": ..., "1": ...}`."""
+    if value and isinstance(value, dict) and list(value) == [*map(str, range(len(value)))]:
+        value = list(value.values())
+    if not isinstance(value, list):
+        raise InvalidFilter(f"{path} must be a list.")
+    return value

@@ -1,0 +1,271 @@
+"""SQL of parsed filters: conditions and orders on the columns of a table.
+
+Both databases select the same rows: text compares by code point, `like` is case-sensitive, `ilike`
+ignores the case of A to Z, and null differs from every value.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import pi, sin
+from typing import Any, NamedTuple
+
+import sqlalchemy
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Enum,
+    Float,
+    String,
+    and_,
+    case,
+    cast,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    true,
+    type_coerce,
+)
+
+from app.database.columns import Position, unit_vector
+from app.database.dialects import (
+    CodePoints,
+    Contains,
+    EndsWith,
+    HasItem,
+    JsonType,
+    JsonValue,
+    Like,
+    Regexp,
+)
+
+from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
+from .patterns import LikePattern
+from .regexps import Alternative
+from .tree import And, Comparison, Condition, Near, Or, Order, Pattern, Place, Where
+
+# The values of a 32-bit column.
+INT32 = range(-(2**31), 2**31)
+# The names of the types of values in JSON, in both databases.
+JSON_TYPES: dict[Kind, list[ColumnElement[str]]] = {
+    kind: [literal_column(f"'{name}'") for name in names]
+    for kind, names in (
+        (TEXT, ("text", "string")),
+        (NUMBER, ("integer", "real", "number")),
+        (BOOLEAN, ("true", "false", "boolean")),
+    )
+}
+
+Column = sqlalchemy.Column[Any]
+Columns = Mapping[str, Column]
+
+
+class Target(NamedTuple):
+    """What a comparison compares: a column, or a place in a column of JSON."""
+
+    value: ColumnElement[Any]
+    is_null: ColumnElement[bool]
+
+
+def conditions(where: Where, columns: Columns) -> list[ColumnElement[bool]]:
+    """Return the conditions, which hold together, on the columns of the properties."""
+    return [_condition(condition, columns) for condition in where]
+
+
+def orders(order: Iterable[Order | Near], columns: Columns) -> list[ColumnElement[Any]]:
+    """Return what to order by."""
+    return [value for term in order for value in _order(term, columns)]
+
+
+def _condition(condition: Condition, columns: Columns) -> ColumnElement[bool]:
+    match condition:
+        case And(wheres):
+            return and_(true(), *(_all(where, columns) for where in wheres))
+        case Or(wheres):
+            return or_(false(), *(_all(where, columns) for where in wheres))
+        case Near():
+            return _near(condition, columns)
+        case Comparison(place, kind, word, operand):
+            operators = ARRAY_OPERATORS if kind.shape is Shape.ARRAY else OPERATORS
+            return operators[word](_target(place, kind, columns), operand)
+
+
+def _all(where: Where, columns: Columns) -> ColumnElement[bool]:
+    return and_(true(), *conditions(where, columns))
+
+
+def _target(place: Place, kind: Kind, columns: Columns) -> Target:
+    column = columns[place.property]
+    if place.steps:
+        is_null = JsonValue(column, place.steps).is_(None)
+        return Target(_at_path(column, place.steps, kind), is_null)
+    # The value stored for null, if it is not NULL.
+    null = column.info.get("null")
+    return Target(column, column.is_(None) if null is None else column == null)
+
+
+def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> ColumnElement[Any]:
+    """Return the value at a path in JSON if it is of this kind, else NULL."""
+    value: ColumnElement[Any] = JsonValue(column, steps)
+    if kind is not TEXT:
+        value = cast(value, Float(53) if kind is NUMBER else Boolean())
+    return case((JsonType(column, steps).in_(JSON_TYPES[kind]), value))
+
+
+def _by_code_point(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return CodePoints(value) if isinstance(value.type, String) else value
+
+
+def _bound(value: Any) -> Any:
+    """Return a value as PostgreSQL takes it, also a number that the column does not hold."""
+    is_large = type(value) is int and value not in INT32
+    return literal(value, BigInteger()) if is_large else value
+
+
+def _literal(target: Target, value: Any) -> ColumnElement[Any]:
+    """Return a value as a parameter; by itself SQLAlchemy renders booleans inline."""
+    bound = _bound(value)
+    return bound if isinstance(bound, ColumnElement) else literal(bound, target.value.type)
+
+
+def _equal(target: Target, value: Any) -> ColumnElement[bool]:
+    return target.is_null if value is None else target.value == _bound(value)
+
+
+def _unequal(target: Target, value: Any) -> ColumnElement[bool]:
+    return ~target.is_null if value is None else target.value.is_distinct_from(_bound(value))
+
+
+def _exists(target: Target, exists: bool) -> ColumnElement[bool]:
+    return ~target.is_null if exists else target.is_null
+
+
+def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
+    def compare(target: Target, value: Any) -> ColumnElement[bool]:
+        condition: ColumnElement[bool]
+        condition = relation(_by_code_point(target.value), _literal(target, value))
+        return condition
+
+    return compare
+
+
+def _between(target: Target, ends: Sequence[Any]) -> ColumnElement[bool]:
+    low, high = (_literal(target, end) for end in ends)
+    ordered = _by_code_point(target.value)
+    return and_(ordered >= low, ordered <= high)
+
+
+def _any_of(target: Target, values: Sequence[Any]) -> ColumnElement[bool]:
+    found = target.value.in_([_bound(value) for value in values if value is not None])
+    return found | target.is_null if None in values else found
+
+
+def _matches(target: Target, pattern: Pattern) -> ColumnElement[bool]:
+    type_ = target.value.type
+    is_plain = isinstance(type_, String) and not isinstance(type_, Enum)
+    text = _by_code_point(target.value if is_plain else type_coerce(target.value, String))
+    alternatives: Iterable[Alternative] = pattern.alternatives
+    if pattern.ignores_case:
+        text = func.lower(text)
+        alternatives = [alternative.folded() for alternative in alternatives]
+    return or_(false(), *(_match(text, alternative) for alternative in alternatives))
+
+
+def _match(text: ColumnElement[str], pattern: Alternative) -> ColumnElement[bool]:
+    if not isinstance(pattern, LikePattern):
+        return Regexp(text, pattern.as_regexp(), pattern.as_glob())
+    if (contained := pattern.contained()) is not None:
+        return Contains(text, pattern.text, contained)
+    if (end := pattern.end()) is not None:
+        return EndsWith(text, pattern.text, end)
+    return Like(text, pattern.text, pattern.as_glob())
+
+
+def _has_item(target: Target, value: str | float | None) -> ColumnElement[bool]:
+    return _has_any_item(target, [value])
+
+
+def _has_any_item(target: Target, values: Sequence[str | float | None]) -> ColumnElement[bool]:
+    items = [value for value in values if value is not None]
+    is_null = [target.is_null] if None in values else []
+    return or_(false(), *is_null, *([HasItem(target.value, items)] if items else []))
+
+
+def _not(positive: "Operator") -> "Operator":
+    def negative(target: Target, operand: Any) -> ColumnElement[bool]:
+        return positive(target, operand).is_not(true())
+
+    return negative
+
+
+# Returns the condition, given the target and the operand.
+Operator = Callable[[Target, Any], ColumnElement[bool]]
+OPERATORS: dict[str, Operator] = {
+    "eq": _equal,
+    "neq": _unequal,
+    "gt": _compare(operator.gt),
+    "gte": _compare(operator.ge),
+    "lt": _compare(operator.lt),
+    "lte": _compare(operator.le),
+    "between": _between,
+    "inq": _any_of,
+    "nin": _not(_any_of),
+    "like": _matches,
+    "nlike": _not(_matches),
+    "ilike": _matches,
+    "nilike": _not(_matches),
+    "regexp": _matches,
+    "iregexp": _matches,
+    "exists": _exists,
+}
+# An array matches if any item does.
+ARRAY_OPERATORS: dict[str, Operator] = {
+    "eq": _has_item,
+    "neq": _not(_has_item),
+    "inq": _has_any_item,
+    "nin": _not(_has_any_item),
+    "exists": _exists,
+}
+
+
+def _near(near: Near, columns: Columns) -> ColumnElement[bool]:
+    distance = _squared_chord(near, columns)
+    limits = []
+    if near.most is not None:
+        limits.append(distance <= _chord(near.most) ** 2)
+    if near.least is not None:
+        limits.append(distance >= _chord(near.least) ** 2)
+    return and_(columns[near.property].is_not(None), *limits)
+
+
+def _chord(angle: float) -> float:
+    """Return the length of the chord of an angle in radians, on a sphere of radius 1."""
+    return 2 * sin(min(max(angle, 0), pi) / 2)
+
+
+def _squared_chord(near: Near, columns: Columns) -> ColumnElement[float]:
+    """Return the square of the distance between two positions on that sphere."""
+    vector = unit_vector(Position(near.position)).items()
+    column = columns[near.property]
+    x, y, z = (cast(JsonValue(column, [name]), Float(53)) - value for name, value in vector)
+    return x * x + y * y + z * z
+
+
+def _order(term: Order | Near, columns: Columns) -> list[ColumnElement[Any]]:
+    """Return what a term orders by; NULLs sort first, on every database."""
+    if isinstance(term, Near):
+        return [_squared_chord(term, columns)]
+    column, steps = columns[term.place.property], term.place.steps
+    values: list[ColumnElement[Any]] = [column]
+    if steps:
+        # Numbers sort before text: one of the two is NULL.
+        values = [_at_path(column, steps, TEXT), _at_path(column, steps, NUMBER)]
+    values = [_by_code_point(value) for value in values]
+    directed: list[ColumnElement[Any]]
+    directed = [value.desc() if term.descending else value.asc() for value in values]
+    if not steps and not column.nullable:
+        # NULLS FIRST on a NOT NULL column would keep PostgreSQL from using an index.
+        return directed
+    return [value.nulls_last() if term.descending else value.nulls_first() for value in directed]
