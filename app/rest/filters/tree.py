@@ -106,11 +106,6 @@ class Filter:
         """Whether the client set a limit."""
         return bool(self.raw.get("limit"))
 
-    def next_page(self, count: int) -> dict[str, object]:
-        """Return the filter, in the client's form, for the rows after so many."""
-        rest = {name: value for name, value in self.raw.items() if name != "offset"}
-        return {**rest, "skip": self.skip + count}
-
 
 def leaves(where: Where) -> Iterator[Comparison | Near]:
     """Yield the conditions of a `where` at any depth, in order."""

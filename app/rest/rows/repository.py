@@ -100,7 +100,7 @@ class Repository:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
         statement, most = self.page_statement(conditions, filter_), filter_.limit + 1
         with open_rows(statement, {"limit_": most}, self.characters(filter_, most)) as rows:
-            return self.read_page(filter_, rows)
+            return read_page(rows, self.row_size(filter_), filter_)
 
     def page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
         """Return the statement for a page of the rows that a filter selects, and one row more."""
@@ -108,10 +108,6 @@ class Repository:
         query = query.where(*conditions, *self.conditions(filter_))
         page = query.order_by(*self.order(filter_)).limit(LIMIT)
         return page.offset(filter_.skip) if filter_.skip else page
-
-    def read_page(self, filter_: Filter, rows: Iterable[Any]) -> Page:
-        """Return the page that the rows of its statement are; raise InvalidFilter if too large."""
-        return read_page(rows, self.row_size(filter_), filter_)
 
     def row_size(self, filter_: Filter) -> RowSize:
         """Return what measures the rows that a filter selects."""
@@ -287,15 +283,9 @@ class Repository:
     @cached_property
     def _row_of_owner(self) -> PreparedStatement:
         """The statement for an owner's row by its id, which most requests run."""
-        of_id = self._all_rows.where(self.key == bindparam("row"))
-        return PreparedStatement(of_id.where(self.is_owner))
-
-    @cached_property
-    def is_owner(self) -> ColumnElement[bool]:
-        """The condition that a row is of the owner whose id is the parameter `owner`."""
         owner: Any = self.owner
-        condition: ColumnElement[bool] = owner == bindparam("owner")
-        return condition
+        is_row = self.key == bindparam("row")
+        return PreparedStatement(self._all_rows.where(is_row, owner == bindparam("owner")))
 
     @cached_property
     def _defaults(self) -> Mapping[str, Any]:

@@ -1,24 +1,34 @@
-"""Read the rows of a statement, without all of them in memory where they may be large."""
+"""Statements that read the rows of an answer: compiled once, or read in parts if they are large."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import current_app
-from sqlalchemy import Column, Result, Select
+from sqlalchemy import Column, ColumnElement, Result, Select, bindparam
+from sqlalchemy.sql.visitors import iterate
 
+from app.access.policy import Grant
 from app.database.dialects import reads_whole_results
 from app.database.session import connection, db, transaction
-from app.database.statements import PARTITION
+from app.database.statements import PARTITION, PreparedStatement
 from app.errors import DatabaseTimeout
 from app.rest.fields import json as json_fields
 from app.rest.fields.base import MAX_TEXT
 from app.rest.filters.columns import is_json, is_text
 
+Read = TypeVar("Read")
+# Returns the statement for the rows that fulfil conditions; it may have parameters.
+Build = Callable[[list[ColumnElement[bool]]], Select[Any]]
+
 #: Characters that the rows of a statement may have for PostgreSQL to send all of them at once.
 MAX_CHARACTERS = 16_000_000
+#: Compiled statements that a process keeps for lists and includes, those that were used last.
+# They have about 50 kB each, and a list has one for each of its includes.
+MAX_STATEMENTS = 128
 
 
 def max_characters(column: Column[Any]) -> int:
@@ -28,12 +38,49 @@ def max_characters(column: Column[Any]) -> int:
     return (column.type.length or MAX_TEXT) if is_text(column) else 0  # type: ignore[attr-defined]
 
 
-def is_read_in_parts(characters: int) -> bool:
-    """Tell whether rows that may have so many characters in all are read in parts.
+class KeptStatement:
+    """A statement about rows that callers may read, which is compiled when it is executed again.
 
-    A cursor in the database takes a transaction, and a round trip for each part.
+    Once for callers who may read all rows, and once for those who may read their own: to build it
+    is most of the work of a short answer.
     """
-    return characters > MAX_CHARACTERS and reads_whole_results(db.engine.dialect)
+
+    def __init__(self, owner: Column[Any] | None, build: Build) -> None:
+        """Read the rows of the statement that `build` returns; `owner` is the column of owners."""
+        self._owner = owner
+        self._build = build
+        # By whether only a caller's own rows are permitted.
+        self._executed: set[bool] = set()
+
+    def read(
+        self,
+        grant: Grant,
+        values: Mapping[str, Any],
+        characters: int,
+        read: Callable[[Iterable[Any]], Read],
+    ) -> Read:
+        """Execute it in the scope of a grant, with values of its parameters.
+
+        Returns what a function makes of the rows, which may have so many characters in all.
+        """
+        own = grant.only_own and self._owner is not None
+        if (own or not grant.scope(self._owner)) and not _is_read_in_parts(characters):
+            if own in self._executed and (prepared := _prepare(self, own)):
+                return prepared.read({**values, "owner": grant.user_id}, read)
+            self._executed.add(own)
+        with open_rows(self._build(grant.scope(self._owner)), values, characters) as rows:
+            return read(rows)
+
+    def prepare(self, own: bool) -> PreparedStatement | None:
+        """Compile it for callers who may read their own rows, or all; None if it cannot be."""
+        own_rows = [self._owner == bindparam("owner")] if own and self._owner is not None else []
+        statement = self._build(own_rows)
+        # SQLAlchemy writes lists of values into a statement at each execution.
+        has_lists = any(getattr(part, "expanding", False) for part in iterate(statement))
+        return None if has_lists else PreparedStatement(statement)
+
+
+_prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)
 
 
 @contextmanager
@@ -44,7 +91,7 @@ def open_rows(
 
     Raises DatabaseTimeout when to read them in parts takes longer than one statement may.
     """
-    if not is_read_in_parts(characters):
+    if not _is_read_in_parts(characters):
         with connection() as database, database.execute(statement, values) as result:
             yield chain.from_iterable(result.partitions(PARTITION))
         return
@@ -53,6 +100,14 @@ def open_rows(
         deadline = time.monotonic() + current_app.config["STATEMENT_TIMEOUT"]
         with database.execute(statement, values, execution_options=in_parts) as result:
             yield _until(deadline, result)
+
+
+def _is_read_in_parts(characters: int) -> bool:
+    """Tell whether rows that may have so many characters in all are read in parts.
+
+    A cursor in the database takes a transaction, and a round trip for each part.
+    """
+    return characters > MAX_CHARACTERS and reads_whole_results(db.engine.dialect)
 
 
 def _until(deadline: float, result: Result[Any]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from flask import Flask, jsonify, request
@@ -26,7 +27,7 @@ from app.rest.rows.mapper_events import check_events
 from app.rest.rows.repository import Conditions
 from app.rest.shared_methods import switch_off, unknown_methods
 
-from .lists import read_list
+from .lists import find_list, read_list
 from .own_endpoints import bind_own, describe_own
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
@@ -52,8 +53,8 @@ class CollectionViews:
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
-        query, scope = read_list(self.collection), self._scope(grant)
-        page = query.find(grant)
+        query, page = find_list(self.collection, grant)
+        scope = partial(self._scope, grant)
         return respond_page(self.collection, page, scope, query.filter_, query.includes)
 
     @declare(

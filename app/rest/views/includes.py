@@ -1,26 +1,28 @@
-"""Parse the includes of a filter, and limit them before any row is read."""
+"""Includes of a filter: parsed and limited before any row is read, and their statements."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-from sqlalchemy import inspect
+from sqlalchemy import Column, FromClause, Select, func, inspect, select
 
+from app.database.dialects import Among
 from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
 from app.rest.relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
-
-from .included_rows import select_by_id, select_of_parents
-from .kept import KeptStatement
+from app.rest.rows.repository import LIMIT, Conditions
+from app.rest.rows.results import KeptStatement
 
 #: Levels of includes.
 MAX_LEVELS = 3
 #: Includes of a filter, at all levels together; each is a query.
 MAX_INCLUDES = 10
 
+# The parameter with the ids of the rows, or of those that they belong to.
+IDS = "ids"
 # Each is a foreign key, or the model between both sides.
 Keys = tuple[Any, ...]
 
@@ -44,14 +46,9 @@ class Include:
     @cached_property
     def statement(self) -> KeptStatement:
         """The statement that reads the rows."""
-        if self.relation.kind == REFERENCES_MANY:
-            build = partial(select_by_id, self.target, self.filter_)
-        elif self.relation.kind in OWN_ATTRIBUTE:
-            # One row for each needs no order.
-            build = partial(select_by_id, self.target, replace(self.filter_, order=()))
-        else:
-            build = partial(select_of_parents, self.target, self.relation, self.filter_)
-        return KeptStatement(self.target.rows, build)
+        by_id = self.relation.kind in (REFERENCES_MANY, *OWN_ATTRIBUTE)
+        build = self._select_by_id if by_id else self._select_of_parents
+        return KeptStatement(self.target.rows.owner, build)
 
     @property
     def most(self) -> int:
@@ -61,6 +58,60 @@ class Include:
     def values(self, rows: Sequence[Any]) -> list[Any]:
         """Return what the rows that it is included into have in the relation's attribute."""
         return [self.parent.rows.value(row, self.relation.foreign_key) for row in rows]
+
+    def _select_by_id(self, conditions: Conditions) -> Select[Any]:
+        """Return the statement for rows with some ids, in the order of the filter if it matters."""
+        rows = self.target.rows
+        # One row for each needs no order.
+        is_ordered = self.filter_.order and self.relation.kind == REFERENCES_MANY
+        return (
+            select(*rows.columns_for(self.filter_))
+            .where(Among(rows.key, IDS), *self._selected(conditions))
+            .order_by(*(rows.order(self.filter_) if is_ordered else ()))
+            .limit(LIMIT)
+        )
+
+    def _select_of_parents(self, conditions: Conditions) -> Select[Any]:
+        """Return the statement for the rows of some parents; limit and skip apply to each parent.
+
+        Each row has the id of its parent as `parent_`, and its place among those of the parent.
+        """
+        rows, filter_ = self.target.rows, self.filter_
+        table, parent = self._with_links()
+        rank = func.row_number().over(partition_by=parent, order_by=rows.order(filter_))
+        numbered = (
+            select(rows.key.label("id_"), parent.label("parent_"), rank.label("rank_"))
+            .select_from(table)
+            .where(Among(parent, IDS), *self._selected(conditions))
+            .subquery()
+        )
+        page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
+        return (
+            select(*rows.columns_for(filter_), numbered.c.parent_, numbered.c.rank_)
+            .join(numbered, numbered.c.id_ == rows.key)
+            .where(page)
+            .limit(LIMIT)
+        )
+
+    def _selected(self, conditions: Conditions) -> Conditions:
+        rows = self.target.rows
+        return [*conditions, *rows.conditions(self.filter_), *rows.restriction]
+
+    def _with_links(self) -> tuple[FromClause, Column[Any]]:
+        """Return the table of the target, and the column with the ids of what its rows belong to.
+
+        The model between both sides is joined to it, if there is one.
+        """
+        rows, relation = self.target.rows, self.relation
+        if relation.kind != THROUGH:
+            return rows.key.table, rows.column(relation.foreign_key)
+        # The model between both may be the target itself.
+        links = relation.links.alias()
+        parent, key = (
+            links.corresponding_column(relation.link(name))
+            for name in (relation.foreign_key, relation.target_key)
+        )
+        return rows.key.table.join(links, key == rows.key), parent
 
 
 def parse_includes(resource: Collection, filter_: Filter) -> list[Include]:

@@ -1,7 +1,7 @@
 """Lists that clients ask for again: the filter is parsed, and statements compiled, once."""
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 from flask import request
@@ -13,11 +13,11 @@ from app.ids import Id
 from app.rest.collection import Collection
 from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import parse_parameter
-from app.rest.rows.pages import Page
+from app.rest.rows.pages import Page, read_page
 from app.rest.rows.repository import Conditions
+from app.rest.rows.results import KeptStatement
 
-from .includes import Include, parse_includes
-from .kept import KeptStatement
+from .includes import parse_includes
 
 # Returns the condition that rows belong to the parent with an id: those of a relation.
 Belonging = Callable[[Any], ColumnElement[bool]]
@@ -28,36 +28,43 @@ MAX_LENGTH = 500
 
 
 class ListQuery:
-    """The rows of a resource that a filter selects, for any caller."""
+    """The rows of a resource that a filter selects, for any caller, and what it includes."""
 
     def __init__(
         self, resource: Collection, filter_: Filter, belonging: Belonging | None = None
     ) -> None:
+        rows = resource.rows
         self.filter_ = filter_
-        self._resource = resource
+        self.includes = parse_includes(resource, filter_)
+        self._rows = rows
         self._belonging = belonging
-        self._statement = KeptStatement(resource.rows, self._build)
+        self._statement = KeptStatement(rows.owner, self._build)
+        self._most = filter_.limit + 1
+        self._characters = rows.characters(filter_, self._most)
+        self._read = partial(read_page, row_size=rows.row_size(filter_), filter_=filter_)
 
     def find(self, grant: Grant, parent_id: Id | None = None) -> Page:
         """Return the page of the rows in the scope of a grant; raise InvalidFilter if too large.
 
         Those of a relation belong to the parent with this id.
         """
-        rows, most = self._resource.rows, self.filter_.limit + 1
-        values = {"limit_": most, "parent": parent_id}
-        characters = rows.characters(self.filter_, most)
-        return self._statement.read(
-            grant, values, characters, partial(rows.read_page, self.filter_)
-        )
-
-    @cached_property
-    def includes(self) -> list[Include]:
-        """What is included into the rows; raises InvalidFilter."""
-        return parse_includes(self._resource, self.filter_)
+        values = {"limit_": self._most, "parent": parent_id}
+        return self._statement.read(grant, values, self._characters, self._read)
 
     def _build(self, conditions: Conditions) -> Select[Any]:
         of_parent = [self._belonging(bindparam("parent"))] if self._belonging else []
-        return self._resource.rows.page_statement([*of_parent, *conditions], self.filter_)
+        return self._rows.page_statement([*of_parent, *conditions], self.filter_)
+
+
+def find_list(
+    resource: Collection,
+    grant: Grant,
+    belonging: Belonging | None = None,
+    parent_id: Id | None = None,
+) -> tuple[ListQuery, Page]:
+    """Return the list that the request asks for, and its page as `ListQuery.find` does."""
+    query = read_list(resource, belonging)
+    return query, query.find(grant, parent_id)
 
 
 def read_list(resource: Collection, belonging: Belonging | None = None) -> ListQuery:

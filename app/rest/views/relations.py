@@ -22,7 +22,7 @@ from app.rest.requests.parameters import read_parameter
 from app.rest.rows.repository import Conditions
 from app.settings import is_compatible
 
-from .lists import read_list
+from .lists import find_list, read_list
 from .read_only import without_echo
 from .serialization import respond_page, respond_row
 
@@ -171,10 +171,12 @@ class ToManyViews(Related):
         """List the rows that belong to the parent."""
         parent_id = self.parent_id(grant, id)
         permitted = authorize(self.relation.target, "find")
-        query = read_list(self.target, self.belonging)
-        page = query.find(permitted, parent_id)
-        conditions = [self.belonging(parent_id), *permitted.scope(self.target.rows.owner)]
-        return respond_page(self.target, page, conditions, query.filter_, query.includes)
+        query, page = find_list(self.target, permitted, self.belonging, parent_id)
+
+        def scope() -> Conditions:
+            return [self.belonging(parent_id), *permitted.scope(self.target.rows.owner)]
+
+        return respond_page(self.target, page, scope, query.filter_, query.includes)
 
     @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:

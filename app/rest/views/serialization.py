@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -28,8 +28,7 @@ from app.rest.routing import requested_path
 from app.rest.rows.pages import JSON_COST, Budget, Page
 from app.rest.rows.repository import Conditions, Row
 
-from .included_rows import IDS
-from .includes import Include, parse_includes
+from .includes import IDS, Include, parse_includes
 
 Object = dict[str, Any]
 Includes = Sequence[Include]
@@ -43,11 +42,11 @@ MAX_URL = 16_000
 def respond_page(
     collection: Collection,
     page: Page,
-    conditions: Conditions,
+    scope: Callable[[], Conditions],
     filter_: Filter,
     includes: Includes | None = None,
 ) -> ResponseReturnValue:
-    """Answer with a page of the rows within these conditions that a filter selects.
+    """Answer with a page of the rows within a scope that a filter selects.
 
     `includes` are those of the filter, if they are parsed already.
     `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
@@ -58,7 +57,7 @@ def respond_page(
     if page.more and (url := _next_url(page, filter_)):
         response.headers["Link"] = f'<{url}>; rel="next"'
     if is_counted:
-        response.headers["X-Total-Count"] = str(_total(collection, conditions, filter_, page))
+        response.headers["X-Total-Count"] = str(_total(collection, scope, filter_, page))
     return response
 
 
@@ -67,7 +66,8 @@ def _next_url(page: Page, filter_: Filter) -> str | None:
 
     By its limit a client sees that there is another page. Raises InvalidFilter if it has none.
     """
-    next_filter = filter_.next_page(len(page.rows))
+    rest = {name: value for name, value in filter_.raw.items() if name != "offset"}
+    next_filter = {**rest, "skip": filter_.skip + len(page.rows)}
     query = urlencode({"filter": json.dumps(next_filter, separators=(",", ":"))})
     # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
     url = f"{request.script_root}{requested_path()}?{query}"
@@ -80,11 +80,13 @@ def _next_url(page: Page, filter_: Filter) -> str | None:
     )
 
 
-def _total(collection: Collection, conditions: Conditions, filter_: Filter, page: Page) -> int:
+def _total(
+    collection: Collection, scope: Callable[[], Conditions], filter_: Filter, page: Page
+) -> int:
     """Return the number of rows of all pages; asks the database unless the last page tells."""
     if not page.more and (page.rows or not filter_.skip):
         return filter_.skip + len(page.rows)
-    return collection.rows.count([*conditions, *collection.rows.conditions(filter_)])
+    return collection.rows.count([*scope(), *collection.rows.conditions(filter_)])
 
 
 def respond_rows(collection: Collection, rows: Sequence[Any]) -> ResponseReturnValue:

@@ -47,4 +47,4 @@ def audit_records(user: Any) -> ResponseReturnValue:
     ordered = replace(filter_, order=filter_.order or LATEST_FIRST)
     conditions = [AuditRecord.user_id == user.id]
     page = collection.rows.find(conditions, ordered)
-    return respond_page(collection, page, conditions, ordered)
+    return respond_page(collection, page, lambda: conditions, ordered)
