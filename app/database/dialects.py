@@ -8,33 +8,19 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    JSON,
-    Boolean,
-    Column,
-    ColumnElement,
-    Connection,
-    Dialect,
-    String,
-    bindparam,
-    case,
-    collate,
-    func,
-    literal,
-    literal_column,
-    or_,
-    select,
-    text,
-)
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, Connection, Dialect, func, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 ESCAPE = "\\"
 # What SQLite calls the types of texts and numbers in JSON.
-TEXTS: Sequence[ColumnElement[str]] = [literal_column("'text'")]
-NUMBERS: Sequence[ColumnElement[str]] = [literal_column("'integer'"), literal_column("'real'")]
+TEXTS: Sequence[ColumnElement[str]] = [sa.literal_column("'text'")]
+NUMBERS: Sequence[ColumnElement[str]] = [
+    sa.literal_column("'integer'"),
+    sa.literal_column("'real'"),
+]
 
 
 class CodePoints(FunctionElement[str]):
@@ -50,7 +36,7 @@ class CodePoints(FunctionElement[str]):
 @compiles(CodePoints)
 def _collate(element: CodePoints, compiler: SQLCompiler, **options: Any) -> str:
     [value] = element.clauses
-    return compiler.process(collate(value, "C"), **options)
+    return compiler.process(sa.collate(value, "C"), **options)
 
 
 @compiles(CodePoints, "sqlite")
@@ -62,11 +48,11 @@ class Among(FunctionElement[bool]):
     """The condition that a column has one of the values in the list that is a parameter."""
 
     inherit_cache = True
-    type = Boolean()
+    type = sa.Boolean()
 
     def __init__(self, column: ColumnElement[Any], name: str) -> None:
-        list_type = JSON().with_variant(ARRAY(column.type), "postgresql")
-        super().__init__(column, bindparam(name, type_=list_type))
+        list_type = sa.JSON().with_variant(sa.ARRAY(column.type), "postgresql")
+        super().__init__(column, sa.bindparam(name, type_=list_type))
 
 
 @compiles(Among)
@@ -79,7 +65,7 @@ def _any_of_array(element: Among, compiler: SQLCompiler, **options: Any) -> str:
 def _in_json(element: Among, compiler: SQLCompiler, **options: Any) -> str:
     column, parameter = element.clauses
     values = func.json_each(parameter).table_valued("value")
-    return compiler.process(column.in_(select(values.c.value)), **options)
+    return compiler.process(column.in_(sa.select(values.c.value)), **options)
 
 
 class Like(FunctionElement[bool]):
@@ -89,7 +75,7 @@ class Like(FunctionElement[bool]):
     """
 
     inherit_cache = True
-    type = Boolean()
+    type = sa.Boolean()
 
     def __init__(self, value: ColumnElement[str], pattern: str, glob: str) -> None:
         super().__init__(value, literal(pattern), literal(glob))
@@ -151,9 +137,9 @@ class JsonValue(FunctionElement[str]):
     """The value at a path in a JSON column: as text, on SQLite as a value of its type."""
 
     inherit_cache = True
-    type = String()
+    type = sa.String()
 
-    def __init__(self, column: Column[Any], steps: Sequence[str]) -> None:
+    def __init__(self, column: sa.Column[Any], steps: Sequence[str]) -> None:
         path = "$" + "".join(f'."{step}"' for step in steps)
         super().__init__(column, literal(path), *map(literal, steps))
 
@@ -195,7 +181,7 @@ class HasItem(FunctionElement[bool]):
     """
 
     inherit_cache = True
-    type = Boolean()
+    type = sa.Boolean()
 
     def __init__(self, column: ColumnElement[Any], wanted: Sequence[str | float]) -> None:
         arrays = [literal(json.dumps([value])) for value in wanted]
@@ -216,13 +202,13 @@ def _has_item(element: HasItem, compiler: SQLCompiler, **options: Any) -> str:
     column, *values = element.clauses
     items = func.json_each(column).table_valued("value", "type")
     wanted = values[: len(values) // 2]
-    texts = [value for value in wanted if isinstance(value.type, String)]
-    numbers = [value for value in wanted if not isinstance(value.type, String)]
+    texts = [value for value in wanted if isinstance(value.type, sa.String)]
+    numbers = [value for value in wanted if not isinstance(value.type, sa.String)]
     # An IN of no values is a subquery for each item.
     given = [(some, types) for some, types in ((texts, TEXTS), (numbers, NUMBERS)) if some]
     is_equal = [items.c.value.in_(some) & items.c.type.in_(types) for some, types in given]
-    exists = items.select().where(or_(*is_equal)).exists()
-    return f"({compiler.process(case((column.is_not(None), exists)), **options)})"
+    exists = items.select().where(sa.or_(*is_equal)).exists()
+    return f"({compiler.process(sa.case((column.is_not(None), exists)), **options)})"
 
 
 def _processed(
@@ -263,7 +249,7 @@ def count_on_after(connection: Connection, table: str, highest: int) -> None:
     """
     if connection.dialect.name != "postgresql":
         return
-    connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
+    connection.execute(sa.text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
     sequence = func.pg_get_serial_sequence(table, "id")
     last = func.greatest(highest, func.nextval(sequence))
-    connection.execute(select(func.setval(sequence, last)))
+    connection.execute(sa.select(func.setval(sequence, last)))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from math import pi
 from typing import Any
 
@@ -48,8 +47,14 @@ RADIUS = {
     "radians": 1.0,
     "degrees": 180 / pi,
 }
-# The operators that `options: "i"` may stand beside.
-WITH_OPTIONS = ("like", "nlike", "ilike", "nilike", "regexp")
+# The operators that `options: "i"` may stand beside, and what they then are.
+IGNORING_CASE = {
+    "like": "ilike",
+    "nlike": "nilike",
+    "ilike": "ilike",
+    "nilike": "nilike",
+    "regexp": "iregexp",
+}
 
 # The kinds of the properties that a filter may name.
 Properties = Mapping[str, Kind]
@@ -106,36 +111,34 @@ def _conditions(name: str, value: object, properties: Properties) -> Iterator[Co
     if "near" in operands:
         yield _near(name, operands, properties)
         operands = {word: item for word, item in operands.items() if word not in NEAR_KEYS}
-    options = "options" in operands
-    if options:
+    read_as: Mapping[str, str] = {}
+    if "options" in operands:
         operands = _without_options(name, operands)
+        read_as = IGNORING_CASE
     for word, operand in operands.items():
-        comparison = _comparison(name, word, operand, properties)
-        if options:
-            pattern = replace(comparison.operand, ignores_case=True)
-            comparison = replace(comparison, operand=pattern)
-        yield comparison
+        yield _comparison(name, word, read_as.get(word, word), operand, properties)
 
 
 def _without_options(name: str, operands: Mapping[str, object]) -> dict[str, object]:
     """Return the operators that ignore the case because of `options: "i"`."""
     words = {word: operand for word, operand in operands.items() if word != "options"}
-    if operands["options"] != "i" or not words.keys() <= set(WITH_OPTIONS):
+    if operands["options"] != "i" or not words.keys() <= IGNORING_CASE.keys():
         raise InvalidFilter(
-            f'{name}.options must be "i", beside {", ".join(WITH_OPTIONS)} and nothing else.'
+            f'{name}.options must be "i", beside {", ".join(IGNORING_CASE)} and nothing else.'
         )
     return words
 
 
-def _comparison(name: str, word: str, value: object, properties: Properties) -> Comparison:
+def _comparison(
+    name: str, word: str, read_as: str, value: object, properties: Properties
+) -> Comparison:
     place = _place(name, properties)
     kind = _kind_of(value) if place.steps else properties[place.property]
     operators = operators_of(kind)
-    if word not in operators:
-        raise InvalidFilter(
-            f"{name} has no operator '{quote(word)}'; there are {', '.join(operators)}."
-        )
-    return Comparison(place, kind, word, operators[word](f"{name}.{word}", kind, value))
+    if read_as not in operators:
+        known = ", ".join(operators)
+        raise InvalidFilter(f"{name} has no operator '{quote(read_as)}'; there are {known}.")
+    return Comparison(place, kind, word, operators[read_as](f"{name}.{read_as}", kind, value))
 
 
 def _place(name: str, properties: Properties) -> Place:
@@ -234,14 +237,13 @@ def _null(path: str, kind: Kind, value: object) -> None:
 
 
 def _pattern(path: str, kind: Kind, value: object) -> Pattern:
-    text = _text_of(path, kind, value)
-    return Pattern(text, (LikePattern.parse(text),), path.endswith("ilike"))
+    text, ignores_case = _text_of(path, kind, value), path.endswith("ilike")
+    return Pattern(text, (LikePattern.parse(text, ignores_case),), ignores_case)
 
 
 def _regexp(path: str, kind: Kind, value: object) -> Pattern:
     text = _text_of(path, kind, value)
-    alternatives, ignores_case = parse_regexp(path, text)
-    return Pattern(text, alternatives, ignores_case or path.endswith("iregexp"))
+    return Pattern(text, *parse_regexp(path, text, path.endswith("iregexp")))
 
 
 def _text_of(path: str, kind: Kind, value: object) -> str:
@@ -255,28 +257,17 @@ ReadOperand = Callable[[str, Kind, object], Any]
 NULL_OPERATORS: dict[str, ReadOperand] = {"eq": _null, "neq": _null, "exists": _flag}
 OPERATORS: dict[Shape, dict[str, ReadOperand]] = {
     Shape.SCALAR: {
-        "eq": _operand,
-        "neq": _operand,
-        "gt": _present,
-        "gte": _present,
-        "lt": _present,
-        "lte": _present,
+        **dict.fromkeys(("eq", "neq"), _operand),
+        **dict.fromkeys(("gt", "gte", "lt", "lte"), _present),
         "between": _ends,
-        "inq": _operands,
-        "nin": _operands,
-        "like": _pattern,
-        "nlike": _pattern,
-        "ilike": _pattern,
-        "nilike": _pattern,
-        "regexp": _regexp,
-        "iregexp": _regexp,
+        **dict.fromkeys(("inq", "nin"), _operands),
+        **dict.fromkeys(("like", "nlike", "ilike", "nilike"), _pattern),
+        **dict.fromkeys(("regexp", "iregexp"), _regexp),
         "exists": _flag,
     },
     Shape.ARRAY: {
-        "eq": _operand,
-        "neq": _operand,
-        "inq": _operands,
-        "nin": _operands,
+        **dict.fromkeys(("eq", "neq"), _operand),
+        **dict.fromkeys(("inq", "nin"), _operands),
         "exists": _flag,
     },
     Shape.OBJECT: NULL_OPERATORS,

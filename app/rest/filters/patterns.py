@@ -30,14 +30,14 @@ class LikePattern:
     text: str
 
     @classmethod
-    def parse(cls, text: str) -> "LikePattern":
-        """Return the pattern; a backslash at the end of the text stands for itself."""
-        trailing = len(text) - len(text.rstrip(ESCAPE))
-        return cls(text + ESCAPE if trailing % 2 else text)
+    def parse(cls, text: str, ignores_case: bool) -> "LikePattern":
+        """Return the pattern, which is for texts in lower case if it ignores the case.
 
-    def folded(self) -> "LikePattern":
-        """Return the pattern with A to Z as a to z."""
-        return LikePattern(self.text.translate(FOLD))
+        A backslash at the end of the text stands for itself.
+        """
+        trailing = len(text) - len(text.rstrip(ESCAPE))
+        complete = text + ESCAPE if trailing % 2 else text
+        return cls(complete.translate(FOLD) if ignores_case else complete)
 
     def searched(self) -> int:
         """Return how many ASCII characters are compared at every character of a text, by cost."""

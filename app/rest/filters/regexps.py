@@ -6,7 +6,7 @@ alternatives. It is translated to GLOB on SQLite and to a regular expression on 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile, groupby
 from typing import NamedTuple
 
@@ -38,57 +38,69 @@ SUPPORTED = (
 )
 
 
+class Part(NamedTuple):
+    """A character, a wildcard or a class, for GLOB, for PostgreSQL and, as text alone, for LIKE."""
+
+    glob: str
+    regexp: str
+    # Of comparing it with a character, in ASCII characters.
+    cost: int
+    like: str | None = None
+
+
+# The wildcards that match any number of characters.
+MANY = (Part("*", ".*", 1), Part("?*", ".+", 1))
+WILDCARDS = {part.regexp: part for part in (Part("?", ".", 1), *MANY)}
+
+
 class Expression(NamedTuple):
     """One alternative: whether it is anchored at either end, and its parts."""
 
     at_start: bool
     at_end: bool
-    # Each is a character, `.`-like wildcard or class, as (kind, text).
-    parts: Sequence[tuple[str, str]]
+    parts: Sequence[Part]
 
     def as_glob(self) -> str:
         """Return the pattern of SQLite's GLOB."""
         start, end = "" if self.at_start else "*", "" if self.at_end else "*"
-        return start + "".join(_as_glob(*part) for part in self.parts) + end
+        return start + "".join(part.glob for part in self.parts) + end
 
     def as_regexp(self) -> str:
         """Return the regular expression for PostgreSQL."""
         start, end = "^" if self.at_start else "", "$" if self.at_end else ""
-        return start + "".join(_as_regexp(*part) for part in self.parts) + end
+        return start + "".join(part.regexp for part in self.parts) + end
+
+    def as_like(self) -> LikePattern | None:
+        """Return the equivalent pattern of `like`, if there are no wildcards and classes."""
+        texts = [part.like for part in self.parts if part.like is not None]
+        if len(texts) < len(self.parts):
+            return None
+        start, end = "" if self.at_start else "%", "" if self.at_end else "%"
+        return LikePattern(start + "".join(texts) + end)
 
     def searched(self) -> int:
         """Return how many ASCII characters are compared at every character of a text, by cost."""
-        return sum(_cost(*part) for part in self._searched_parts())
-
-    def _searched_parts(self) -> Iterator[tuple[str, str]]:
-        """Return the parts that are not compared with the start of a text alone."""
-        if not self.at_start:
-            return iter(self.parts)
-        return dropwhile(lambda part: part not in (("wild", ".*"), ("wild", ".+")), self.parts)
-
-    def folded(self) -> "Expression":
-        """Return the expression with A to Z as a to z."""
-        return self._replace(parts=[(kind, text.translate(FOLD)) for kind, text in self.parts])
+        parts: Iterable[Part] = self.parts
+        if self.at_start:
+            # What comes before them is compared with the start of a text alone.
+            parts = dropwhile(lambda part: part not in MANY, parts)
+        return sum(part.cost for part in parts)
 
 
 Alternative = LikePattern | Expression
 
 
-def parse_regexp(path: str, text: str) -> tuple[tuple[Alternative, ...], bool]:
-    """Return the alternatives, and whether they ignore the case; raise InvalidFilter."""
+def parse_regexp(path: str, text: str, ignores_case: bool) -> tuple[tuple[Alternative, ...], bool]:
+    """Return the alternatives, and whether they ignore the case; raise InvalidFilter.
+
+    If they do, they are for texts in lower case.
+    """
     delimited = DELIMITED.fullmatch(text)
     pattern, flags = (delimited[1], delimited[2]) if delimited else (text, "")
-    parsed = (_parse(path, tokens) for tokens in _split(path, pattern))
-    return tuple(_as_like(expression) or expression for expression in parsed), flags == "i"
-
-
-def _as_like(expression: Expression) -> LikePattern | None:
-    """Return the equivalent pattern of `like`, if there are no wildcards and classes."""
-    if any(kind != "literal" for kind, _ in expression.parts):
-        return None
-    text = "".join(rf"\{part}" if part in LIKE_SPECIAL else part for _, part in expression.parts)
-    start, end = "" if expression.at_start else "%", "" if expression.at_end else "%"
-    return LikePattern(start + text + end)
+    ignores_case = ignores_case or flags == "i"
+    tokens = _split(path, pattern.translate(FOLD) if ignores_case else pattern)
+    expressions = (_parse(path, alternative) for alternative in tokens)
+    return tuple(expression.as_like() or expression for expression in expressions), ignores_case
 
 
 def _split(path: str, pattern: str) -> list[list[re.Match[str]]]:
@@ -113,73 +125,46 @@ def _parse(path: str, tokens: list[re.Match[str]]) -> Expression:
     inner = tokens[at_start : len(tokens) - at_end]
     if any(token["mark"] for token in inner):
         raise InvalidFilter(f"{path} has ^ or $ that is not at an end.")
-    _check_ranges(path, inner)
-    return Expression(at_start, at_end, [_part(token) for token in inner])
+    return Expression(at_start, at_end, [_part(path, token) for token in inner])
 
 
-def _check_ranges(path: str, tokens: list[re.Match[str]]) -> None:
-    """Raise InvalidFilter for a range that no character is in."""
-    for token in tokens:
-        for member in MEMBER.finditer(token["members"] or ""):
-            if member[1] and member[1] > member[2]:
-                raise InvalidFilter(f"{path} has the range {member[0]}, which is out of order.")
+def _part(path: str, token: re.Match[str]) -> Part:
+    if token["wild"]:
+        return WILDCARDS[token["wild"]]
+    if members := NAMED.get(token["named"] or "") or token["members"]:
+        members = _shortened(path, members)
+        return Part(f"[{members}]", f"[{members}]", CLASS_COST + sum(map(cost, members)))
+    text = token["escaped"] or token["literal"]
+    return Part(
+        f"[{text}]" if text in GLOB_SPECIAL else text,
+        text if text.isalnum() else f"\\{text}",
+        cost(text),
+        f"\\{text}" if text in LIKE_SPECIAL else text,
+    )
 
 
-def _part(match: re.Match[str]) -> tuple[str, str]:
-    if match["wild"]:
-        return "wild", match["wild"]
-    if match["named"]:
-        return "class", NAMED[match["named"]]
-    if match["members"]:
-        return "class", match["members"]
-    return "literal", match["escaped"] or match["literal"]
-
-
-def _cost(kind: str, text: str) -> int:
-    """Return the cost of comparing a part with a character, in ASCII characters."""
-    if kind == "class":
-        return CLASS_COST + sum(map(cost, _shortened(text)))
-    return cost(text)
-
-
-def _shortened(members: str) -> str:
+def _shortened(path: str, members: str) -> str:
     """Return the members of a class in order, each once, and neighbours as a range.
 
-    SQLite compares a character with each of them.
+    SQLite compares a character with each of them. Raises InvalidFilter for a range that no
+    character is in.
     """
     negation = "^" if members.startswith("^") else ""
     codes: set[int] = set()
     for member in MEMBER.finditer(members, len(negation)):
         first, last = member[1] or member[0], member[2] or member[0]
+        if first > last:
+            raise InvalidFilter(f"{path} has the range {member[0]}, which is out of order.")
         codes.update(range(ord(first), ord(last) + 1))
     # It stands for itself at the end.
     hyphen = "-" if ord("-") in codes else ""
-    ranges = _ranges(sorted(codes - {ord("-")}))
-    return negation + "".join(map(_as_range, ranges)) + hyphen
+    return negation + "".join(_ranges(sorted(codes - {ord("-")}))) + hyphen
 
 
-def _ranges(codes: Sequence[int]) -> Iterator[list[str]]:
-    """Yield the characters with these codes, neighbours together."""
+def _ranges(codes: Sequence[int]) -> Iterator[str]:
+    """Yield the characters with these codes, three neighbours and more as a range."""
     # Codes that follow each other are as far from their places.
     for _, run in groupby(enumerate(codes), key=lambda place: place[1] - place[0]):
-        yield [chr(code) for _, code in run]
-
-
-def _as_range(characters: Sequence[str]) -> str:
-    if len(characters) < 3:
-        return "".join(characters)
-    return f"{characters[0]}-{characters[-1]}"
-
-
-def _as_glob(kind: str, text: str) -> str:
-    if kind == "wild":
-        return {".": "?", ".*": "*", ".+": "?*"}[text]
-    if kind == "class":
-        return f"[{_shortened(text)}]"
-    return f"[{text}]" if text in GLOB_SPECIAL else text
-
-
-def _as_regexp(kind: str, text: str) -> str:
-    if kind == "class":
-        return f"[{_shortened(text)}]"
-    return text if kind == "wild" or text.isalnum() else f"\\{text}"
+        characters = [chr(code) for _, code in run]
+        is_range = len(characters) > 2
+        yield f"{characters[0]}-{characters[-1]}" if is_range else "".join(characters)

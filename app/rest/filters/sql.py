@@ -9,37 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import pi, sin
 from typing import Any, NamedTuple
 
-import sqlalchemy
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    ColumnElement,
-    Enum,
-    Float,
-    String,
-    and_,
-    case,
-    cast,
-    false,
-    func,
-    literal,
-    literal_column,
-    or_,
-    true,
-    type_coerce,
-)
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, String, func, literal
 
+from app.database import dialects
 from app.database.columns import Position, unit_vector
-from app.database.dialects import (
-    CodePoints,
-    Contains,
-    EndsWith,
-    HasItem,
-    JsonType,
-    JsonValue,
-    Like,
-    Regexp,
-)
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
 from .patterns import LikePattern
@@ -50,7 +24,7 @@ from .tree import And, Comparison, Condition, Near, Or, Order, Pattern, Place, W
 INT32 = range(-(2**31), 2**31)
 # The names of the types of values in JSON, in both databases.
 JSON_TYPES: dict[Kind, list[ColumnElement[str]]] = {
-    kind: [literal_column(f"'{name}'") for name in names]
+    kind: [sa.literal_column(f"'{name}'") for name in names]
     for kind, names in (
         (TEXT, ("text", "string")),
         (NUMBER, ("integer", "real", "number")),
@@ -58,7 +32,7 @@ JSON_TYPES: dict[Kind, list[ColumnElement[str]]] = {
     )
 }
 
-Column = sqlalchemy.Column[Any]
+Column = sa.Column[Any]
 Columns = Mapping[str, Column]
 
 
@@ -82,9 +56,9 @@ def orders(order: Iterable[Order | Near], columns: Columns) -> list[ColumnElemen
 def _condition(condition: Condition, columns: Columns) -> ColumnElement[bool]:
     match condition:
         case And(wheres):
-            return and_(true(), *(_all(where, columns) for where in wheres))
+            return sa.and_(sa.true(), *(_all(where, columns) for where in wheres))
         case Or(wheres):
-            return or_(false(), *(_all(where, columns) for where in wheres))
+            return sa.or_(sa.false(), *(_all(where, columns) for where in wheres))
         case Near():
             return _near(condition, columns)
         case Comparison(place, kind, word, operand):
@@ -93,13 +67,13 @@ def _condition(condition: Condition, columns: Columns) -> ColumnElement[bool]:
 
 
 def _all(where: Where, columns: Columns) -> ColumnElement[bool]:
-    return and_(true(), *conditions(where, columns))
+    return sa.and_(sa.true(), *conditions(where, columns))
 
 
 def _target(place: Place, kind: Kind, columns: Columns) -> Target:
     column = columns[place.property]
     if place.steps:
-        is_null = JsonValue(column, place.steps).is_(None)
+        is_null = dialects.JsonValue(column, place.steps).is_(None)
         return Target(_at_path(column, place.steps, kind), is_null)
     # The value stored for null, if it is not NULL.
     null = column.info.get("null")
@@ -108,20 +82,20 @@ def _target(place: Place, kind: Kind, columns: Columns) -> Target:
 
 def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> ColumnElement[Any]:
     """Return the value at a path in JSON if it is of this kind, else NULL."""
-    value: ColumnElement[Any] = JsonValue(column, steps)
+    value: ColumnElement[Any] = dialects.JsonValue(column, steps)
     if kind is not TEXT:
-        value = cast(value, Float(53) if kind is NUMBER else Boolean())
-    return case((JsonType(column, steps).in_(JSON_TYPES[kind]), value))
+        value = sa.cast(value, sa.Float(53) if kind is NUMBER else sa.Boolean())
+    return sa.case((dialects.JsonType(column, steps).in_(JSON_TYPES[kind]), value))
 
 
 def _by_code_point(value: ColumnElement[Any]) -> ColumnElement[Any]:
-    return CodePoints(value) if isinstance(value.type, String) else value
+    return dialects.CodePoints(value) if isinstance(value.type, String) else value
 
 
 def _bound(value: Any) -> Any:
     """Return a value as PostgreSQL takes it, also a number that the column does not hold."""
     is_large = type(value) is int and value not in INT32
-    return literal(value, BigInteger()) if is_large else value
+    return literal(value, sa.BigInteger()) if is_large else value
 
 
 def _literal(target: Target, value: Any) -> ColumnElement[Any]:
@@ -154,7 +128,7 @@ def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
 def _between(target: Target, ends: Sequence[Any]) -> ColumnElement[bool]:
     low, high = (_literal(target, end) for end in ends)
     ordered = _by_code_point(target.value)
-    return and_(ordered >= low, ordered <= high)
+    return sa.and_(ordered >= low, ordered <= high)
 
 
 def _any_of(target: Target, values: Sequence[Any]) -> ColumnElement[bool]:
@@ -164,23 +138,20 @@ def _any_of(target: Target, values: Sequence[Any]) -> ColumnElement[bool]:
 
 def _matches(target: Target, pattern: Pattern) -> ColumnElement[bool]:
     type_ = target.value.type
-    is_plain = isinstance(type_, String) and not isinstance(type_, Enum)
-    text = _by_code_point(target.value if is_plain else type_coerce(target.value, String))
-    alternatives: Iterable[Alternative] = pattern.alternatives
-    if pattern.ignores_case:
-        text = func.lower(text)
-        alternatives = [alternative.folded() for alternative in alternatives]
-    return or_(false(), *(_match(text, alternative) for alternative in alternatives))
+    is_plain = isinstance(type_, String) and not isinstance(type_, sa.Enum)
+    text = _by_code_point(target.value if is_plain else sa.type_coerce(target.value, String))
+    text = func.lower(text) if pattern.ignores_case else text
+    return sa.or_(sa.false(), *(_match(text, alternative) for alternative in pattern.alternatives))
 
 
 def _match(text: ColumnElement[str], pattern: Alternative) -> ColumnElement[bool]:
     if not isinstance(pattern, LikePattern):
-        return Regexp(text, pattern.as_regexp(), pattern.as_glob())
+        return dialects.Regexp(text, pattern.as_regexp(), pattern.as_glob())
     if (contained := pattern.contained()) is not None:
-        return Contains(text, pattern.text, contained)
+        return dialects.Contains(text, pattern.text, contained)
     if (end := pattern.end()) is not None:
-        return EndsWith(text, pattern.text, end)
-    return Like(text, pattern.text, pattern.as_glob())
+        return dialects.EndsWith(text, pattern.text, end)
+    return dialects.Like(text, pattern.text, pattern.as_glob())
 
 
 def _has_item(target: Target, value: str | float | None) -> ColumnElement[bool]:
@@ -190,12 +161,12 @@ def _has_item(target: Target, value: str | float | None) -> ColumnElement[bool]:
 def _has_any_item(target: Target, values: Sequence[str | float | None]) -> ColumnElement[bool]:
     items = [value for value in values if value is not None]
     is_null = [target.is_null] if None in values else []
-    return or_(false(), *is_null, *([HasItem(target.value, items)] if items else []))
+    return sa.or_(sa.false(), *is_null, *([dialects.HasItem(target.value, items)] if items else []))
 
 
 def _not(positive: "Operator") -> "Operator":
     def negative(target: Target, operand: Any) -> ColumnElement[bool]:
-        return positive(target, operand).is_not(true())
+        return positive(target, operand).is_not(sa.true())
 
     return negative
 
@@ -212,12 +183,8 @@ OPERATORS: dict[str, Operator] = {
     "between": _between,
     "inq": _any_of,
     "nin": _not(_any_of),
-    "like": _matches,
-    "nlike": _not(_matches),
-    "ilike": _matches,
-    "nilike": _not(_matches),
-    "regexp": _matches,
-    "iregexp": _matches,
+    **dict.fromkeys(("like", "ilike", "regexp", "iregexp"), _matches),
+    **dict.fromkeys(("nlike", "nilike"), _not(_matches)),
     "exists": _exists,
 }
 # An array matches if any item does.
@@ -237,7 +204,7 @@ def _near(near: Near, columns: Columns) -> ColumnElement[bool]:
         limits.append(distance <= _chord(near.most) ** 2)
     if near.least is not None:
         limits.append(distance >= _chord(near.least) ** 2)
-    return and_(columns[near.property].is_not(None), *limits)
+    return sa.and_(columns[near.property].is_not(None), *limits)
 
 
 def _chord(angle: float) -> float:
@@ -249,7 +216,9 @@ def _squared_chord(near: Near, columns: Columns) -> ColumnElement[float]:
     """Return the square of the distance between two positions on that sphere."""
     vector = unit_vector(Position(near.position)).items()
     column = columns[near.property]
-    x, y, z = (cast(JsonValue(column, [name]), Float(53)) - value for name, value in vector)
+    x, y, z = (
+        sa.cast(dialects.JsonValue(column, [name]), sa.Float(53)) - value for name, value in vector
+    )
     return x * x + y * y + z * z
 
 
