@@ -103,7 +103,7 @@ class PublicUrl(fields.String):
         return _as_browsers_write(url)
 
 
-class Origin(fields.String):
+class OriginField(fields.String):
     """An origin as browsers send it, such as `https://app.example.com`, or `*`."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
@@ -397,7 +397,7 @@ class SettingsSchema(Schema):
         error_messages={"invalid": 'must be a list, such as ["/welcome"]'},
     )
     CORS_ORIGINS = _setting(
-        partial(fields.List, Origin()),
+        partial(fields.List, OriginField()),
         list,
         "Origins whose pages may call the API from a browser, such as"
         " `https://app.example.com`; `*` is every origin, and needs `TOKEN_MIDDLEWARE` off.",

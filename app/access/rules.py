@@ -24,13 +24,13 @@ PRINCIPAL_RANKS = {OWNER: 4, AUTHENTICATED: 2, UNAUTHENTICATED: 2, EVERYONE: 1}
 ROLE_RANK = 5
 
 
-class User(NamedTuple):
+class UserPrincipal(NamedTuple):
     """A user as the principal of a rule; a name without it is that of a role."""
 
     id: Id
 
 
-Principal = str | User
+Principal = str | UserPrincipal
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,10 @@ class Rule:
 
     def __post_init__(self) -> None:
         """Refuse an id that would be taken for a role; raise TypeError."""
-        if not isinstance(self.principal, str | User):
-            raise TypeError(f"the user {self.principal!r} is User({self.principal!r}) in a rule")
+        if not isinstance(self.principal, str | UserPrincipal):
+            raise TypeError(
+                f"the user {self.principal!r} is UserPrincipal({self.principal!r}) in a rule"
+            )
 
     def score(self, method: str, access: str) -> int | None:
         """Return how specifically the rule matches a method, or None if it does not match.
@@ -59,7 +61,7 @@ class Rule:
         if not by_property or not by_access:
             return None
         specificity = by_property * 4 + by_access
-        if isinstance(self.principal, User):
+        if isinstance(self.principal, UserPrincipal):
             kind, rank = 4, 0
         else:
             kind, rank = 2, PRINCIPAL_RANKS.get(self.principal, ROLE_RANK)
@@ -103,7 +105,7 @@ class MethodRules:
         matching = [(score, rule) for score, rule in scored if score is not None]
         self._ranked = [rule for _, rule in sorted(matching, key=lambda each: -each[0])]
         principals = {rule.principal for rule in self._ranked}
-        users = {principal for principal in principals if isinstance(principal, User)}
+        users = {principal for principal in principals if isinstance(principal, UserPrincipal)}
         self._user_ids = {user.id for user in users}
         # The dynamic roles that a decision depends on, with what each of them takes.
         self.dynamic = {name: each for name, each in (dynamic or {}).items() if name in principals}
@@ -118,7 +120,7 @@ class MethodRules:
             return self._for_anonymous
         if not roles and user_id not in self._user_ids:
             return self._for_users
-        return self._decide({EVERYONE, AUTHENTICATED, User(user_id), *roles})
+        return self._decide({EVERYONE, AUTHENTICATED, UserPrincipal(user_id), *roles})
 
     def applicable(self, user_id: Id, roles: Collection[str] = ()) -> list[Rule]:
         """Return the rules that may decide for a user with these roles, in the order of their rank.
@@ -126,7 +128,7 @@ class MethodRules:
         Whether one for $owner or a dynamic role decides depends on the row; none comes after one
         that decides for every row.
         """
-        held = {EVERYONE, AUTHENTICATED, User(user_id), *roles}
+        held = {EVERYONE, AUTHENTICATED, UserPrincipal(user_id), *roles}
         chosen: list[Rule] = []
         for rule in self._ranked:
             if rule.principal in held:
@@ -213,7 +215,7 @@ def _parse_principal(settings: dict[str, Any], id_form: IdForm) -> Principal:
         user_id = id_form.parse(str(principal))
         if user_id is None:
             raise ValidationError(f"the user {principal!r} must be {id_form.description}")
-        return User(user_id)
+        return UserPrincipal(user_id)
     if not isinstance(principal, str):
         raise ValidationError(f"the role {principal!r} must be text")
     return principal

@@ -50,9 +50,9 @@ SIMPLE: dict[str, tuple[ColumnType, Callable[..., Field]]] = {
     "date": (UtcDateTime(), fields.Timestamp),
     "dateonly": (Date(), fields.Date),
     "uuid": (Uuid(), fields.Uuid),
-    "objectid": (String(24), fields.ObjectId),
+    "objectid": (String(24), fields.ObjectIdField),
     "object": (Json(dict), json_fields.Object),
-    "geopoint": (GeoPoint(), json_fields.GeoPoint),
+    "geopoint": (GeoPoint(), json_fields.GeoPointField),
 }
 ITEMS: dict[str, type] = {
     "string": str,

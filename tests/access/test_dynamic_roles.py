@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import ForeignKey, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, READ, WRITE, Rule, User, allow
+from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, READ, WRITE, Rule, UserPrincipal, allow
 from app.config import ConfigurationError
 from app.database.session import db
 from app.rest.views.collection import register_resource
@@ -148,7 +148,7 @@ RANKS = [
     ([allow(OWNER), allow(MEMBER), NOT_MEMBER], HIS, HERS),
     ([NOT_OWNER, allow(MEMBER)], ["one"], []),
     ([NOT_OWNER, allow(AUTHENTICATED), NOT_MEMBER], ["two", "three"], HIS),
-    ([allow(MEMBER), allow(User(2))], [*HERS, *HIS], []),
+    ([allow(MEMBER), allow(UserPrincipal(2))], [*HERS, *HIS], []),
     # A method outranks all methods, whoever is meant.
     ([Rule(MEMBER, False, READ), allow(OWNER, "find")], HIS, HERS),
     ([NOT_MEMBER, Rule(EVERYONE, allow=False)], None, None),

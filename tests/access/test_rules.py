@@ -3,7 +3,7 @@
 import pytest
 from marshmallow import ValidationError
 
-from app.access.rules import Decision, MethodRules, User, allow, parse_rules
+from app.access.rules import Decision, MethodRules, UserPrincipal, allow, parse_rules
 from app.ids import INTEGER
 
 METHODS = {"find": "READ", "findById": "READ", "create": "WRITE", "login": "EXECUTE"}
@@ -27,8 +27,8 @@ def rule(principal, permission, access="*", **more):
 
 
 def test_an_id_alone_is_no_principal_since_it_may_be_text_as_roles_are():
-    assert allow(User(7), "find").principal.id == 7
-    with pytest.raises(TypeError, match=r"the user 7 is User\(7\) in a rule"):
+    assert allow(UserPrincipal(7), "find").principal.id == 7
+    with pytest.raises(TypeError, match=r"the user 7 is UserPrincipal\(7\) in a rule"):
         allow(7, "find")
 
 

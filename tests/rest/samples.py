@@ -24,8 +24,7 @@ from app.rest.fields.base import (
     Timestamp,
 )
 from app.rest.fields.base import Uuid as UuidField
-from app.rest.fields.json import Array, Object
-from app.rest.fields.json import GeoPoint as GeoPointField
+from app.rest.fields.json import Array, GeoPointField, Object
 from app.rest.resource import Resource
 
 

@@ -171,7 +171,7 @@ class Text(fields.String):
         return {"maxLength": self.max_length, **non_blank}
 
 
-class ObjectId(Text):
+class ObjectIdField(Text):
     """An id of MongoDB: 24 hexadecimal digits."""
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:

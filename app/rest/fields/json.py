@@ -86,7 +86,7 @@ class Array(fields.Field[list[object]]):
         return {"type": "array", "items": {"type": kind} if kind else {}, "examples": [[]]}
 
 
-class GeoPoint(Parsed[Position]):
+class GeoPointField(Parsed[Position]):
     """A position on earth: `{"lat": 52.5, "lng": 13.4}`. Clients may also write `"52.5,13.4"`."""
 
     parse = staticmethod(parse_position)
