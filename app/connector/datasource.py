@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Self
 
-from blinker import Signal
-
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
@@ -65,15 +63,6 @@ class DataSource:
     {'lat': 37.56, 'lng': -122.32}
     """
 
-    name: str
-    public: bool
-    acls: list[JsonObject]
-    operations: dict[str, Operation]
-    warnings: list[ConfigWarning]
-    before_execute: Signal
-    after_execute: Signal
-    execute_failed: Signal
-
     def __init__(
         self, settings: Settings, name: str = "rest", request_id: RequestId | None = None
     ) -> None:
@@ -83,8 +72,10 @@ class DataSource:
         loaded = check_settings(filled, problems)
         self.name = name
         self._loaded = loaded
-        self.public = loaded.get("public", False)
-        self.acls = loaded.get("acls", [])
+        self.public: bool = loaded.get("public", False)
+        self.acls: list[JsonObject] = loaded.get("acls", [])
+        self.operations: dict[str, Operation] = {}
+        self.warnings: list[ConfigWarning] = []
         self._context = _source_context(filled, loaded)
         policy = HostPolicy()
         options = options_in_effect(self._context.options)
@@ -101,7 +92,7 @@ class DataSource:
         if "requestIdHeader" in loaded:
             self._send_request_ids(loaded["requestIdHeader"], request_id, problems)
 
-        compiler = OperationCompiler(self._context, self._client, problems, RESERVED)
+        compiler = OperationCompiler(self._context, self._client, problems, dir(self))
         for entry in loaded.get("operations", []):
             compiler.add(entry)
         self.warnings = _report(problems, filled, name)
@@ -271,4 +262,3 @@ def _report(problems: Problems, filled: object, name: str) -> list[ConfigWarning
 
 
 _SHOWN = ("requestIdHeader", "debug", "compatibility", "responseSelect", "acls")
-RESERVED = frozenset(dir(DataSource)) | frozenset(DataSource.__annotations__)

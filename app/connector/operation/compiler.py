@@ -10,7 +10,7 @@ from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url, load
 from app.connector.settings.options import template_defaults
 from app.connector.settings.schema import OperationSettings, TemplateSettings
 from app.connector.types import JsonValue, Settings
-from app.problems import Problems, join_path, type_name
+from app.problems import Problems, join_path
 
 from .operation import Operation
 from .pagination import make_paginator
@@ -65,19 +65,14 @@ class OperationCompiler:
         loaded = load(OperationSettings(), entry, path, self._problems)
         if loaded is None:
             return
-        functions = self._functions(loaded.get("functions"), join_path(path, "functions"))
+        functions = self._functions(loaded.get("functions", {}), join_path(path, "functions"))
         if loaded.get("template") is None:
             self._problems.add(path, "the template is missing")
         else:
             self._compile(loaded["template"], functions, path)
 
-    def _functions(self, functions: object, path: str) -> Functions:
+    def _functions(self, functions: Settings, path: str) -> Functions:
         """Return the parameters of each function."""
-        if functions is None:
-            return {}
-        if not isinstance(functions, dict):
-            self._problems.add(path, f"must be an object of lists, got {type_name(functions)}")
-            return {}
         parameters = {}
         for name, entries in functions.items():
             self._check_name(name, join_path(path, name))

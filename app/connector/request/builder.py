@@ -165,6 +165,6 @@ def _is_method(word: str) -> bool:
 
 def _compile_auth(own: Settings, compiler: Compiler, path: str) -> Node | None:
     """Return the node of credentials with variables; None for others."""
-    known = len(compiler.collector.occurrences)
+    known = len(compiler.collector.tokens)
     node = compiler.compile(own.get("auth", {}), "options", join_path(path, "options.auth"))
-    return node if len(compiler.collector.occurrences) > known else None
+    return node if len(compiler.collector.tokens) > known else None

@@ -159,11 +159,15 @@ def _text(name: str, position: str, value: object, require_value: bool) -> str:
 
 def _encoded(name: str, position: str, text: str) -> str:
     if position == "authority":
-        return _require_safe(name, text, _HOST_TEXT.fullmatch(text) is not None)
-    if position == "start" and _ABSOLUTE.match(text):
+        is_safe = _HOST_TEXT.fullmatch(text) is not None
+    elif position == "start" and _ABSOLUTE.match(text):
         is_safe = _UNSAFE.search(text) is None and has_short_authority(text)
-        return _require_safe(name, text.partition("#")[0], is_safe)
-    return percent_encode(text, safe="/" if position == "segments" else "")
+        text = text.partition("#")[0]
+    else:
+        return percent_encode(text, safe="/" if position == "segments" else "")
+    if not is_safe:
+        raise VariableError(f"Variable {name} cannot be used in the host of a url")
+    return text
 
 
 def has_short_authority(url: str) -> bool:
@@ -177,12 +181,6 @@ def has_short_authority(url: str) -> bool:
 def url_length_error() -> VariableError:
     """Return the error for a url that is too long to be called."""
     return VariableError(f"The url is longer than {MAX_URL_LENGTH} characters")
-
-
-def _require_safe(name: str, text: str, is_safe: bool) -> str:
-    if not is_safe:
-        raise VariableError(f"Variable {name} cannot be used in the host of a url")
-    return text
 
 
 def percent_encode(text: str, safe: str = "") -> str:

@@ -139,7 +139,9 @@ TemplateSettings = _schema(
     paginate=fields.Nested(_Paginate),
 )
 
-OperationSettings = _schema(template=fields.Raw(allow_none=True), functions=fields.Raw())
+OperationSettings = _schema(
+    template=fields.Raw(allow_none=True), functions=TypedField("an object of lists", dict)
+)
 
 _OWN: dict[str, AnyField] = {
     "connector": Choice("rest", "loopback-connector-rest"),

@@ -13,12 +13,18 @@ _TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One occurrence of a variable in a text."""
+    """One occurrence of a variable in a text.
+
+    `path` is that of the text, and `root` the property of the template (`url`, `query`, …) that
+    the text is in; `scan` does not know them.
+    """
 
     name: str
     type: str | None = None
     default: str | None = None
     required: bool = False
+    root: str = ""
+    path: str = ""
 
 
 def scan(text: str) -> list[str | Token]:

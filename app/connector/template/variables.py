@@ -77,29 +77,19 @@ def _short(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}..."
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """A token with its path and the template property (`url`, `query`, …) it is in."""
-
-    token: Token
-    root: str
-    path: str
-
-
 class VariableCollector:
     """Collects the declarations of variables from the texts of a template."""
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
-        self.occurrences: list[Occurrence] = []
+        self.tokens: list[Token] = []
 
     def add(self, token: Token, root: str, path: str) -> None:
         """Add one occurrence and check its type."""
-        if token.type is not None:
-            token = replace(token, type=self._known_type(token.type, token.name, path))
-        if token.type == "path" and root != "url":
+        type_ = self._known_type(token.type, token.name, path) if token.type else None
+        if type_ == "path" and root != "url":
             self.problems.add(path, f"variable {token.name}: type 'path' is only for the url")
-        self.occurrences.append(Occurrence(token, root, path))
+        self.tokens.append(replace(token, type=type_, root=root, path=path))
 
     def _known_type(self, word: str, name: str, path: str) -> str:
         known = known_type(word) or closest(word, TYPES) or "any"
@@ -109,7 +99,7 @@ class VariableCollector:
 
     def merge(self, section: Settings, path: str = "variables") -> dict[str, Variable]:
         """Return the variables by name, declared by all occurrences and the `variables` section."""
-        names = dict.fromkeys(occurrence.token.name for occurrence in self.occurrences)
+        names = dict.fromkeys(token.name for token in self.tokens)
         return {
             name: self._declare(name, section.get(name) or {}, join_path(path, name))
             for name in names
@@ -117,7 +107,7 @@ class VariableCollector:
 
     def _declare(self, name: str, extra: Settings, path: str) -> Variable:
         """Return the variable that its occurrences, and its entry in `variables`, declare."""
-        found = [known for known in self.occurrences if known.token.name == name]
+        found = [token for token in self.tokens if token.name == name]
         if "type" in extra:
             word = self._known_type(extra["type"], name, join_path(path, "type"))
             extra = {**extra, "type": word}
@@ -146,16 +136,16 @@ class VariableCollector:
         return variable
 
 
-def _inline(found: list[Occurrence]) -> tuple[JsonObject, str]:
+def _inline(tokens: list[Token]) -> tuple[JsonObject, str]:
     """Return what the occurrences of a variable declare, the last first, and the default's path."""
-    declared: JsonObject = {"required": any(known.token.required for known in found)}
-    place = ""
-    for known in found:
-        if known.token.type:
-            declared["type"] = known.token.type
-        if known.token.default is not None:
-            declared["default"], place = known.token.default, known.path
-    return declared, place
+    types = [token.type for token in tokens if token.type]
+    defaults = [(token.default, token.path) for token in tokens if token.default is not None]
+    default, place = defaults[-1] if defaults else (None, "")
+    return {
+        "type": types[-1] if types else None,
+        "default": default,
+        "required": any(token.required for token in tokens),
+    }, place
 
 
 def resolve(variables: Mapping[str, Variable], given: Values) -> dict[str, object]:
