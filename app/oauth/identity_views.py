@@ -1,12 +1,13 @@
 """The endpoints of a user's identities; without a provider they are declared and not served."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from flask import Flask
 
 from app import errors, ids
 from app.access.rules import READ, WRITE
+from app.settings import Settings
+from app.users.models import User
 from app.users.resource import users
 from app.users.sessions import login_methods
 
@@ -20,7 +21,7 @@ def init_app(app: Flask) -> None:
     login_methods.register(app, linking)
 
 
-def _is_served(settings: Mapping[str, Any]) -> bool:
+def _is_served(settings: Settings) -> bool:
     return bool(settings["PROVIDERS"])
 
 
@@ -31,7 +32,7 @@ def _is_served(settings: Mapping[str, Any]) -> bool:
     answer=[IdentitySchema],
     is_served=_is_served,
 )
-def identities(user: Any) -> Sequence[ExternalIdentity]:
+def identities(user: User) -> Sequence[ExternalIdentity]:
     """List a user's identities at providers."""
     return linking.list_identities(user.id)
 
@@ -43,6 +44,6 @@ def identities(user: Any) -> Sequence[ExternalIdentity]:
     errors=(errors.LastCredential(), errors.ModelNotFound("identity", 1)),
     is_served=_is_served,
 )
-def unlink(user: Any, fk: str) -> None:
+def unlink(user: User, fk: str) -> None:
     """Remove one of a user's identities, but not the last way to log in."""
     linking.unlink(user.id, ids.INTEGER.parse(fk), fk)

@@ -34,10 +34,11 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
 
     Raises ValidationError for required properties without a value.
     """
-    complete = dict(values)
-    for declared in user_properties.current:
-        if declared.column_name not in values:
-            complete[declared.column_name] = declared.default() if declared.default else None
+    defaults = {
+        declared.column_name: declared.default() if declared.default else None
+        for declared in user_properties.current
+    }
+    complete = defaults | values
     missing = {
         declared.name: [BLANK]
         for declared in user_properties.current

@@ -326,7 +326,8 @@ MEMORY = """
 from pathlib import Path
 from wsgi import app
 from app.server.hooks import when_ready
-from app.users.passwords.hashing import hash_password, validate_password
+from app.users.passwords.hashing import hash_password
+from app.users.passwords.policy import validate_password
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20

@@ -10,6 +10,9 @@ from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from app.errors import MalformedBody, TooDeep
 
+# A JSON object that a client has sent, with its values loaded or as they are.
+Body = dict[str, Any]
+
 FORM = "application/x-www-form-urlencoded"
 #: Levels of a JSON body, as in LoopBack 3.
 MAX_DEPTH = 32
@@ -19,7 +22,7 @@ MAX_FIELDS = 1000
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def read_body() -> dict[str, Any]:
+def read_body() -> Body:
     """Return the body's object; an empty body is an empty object.
 
     Raises MalformedBody (400) for a body that is not an object, and UnsupportedMediaType (415) for
@@ -31,7 +34,7 @@ def read_body() -> dict[str, Any]:
     return body
 
 
-def read_items() -> dict[str, Any] | list[Any]:
+def read_items() -> Body | list[Any]:
     """Return the body's object or array; the items of an array are not checked."""
     body = _read()
     if not isinstance(body, dict | list):

@@ -1,13 +1,12 @@
 """Changes of users: their names, emails and properties."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select, update
-from sqlalchemy.exc import IntegrityError
 
-from app.database.session import db, in_transaction, transaction
+from app.database.session import db
 from app.ids import Id
+from app.rest.rows.repository import Values
 from app.users.app_model import user_model
 from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User
@@ -15,7 +14,7 @@ from app.users.names import stored_email, username_columns
 from app.users.sessions.tokens import delete_tokens, lock
 
 from .addresses import record_email_change
-from .uniqueness import raise_taken
+from .uniqueness import raise_taken, unique_transaction
 
 
 def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:
@@ -27,7 +26,7 @@ def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool
 
 def update_users(
     conditions: Iterable[ColumnElement[bool]],
-    changes: Mapping[str, Any],
+    changes: Mapping[str, object],
     keep: str | None = None,
     reauthenticated: bool = True,
 ) -> Sequence[User]:
@@ -38,32 +37,30 @@ def update_users(
     `reauthenticated`, only users that already have the email are changed. Raises ValidationError
     for a name that is taken.
     """
-    chosen, values, model = list(conditions), dict(changes), user_model()
+    chosen, values, model = list(conditions), Values(changes), user_model()
     if "username" in values:
         values |= username_columns(values["username"])
     if "email" in values:
         values["email"] = stored_email(values["email"])
-    try:
-        with transaction():
-            old_emails = _prepare_email(chosen, values, keep, reauthenticated)
-            changed = update(model).where(*chosen).values(values).returning(model)
-            refreshed = {"populate_existing": True}
-            users = db.session.scalars(changed, execution_options=refreshed).all()
-            changed_users = [user for user in users if user.id in old_emails]
-            for user in changed_users:
-                record_email_change(user, old_emails[user.id])
-            verify_new_addresses(changed_users)
-    except IntegrityError:
-        if in_transaction():
-            raise
+
+    def check() -> None:
         raise_taken(db.session.scalars(select(model).where(*chosen)).all(), values)
-        raise
+
+    with unique_transaction(check):
+        old_emails = _prepare_email(chosen, values, keep, reauthenticated)
+        changed = update(model).where(*chosen).values(values).returning(model)
+        refreshed = {"populate_existing": True}
+        users = db.session.scalars(changed, execution_options=refreshed).all()
+        renamed = [user for user in users if user.id in old_emails]
+        for user in renamed:
+            record_email_change(user, old_emails[user.id])
+        verify_new_addresses(renamed)
     return users
 
 
 def _prepare_email(
     chosen: list[ColumnElement[bool]],
-    values: dict[str, Any],
+    values: Values,
     keep: str | None,
     reauthenticated: bool,
 ) -> dict[Id, str]:

@@ -9,7 +9,8 @@ from app.ids import Id
 from app.users.app_model import user_model
 from app.users.models import User
 from app.users.passwords.attempts import check_password, forget_failures
-from app.users.passwords.hashing import hash_password, hashing, validate_password
+from app.users.passwords.hashing import hash_password, hashing
+from app.users.passwords.policy import validate_password
 from app.users.passwords.stored_hashes import replace_hash
 from app.users.sessions.tokens import delete_tokens
 

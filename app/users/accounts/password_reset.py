@@ -15,7 +15,8 @@ from app.users.mailed.tokens import mail_token
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
 from app.users.names import lookup_email, normalize_email
 from app.users.passwords.attempts import forget_failures
-from app.users.passwords.hashing import hash_password, hashing, validate_password
+from app.users.passwords.hashing import hash_password, hashing
+from app.users.passwords.policy import validate_password
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import lock, use_up
 

@@ -1,24 +1,25 @@
 """Registration: new users, checked, stored and recorded."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flask import current_app
-from sqlalchemy.exc import IntegrityError
 
 from app.access.roles import grant
 from app.audit.entries import Action, record
-from app.database.session import db, in_transaction, transaction
+from app.database.session import db
 from app.errors import BLANK, ValidationError
 from app.observability.origin import current_network
+from app.rest.rows.repository import Values
 from app.throttles.throttles import REGISTRATION, count
 from app.users.app_model import user_model, with_defaults
 from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User
 from app.users.names import stored_email, username_columns
-from app.users.passwords.hashing import hash_password, hashing, validate_password
+from app.users.passwords.hashing import hash_password, hashing
+from app.users.passwords.policy import validate_password
 
-from .uniqueness import check_unique
+from .uniqueness import check_unique, unique_transaction
 
 
 def create_user(
@@ -38,18 +39,10 @@ def create_user(
     """
     names = {"email": email, "username": username, "realm": realm}
     user = {**names, **properties, "password": password, "email_verified": email_verified}
-    return create_users([user], roles)[0]
+    return insert_users(prepare_users([user]), roles)[0]
 
 
-def create_users(items: Sequence[Mapping[str, Any]], roles: Iterable[str] = ()) -> list[User]:
-    """Create users in one transaction, from the arguments of `create_user`, each with the roles.
-
-    Raises what `prepare_users` and `insert_users` do.
-    """
-    return insert_users(prepare_users(items), roles)
-
-
-def prepare_users(items: Sequence[Mapping[str, Any]]) -> list[User]:
+def prepare_users(items: Sequence[Values]) -> list[User]:
     """Return new users with hashed passwords, from the arguments of `create_user`.
 
     Raises ValidationError, TooManyRequests for a client that has created too many, TooManyHashes.
@@ -65,31 +58,22 @@ def prepare_user_without_password(email: str, realm: str, email_verified: bool) 
     Raises ValidationError for an invalid email, or a property that is required and has no default,
     and TooManyRequests as `prepare_users` does.
     """
-    names = identifying_columns(email, None, realm)
-    columns = {**names, **with_defaults({}), "email_verified": email_verified}
+    columns = _columns(email, None, realm, {})
     count(REGISTRATION, current_network())
-    return user_model()(**columns, password_hash=None)
+    return user_model()(**columns, email_verified=email_verified, password_hash=None)
 
 
 def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]:
     """Store new users, each with the roles; raise ValidationError for a name that is taken."""
-    try:
-        with transaction():
-            for user in users:
-                check_unique(user.realm, vars(user))
-                db.session.add(user)
-                db.session.flush()
-                record(Action.REGISTERED, user.id)
-                for role in roles:
-                    grant(user.id, role)
-            verify_new_addresses(users)
-    except IntegrityError:
-        if in_transaction():
-            raise
-        # A concurrent request created the user first: now the check finds it.
+    with unique_transaction(lambda: _check_all(users)):
         for user in users:
             check_unique(user.realm, vars(user))
-        raise
+            db.session.add(user)
+            db.session.flush()
+            record(Action.REGISTERED, user.id)
+            for role in roles:
+                grant(user.id, role)
+        verify_new_addresses(users)
     return list(users)
 
 
@@ -97,11 +81,11 @@ def check_new_user(
     email: str, username: str | None = None, realm: str | None = None, **properties: Any
 ) -> None:
     """Raise ValidationError for what is invalid, missing or taken, as `create_user` does."""
-    names = identifying_columns(email, username, realm)
-    check_unique(names["realm"], {**names, **with_defaults(properties)})
+    columns = _columns(email, username, realm, properties)
+    check_unique(columns["realm"], columns)
 
 
-def identifying_columns(email: str, username: str | None, realm: str | None) -> dict[str, Any]:
+def identifying_columns(email: str, username: str | None, realm: str | None) -> Values:
     """Return the columns that identify a new user; raise ValidationError for an invalid one."""
     if current_app.config["REALM_REQUIRED"] and not realm:
         raise ValidationError({"realm": [BLANK]})
@@ -116,7 +100,17 @@ def _new_user(
     email_verified: bool = False,
     **properties: Any,
 ) -> User:
-    names = identifying_columns(email, username, realm)
-    columns = {**names, **with_defaults(properties), "email_verified": email_verified}
-    validate_password(password, names["email"], username)
-    return user_model()(**columns, password_hash=hash_password(password))
+    columns = _columns(email, username, realm, properties)
+    validate_password(password, columns["email"], username)
+    hashed = {"password_hash": hash_password(password)}
+    return user_model()(**columns, **hashed, email_verified=email_verified)
+
+
+def _columns(email: str, username: str | None, realm: str | None, properties: Values) -> Values:
+    """Return the columns of a new user; raise ValidationError for what is invalid or missing."""
+    return {**identifying_columns(email, username, realm), **with_defaults(properties)}
+
+
+def _check_all(users: Iterable[User]) -> None:
+    for user in users:
+        check_unique(user.realm, vars(user))

@@ -1,12 +1,13 @@
 """Values that must be unique: emails, usernames and unique properties."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import compress
-from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select, true
+from sqlalchemy.exc import IntegrityError
 
-from app.database.session import db
+from app.database.session import db, in_transaction, transaction
 from app.errors import ValidationError
 from app.ids import Id
 from app.users.app_model import user_model, user_properties
@@ -15,7 +16,22 @@ from app.users.models import User
 TAKEN = "already exists"
 
 
-def check_unique(realm: str, values: Mapping[str, Any], except_id: Id | None = None) -> None:
+@contextmanager
+def unique_transaction(check: Callable[[], None]) -> Iterator[None]:
+    """Run a block in a transaction; if a unique index refuses it, raise what `check` finds then.
+
+    A concurrent request was first. Within another transaction, nothing can be found any more.
+    """
+    try:
+        with transaction():
+            yield
+    except IntegrityError:
+        if not in_transaction():
+            check()
+        raise
+
+
+def check_unique(realm: str, values: Mapping[str, object], except_id: Id | None = None) -> None:
     """Raise ValidationError for values by attribute that must be unique and another user has."""
     if not (same := _same(realm, values)):
         return
@@ -28,7 +44,7 @@ def check_unique(realm: str, values: Mapping[str, Any], except_id: Id | None = N
         raise ValidationError(messages)
 
 
-def raise_taken(users: Sequence[User], values: Mapping[str, Any]) -> None:
+def raise_taken(users: Sequence[User], values: Mapping[str, object]) -> None:
     """Raise ValidationError for what these users cannot be given because it must be unique."""
     for user in users:
         check_unique(user.realm, values, user.id)
@@ -36,7 +52,7 @@ def raise_taken(users: Sequence[User], values: Mapping[str, Any]) -> None:
         raise ValidationError({name: [TAKEN] for name in same})
 
 
-def _same(realm: str, values: Mapping[str, Any]) -> dict[str, ColumnElement[bool]]:
+def _same(realm: str, values: Mapping[str, object]) -> dict[str, ColumnElement[bool]]:
     """Return the condition that a user has the same value, for each that must be unique."""
     model, in_realm = user_model(), user_model().realm == realm
     same = {}

@@ -1,9 +1,10 @@
 """Arguments and options of the commands for users."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import click
 from flask import current_app
@@ -19,6 +20,8 @@ from app.users.transfer.text_values import from_text
 # Realms that an error names.
 MAX_NAMED_REALMS = 5
 
+Options = ParamSpec("Options")
+
 realm_option = click.option("--realm", help="The realm of the user.")
 password_option = click.option(
     "--password-stdin", is_flag=True, help="Read the password from the first line of stdin."
@@ -33,10 +36,10 @@ property_option = click.option(
 )
 
 
-def read_properties(given: Iterable[str]) -> dict[str, Any]:
+def read_properties(given: Iterable[str]) -> dict[str, object]:
     """Return the JSON values of properties that are given as `name=value`."""
     known = {declared.name: declared for declared in user_properties.current}
-    values = {}
+    values: dict[str, object] = {}
     for text in given:
         name, separator, value = text.partition("=")
         if not separator or name not in known:
@@ -53,6 +56,18 @@ def read_password(from_stdin: bool) -> str:
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+
+
+def user_argument(command: Callable[Concatenate[User, Options], None]) -> Callable[..., None]:
+    """Give a command the argument EMAIL and the option --realm; it is called with the user."""
+
+    @click.argument("email")
+    @realm_option
+    @wraps(command)
+    def run(email: str, realm: str | None, *args: Options.args, **options: Options.kwargs) -> None:
+        command(find_user(email, realm), *args, **options)
+
+    return run
 
 
 def find_user(email: str, realm: str | None) -> User:

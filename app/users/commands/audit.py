@@ -1,7 +1,6 @@
 """The commands `flask audit`."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 from flask import current_app
@@ -53,7 +52,7 @@ def purge(days: int | None) -> None:
     click.echo(f"Purged {audit_log.purge(kept)} records that were older than {kept} days.")
 
 
-def _row(record: AuditRecord, as_json: bool) -> tuple[Any, ...]:
+def _row(record: AuditRecord, as_json: bool) -> tuple[object, ...]:
     """Return the values of COLUMNS."""
     pairs = [f"{name}={value}" for name, value in record.details.items()]
     shown = record.details if as_json else pairs

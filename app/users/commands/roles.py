@@ -5,19 +5,18 @@ import click
 from app.access import roles as access_roles
 from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import lookup
+from app.users.models import User
 
-from .arguments import check_roles, find_user, realm_option
+from .arguments import check_roles, user_argument
 
 roles = CommandGroup("roles", help="Grant, revoke and list roles.")
 
 
 @roles.command()
-@click.argument("email")
+@user_argument
 @click.argument("role")
-@realm_option
-def grant(email: str, role: str, realm: str | None) -> None:
+def grant(user: User, role: str) -> None:
     """Give the user EMAIL the role ROLE, from the next request on."""
-    user = find_user(email, realm)
     check_roles([role])
     done = access_roles.grant(user.id, role)
     click.echo(
@@ -26,12 +25,10 @@ def grant(email: str, role: str, realm: str | None) -> None:
 
 
 @roles.command("revoke")
-@click.argument("email")
+@user_argument
 @click.argument("role")
-@realm_option
-def revoke_role(email: str, role: str, realm: str | None) -> None:
+def revoke_role(user: User, role: str) -> None:
     """Take the role ROLE from the user EMAIL, from the next request on."""
-    user = find_user(email, realm)
     if not access_roles.revoke(user.id, role):
         raise click.ClickException(f"User {user.id} does not have the role {role}.")
     click.echo(f"Revoked {role} from user {user.id}.")

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands import CommandGroup
+from app.users.models import User
 from app.users.sessions import tokens as access_tokens
 
-from .arguments import find_user, realm_option
+from .arguments import user_argument
 
 if TYPE_CHECKING:
     pass
@@ -22,9 +23,7 @@ def purge() -> None:
 
 
 @tokens.command()
-@click.argument("email")
-@realm_option
-def revoke(email: str, realm: str | None) -> None:
+@user_argument
+def revoke(user: User) -> None:
     """End all sessions of the user EMAIL."""
-    user = find_user(email, realm)
     click.echo(f"Revoked {access_tokens.destroy_all_tokens(user.id)} tokens of user {user.id}.")

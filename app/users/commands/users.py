@@ -1,6 +1,6 @@
 """The commands `flask users`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,15 +9,8 @@ from app.users.accounts import lookup, password_change, registration, removal
 from app.users.app_model import user_properties, users_collection
 from app.users.models import User
 
-from .arguments import (
-    check_roles,
-    find_user,
-    password_option,
-    property_option,
-    read_password,
-    read_properties,
-    realm_option,
-)
+from . import arguments
+from .arguments import password_option, property_option, read_password, realm_option, user_argument
 from .transfer import export, import_
 
 if TYPE_CHECKING:
@@ -46,12 +39,17 @@ def create(
     password_stdin: bool,
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
-    given = {"email": email, "username": username, "realm": realm, **read_properties(properties)}
+    given = {
+        "email": email,
+        "username": username,
+        "realm": realm,
+        **arguments.read_properties(properties),
+    }
     schema = users_collection().create_schema
     values = schema.load(given, partial=("password",))
     # Before the password is asked.
     registration.check_new_user(**values)
-    check_roles(roles)
+    arguments.check_roles(roles)
     password = read_password(password_stdin)
     # The operator vouches for the address.
     user = registration.create_user(**values, password=password, roles=roles, email_verified=True)
@@ -69,60 +67,48 @@ def list_(as_json: bool) -> None:
 
 
 @users.command()
-@click.argument("email")
-@realm_option
+@user_argument
 @password_option
-def set_password(email: str, realm: str | None, password_stdin: bool) -> None:
+def set_password(user: User, password_stdin: bool) -> None:
     """Give the user EMAIL a new password and end all its sessions."""
-    user = find_user(email, realm)
     password_change.set_password(user, read_password(password_stdin))
     click.echo(f"Set the password of user {user.id} and ended all sessions.")
 
 
 @users.command()
-@click.argument("email")
-@realm_option
+@user_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def delete(email: str, realm: str | None, yes: bool) -> None:
-    """Delete the user EMAIL, with all tokens and owned rows."""
-    user = find_user(email, realm)
+def delete(user: User, yes: bool) -> None:
+    """Delete the user EMAIL, with all tokens and to-dos."""
     if not yes:
-        click.confirm(f"Delete user {user.id}, {user.email}, with all owned rows?", abort=True)
+        click.confirm(f"Delete user {user.id}, {user.email}, with all to-dos?", abort=True)
     removal.delete_user(user.id)
     click.echo(f"Deleted user {user.id}, {user.email}.")
 
 
 @users.command()
-@click.argument("email")
-@realm_option
-def disable(email: str, realm: str | None) -> None:
+@user_argument
+def disable(user: User) -> None:
     """Bar the user EMAIL from logging in, and end all sessions; nothing is deleted."""
-    user = find_user(email, realm)
+    disabled = f"Disabled user {user.id}, {user.email}, and ended all sessions."
     done = removal.disable_user(user.id)
-    click.echo(
-        f"Disabled user {user.id}, {user.email}, and ended all sessions."
-        if done
-        else f"User {user.id} is disabled already."
-    )
+    click.echo(disabled if done else f"User {user.id} is disabled already.")
 
 
 @users.command()
-@click.argument("email")
-@realm_option
-def enable(email: str, realm: str | None) -> None:
+@user_argument
+def enable(user: User) -> None:
     """Let the disabled user EMAIL log in again; earlier sessions stay ended."""
-    user = find_user(email, realm)
     done = removal.enable_user(user.id)
-    click.echo(
-        f"Enabled user {user.id}, {user.email}." if done else f"User {user.id} is not disabled."
-    )
+    enabled = f"Enabled user {user.id}, {user.email}."
+    click.echo(enabled if done else f"User {user.id} is not disabled.")
 
 
 def _shown_properties() -> "list[Property]":
     return [declared for declared in user_properties.current if not declared.hidden]
 
 
-def _user_row(user: User) -> tuple[Any, ...]:
+def _user_row(user: User) -> tuple[object, ...]:
     """Return the values of USER_COLUMNS, and of the properties that are not hidden."""
     realm = user.realm or None
     names = user.id, user.email, user.username, realm

@@ -1,4 +1,4 @@
-"""Password hashing, verification and policy."""
+"""Hashing and verification of passwords."""
 
 import re
 import secrets
@@ -6,18 +6,14 @@ import unicodedata
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import distribution
-from runpy import run_path
 
 import bcrypt
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.low_level import ARGON2_VERSION
-from flask import Flask, current_app
+from flask import Flask
 from werkzeug.security import check_password_hash
 
-from app.errors import BLANK, ValidationError
 from app.hashing.slots import hash_slots
 from app.state import AppState
 
@@ -127,44 +123,6 @@ def needs_rehash(stored: str) -> bool:
         return password_hasher.current.check_needs_rehash(stored)
     except InvalidHashError:
         return True
-
-
-def validate_password(password: str, *context: str | None, field: str = "password") -> None:
-    """Raise ValidationError for a password that is too short, too long or easily guessed.
-
-    Checks length and a blocklist, without composition rules (OWASP ASVS 6.2.1 to 6.2.11).
-    `context` are the user's email and username, which must not be the password.
-    """
-    if violation := _find_violation(password, context):
-        raise ValidationError({field: [violation]})
-
-
-def _find_violation(password: str, context: tuple[str | None, ...]) -> str | None:
-    shortest = current_app.config["PASSWORD_MIN_LENGTH"]
-    longest = current_app.config["PASSWORD_MAX_LENGTH"]
-    password = normal_form(password)
-    if not password:
-        return BLANK
-    if len(password) < shortest:
-        return f"is too short (minimum is {shortest} characters)"
-    if len(password) > longest:
-        return f"is too long (maximum is {longest} characters)"
-    words = {word.lower() for name in context if name for word in (name, name.partition("@")[0])}
-    if password.lower() in words:
-        return "must not be the email or the username"
-    if current_app.config["PASSWORD_BLOCKLIST"] and password.lower() in _common_passwords():
-        return "is too common"
-    return None
-
-
-@cache
-def _common_passwords() -> frozenset[str]:
-    """Load the list on first use, because it is large and most processes do not need it.
-
-    It is read by itself: the package keeps other lists too, and takes 13 MiB more.
-    """
-    path = distribution("zxcvbn").locate_file("zxcvbn/frequency_lists.py")
-    return frozenset(run_path(str(path))["FREQUENCY_LISTS"]["passwords"])
 
 
 def _make_decoy(hasher: PasswordHasher) -> str:

@@ -30,7 +30,7 @@ RECENT_SESSION = 300
 
 
 def login(
-    credentials: Mapping[str, object], include: str | Iterable[str] | None = None
+    credentials: Mapping[str, object], include: str | Iterable[object] | None = None
 ) -> IssuedToken:
     """Check credentials and issue an access token, with `user` when `include` names it.
 

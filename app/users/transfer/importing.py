@@ -1,6 +1,7 @@
 """Import of users from a CSV file; of a file with a problem nobody is imported."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import itemgetter
@@ -8,7 +9,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, TextIO
 
 import marshmallow
-from sqlalchemy import insert, or_, select
+from sqlalchemy import false, insert, or_, select
 
 from app.access.roles import assign
 from app.audit.entries import Action, record_all
@@ -19,7 +20,8 @@ from app.errors import ValidationError, quote, to_validation_error
 from app.users.accounts.registration import identifying_columns
 from app.users.app_model import user_model, user_properties
 from app.users.models import User
-from app.users.passwords.hashing import hash_password, validate_password
+from app.users.passwords.hashing import hash_password
+from app.users.passwords.policy import validate_password
 
 from .csv_files import InvalidFileError, read_rows
 from .row_schema import row_schema
@@ -100,13 +102,7 @@ def import_users(users: Sequence[NewUser]) -> Iterator[int]:
 
     Others write in between, and hashes, which take long, are made there too.
     """
-    # The highest id first, so that no other user gets one of them.
-    with_ids = sorted((user for user in users if "id" in user), key=itemgetter("id"), reverse=True)
-    if with_ids and app_id_form().generate is None:
-        with transaction():
-            count_on_after(db.session.connection(), "users", with_ids[0]["id"])
-    without_ids = [user for user in users if "id" not in user]
-    for number, batch in enumerate([*_batches(with_ids), *_batches(without_ids)]):
+    for number, batch in enumerate(_batches(users)):
         hashed = [_hash(user) for user in batch]
         if number:
             sleep(PAUSE)
@@ -156,11 +152,11 @@ def _find_taken(
             lines.setdefault(name, line)
 
 
-def _email(user: Mapping[str, Any]) -> Name:
+def _email(user: NewUser) -> Name:
     return "email", user["realm"], user["email"]
 
 
-def _names(user: Mapping[str, Any]) -> list[Name]:
+def _names(user: NewUser) -> list[Name]:
     """Return the names of a user, given its columns."""
     names: list[Name] = [
         ("id", "", user.get("id")),
@@ -177,14 +173,14 @@ def _unique_properties() -> "list[Property]":
 
 def _stored_names(users: Iterable[NewUser]) -> set[Name]:
     """Return the names of the stored users that have one of these names."""
-    model = user_model()
+    model, values = user_model(), defaultdict[str, list[object]](list)
+    for user in users:
+        for kind, _, value in _names(user):
+            values[kind].append(value)
     columns = {"id": model.id, "email": model.email, "username": model.username_key} | {
         unique.name: getattr(model, unique.column_name) for unique in _unique_properties()
     }
-    values: dict[str, list[Any]] = {kind: [] for kind in columns}
-    for kind, _, value in (name for user in users for name in _names(user)):
-        values[kind].append(value)
-    chosen = or_(*(column.in_(values[kind]) for kind, column in columns.items()))
+    chosen = or_(false(), *(columns[kind].in_(given) for kind, given in values.items()))
     found = db.session.execute(select(model.realm, *columns.values()).where(chosen))
     return {name for row in found for name in _names(row._asdict())}
 
@@ -196,16 +192,23 @@ def _hash(user: NewUser) -> NewUser:
 
 
 def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
-    for start in range(0, len(users), BATCH):
-        yield users[start : start + BATCH]
+    """Yield the users who have an id, and then those who have none.
+
+    The highest id first, so that no other user gets one of them.
+    """
+    with_ids = sorted((user for user in users if "id" in user), key=itemgetter("id"), reverse=True)
+    if with_ids and app_id_form().generate is None:
+        with transaction():
+            count_on_after(db.session.connection(), "users", with_ids[0]["id"])
+    for group in (with_ids, [user for user in users if "id" not in user]):
+        for start in range(0, len(group), BATCH):
+            yield group[start : start + BATCH]
 
 
 def _insert(users: Sequence[NewUser]) -> None:
     """Insert users, of whom all have an id or none."""
-    names, model = (
-        [*INSERTED, *(declared.column_name for declared in user_properties.current)],
-        user_model(),
-    )
+    model, own = user_model(), (declared.column_name for declared in user_properties.current)
+    names = [*INSERTED, *own]
     rows = [_id_of(user) | {name: user[name] for name in names} for user in users]
     # With NULLs rendered, all rows have the same columns, and one statement inserts them.
     statement = insert(model).returning(model.id, model.realm, model.email)

@@ -1,13 +1,12 @@
 """The endpoints that verify and change addresses."""
 
-from typing import Any
-
 from flask import Response, current_app, request
 
 from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE, READ
 from app.database.ids import app_id_form
+from app.rest.requests.bodies import Body
 from app.users.accounts import confirmation, email_change
 from app.users.mailed import verification
 from app.users.models import token_digest
@@ -73,7 +72,7 @@ def confirm() -> Response:
     hashes=True,
     is_served=email_change.is_enabled,
 )
-def change_email(body: dict[str, Any]) -> None:
+def change_email(body: Body) -> None:
     """Mail a link to a new address, which becomes the user's when it is confirmed.
 
     The old address is told. The response is the same for an address that another user has.

@@ -1,7 +1,6 @@
 """The audit log as a resource that is only read, and only below its user."""
 
 from dataclasses import replace
-from typing import Any
 
 from flask import Flask
 from flask.typing import ResponseReturnValue
@@ -13,6 +12,7 @@ from app.rest.filters.tree import Order, Place
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.views.serialization import respond_page
+from app.users.models import User
 from app.users.resource import users
 from app.users.schemas import AuditRecordSchema
 
@@ -40,7 +40,7 @@ def init_app(app: Flask) -> None:
     answer="[{}WithRelations]",
     subject="audit",
 )
-def audit_records(user: Any) -> ResponseReturnValue:
+def audit_records(user: User) -> ResponseReturnValue:
     """List the records of the audit log about a user, the newest first."""
     collection = served_collections.current[records.name]
     filter_ = collection.parse(read_parameter("filter"))

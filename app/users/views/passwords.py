@@ -1,10 +1,9 @@
 """The endpoints that change passwords."""
 
-from typing import Any
-
 from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE
+from app.rest.requests.bodies import Body
 from app.users.accounts import password_change, password_reset
 from app.users.models import RESET_SCOPE
 from app.users.resource import users
@@ -30,7 +29,7 @@ BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
         errors.TooManyRequests(60),
     ),
 )
-def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
+def request_password_reset(body: Body) -> dict[str, object]:
     """Request a password reset; the response is the same for unknown emails."""
     password_reset.request_password_reset(**body)
     return {}
@@ -45,7 +44,7 @@ def request_password_reset(body: dict[str, Any]) -> dict[str, Any]:
     errors=(BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
     hashes=True,
 )
-def reset_password(body: dict[str, Any]) -> None:
+def reset_password(body: Body) -> None:
     """Set a new password with a reset token."""
     digest = current_identity().require_scope(RESET_SCOPE).digest
     password_reset.use_reset_token(digest, **body)
@@ -59,7 +58,7 @@ def reset_password(body: dict[str, Any]) -> None:
     errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
     hashes=True,
 )
-def change_password(body: dict[str, Any]) -> None:
+def change_password(body: Body) -> None:
     """Set a new password with the old one; the user's other sessions end."""
     session = current_identity().require_session()
     password_change.change_password(session.user_id, keep=session.digest, **body)

@@ -1,7 +1,5 @@
 """The endpoints to log in and out, and those of a user's sessions."""
 
-from typing import Any
-
 from flask import Response, jsonify, request
 from marshmallow import fields
 
@@ -9,18 +7,12 @@ from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
-from app.rest.requests.bodies import parse_json
+from app.rest.requests.bodies import Body, parse_json
 from app.settings import is_compatible
+from app.users import schemas
 from app.users.app_model import users_collection
-from app.users.models import token_digest
+from app.users.models import User, token_digest
 from app.users.resource import users
-from app.users.schemas import (
-    AccessTokenSchema,
-    CredentialsSchema,
-    LogoutSchema,
-    LoopBackSessionSchema,
-    SessionSchema,
-)
 from app.users.sessions import login as login_service
 from app.users.sessions import tokens
 from app.users.sessions.cookies import clear_cookie, set_cookie
@@ -34,7 +26,7 @@ INCLUDE = {
 UNKNOWN_SESSION = errors.ModelNotFound("accessToken", "0123456789abcdef")
 
 
-class LoginSchema(AccessTokenSchema):
+class LoginSchema(schemas.AccessTokenSchema):
     """A new access token with its user, who may have properties of this app's own."""
 
     user = fields.Nested(lambda: users_collection().schema)
@@ -44,7 +36,7 @@ class LoginSchema(AccessTokenSchema):
     "login",
     EXECUTE,
     "POST /login",
-    body=CredentialsSchema,
+    body=schemas.CredentialsSchema,
     answer=LoginSchema,
     parameters=(INCLUDE,),
     errors=(
@@ -60,11 +52,10 @@ class LoginSchema(AccessTokenSchema):
     ),
     hashes=True,
 )
-def login(body: dict[str, Any]) -> Response:
+def login(body: Body) -> Response:
     """Log in: exchange credentials for an access token."""
     token = login_service.login(body, include=_requested_includes())
-    schema = AccessTokenSchema() if token.user is None else LoginSchema()
-    answer = schema.dump(token)
+    answer = (schemas.AccessTokenSchema() if token.user is None else LoginSchema()).dump(token)
     if token.user is not None:
         answer["user"] = users_collection().serializer.emit_loaded(token.user, answer["user"])
     response = jsonify(answer)
@@ -76,11 +67,11 @@ def login(body: dict[str, Any]) -> Response:
     "logout",
     EXECUTE,
     *(f"{verb} /logout" for verb in ("POST", "GET", "PUT", "PATCH", "DELETE")),
-    body=LogoutSchema,
+    body=schemas.LogoutSchema,
     token_optional=True,
     errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
 )
-def logout(body: dict[str, Any]) -> Response:
+def logout(body: Body) -> Response:
     """Log out: delete the access token that was presented, or sent as `sid`."""
     tokens.delete_session(_token_to_end(body))
     response = Response(status=204)
@@ -92,17 +83,17 @@ def logout(body: dict[str, Any]) -> Response:
     "__get__accessTokens",
     READ,
     "GET /<id>/accessTokens",
-    answer=[LoopBackSessionSchema],
+    answer=[schemas.LoopBackSessionSchema],
     is_served=is_compatible,
 )
 @users.endpoint(
     "__get__accessTokens",
     READ,
     "GET /<id>/accessTokens",
-    answer=[SessionSchema],
+    answer=[schemas.SessionSchema],
     is_served=lambda settings: not is_compatible(settings),
 )
-def sessions(user: Any) -> list[tokens.Session]:
+def sessions(user: User) -> list[tokens.Session]:
     """List a user's sessions."""
     return tokens.list_sessions(user.id, current_identity().require_session().digest)
 
@@ -115,7 +106,7 @@ def sessions(user: Any) -> list[tokens.Session]:
     errors=(errors.InvalidFilter("where cannot be used here."),),
     is_served=is_compatible,
 )
-def count_sessions(user: Any) -> dict[str, int]:
+def count_sessions(user: User) -> dict[str, int]:
     """Count a user's sessions."""
     if any(name.partition("[")[0] == "where" for name in request.args):
         raise errors.InvalidFilter("where cannot be used here.")
@@ -126,11 +117,11 @@ def count_sessions(user: Any) -> dict[str, int]:
     "__findById__accessTokens",
     READ,
     "GET /<id>/accessTokens/<handle>",
-    answer=LoopBackSessionSchema,
+    answer=schemas.LoopBackSessionSchema,
     errors=(UNKNOWN_SESSION,),
     is_served=is_compatible,
 )
-def session(user: Any, handle: str) -> tokens.Session:
+def session(user: User, handle: str) -> tokens.Session:
     """Show one of a user's sessions, by its handle."""
     return tokens.find_session(user.id, handle, current_identity().require_session().digest)
 
@@ -141,20 +132,20 @@ def session(user: Any, handle: str) -> tokens.Session:
     "DELETE /<id>/accessTokens/<handle>",
     errors=(UNKNOWN_SESSION,),
 )
-def revoke(user: Any, handle: str) -> None:
+def revoke(user: User, handle: str) -> None:
     """End one of a user's sessions."""
     tokens.revoke_session(user.id, handle)
 
 
 @users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens")
-def revoke_all(user: Any) -> None:
+def revoke_all(user: User) -> None:
     """End all of a user's sessions."""
     tokens.destroy_all_tokens(user.id)
 
 
-def _requested_includes() -> list[Any]:
+def _requested_includes() -> list[object]:
     """Return the values of `?include=`, which may be repeated or a JSON list."""
-    names: list[Any] = []
+    names: list[object] = []
     for value in request.args.getlist("include"):
         try:
             parsed = parse_json(value)
@@ -164,7 +155,7 @@ def _requested_includes() -> list[Any]:
     return names
 
 
-def _token_to_end(body: dict[str, Any]) -> str:
+def _token_to_end(body: Body) -> str:
     """Return the digest of `sid` from the body, or else of the token that was presented."""
     sid = body.get("sid")
     if isinstance(sid, str) and sid:
