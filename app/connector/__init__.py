@@ -31,8 +31,8 @@ from .operation.pagination import Pages as Pages
 from .operation.pagination import items_of as items_of
 from .redaction import install_log_filter
 from .request.model import Request as Request
+from .resource.bound_model import BoundModel as BoundModel
 from .resource.record import Record as Record
-from .resource.resource import Resource as Resource
 from .response import Response as Response
 from .template.compiler import Template as Template
 from .template.variables import Variable as Variable

@@ -24,7 +24,7 @@ from .operation.operation import Operation
 from .redaction import Redactor
 from .request.builder import SourceContext
 from .request.headers import validate_header
-from .resource.resource import Resource
+from .resource.bound_model import BoundModel
 from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings
 from .settings.options import (
@@ -146,7 +146,7 @@ class DataSource:
         id_name: str = "id",
         filter_style: str = "brackets",
         max_values: int | None = None,
-    ) -> Resource:
+    ) -> BoundModel:
         """Bind a model to the REST resource `/<resource_name>`, by default `/<model_name>`.
 
         >>> User = source.define("users", {"name": "string", "joinedAt": "date"})
@@ -162,7 +162,7 @@ class DataSource:
         context = self._context
         if context.options["maxResponseValues"] is None:
             context = replace(context, options={**context.options, "maxResponseValues": max_values})
-        return Resource(
+        return BoundModel(
             model_name,
             segment or model_name,
             properties or {},

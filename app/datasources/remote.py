@@ -15,9 +15,8 @@ from flask.typing import ResponseReturnValue
 from app.access.policy import Grant, denial, find_grant
 from app.access.rules import READ, WRITE, Rule
 from app.config import ConfigurationError
-from app.connector import ConfigError, DataSource, NotFoundError
+from app.connector import BoundModel, ConfigError, DataSource, NotFoundError
 from app.connector import Record as RemoteRecord
-from app.connector.resource.resource import Resource as RemoteResource
 from app.connector.settings.options import PUBLIC_MAX_VALUES
 from app.errors import (
     InvalidFilter,
@@ -93,7 +92,7 @@ def register_remote_model(app: Flask, model: RemoteModel, source: DataSource) ->
     register_endpoints(app, model.name, endpoints, rules, model.path)
 
 
-def _bind(model: RemoteModel, source: DataSource) -> RemoteResource | None:
+def _bind(model: RemoteModel, source: DataSource) -> BoundModel | None:
     try:
         return source.define(
             model.singular,
@@ -124,7 +123,7 @@ def _describe(model: RemoteModel, endpoint: Endpoint) -> Endpoint:
 class RemoteViews:
     """The views of one model; their methods and paths are those of every collection."""
 
-    def __init__(self, model: RemoteModel, source: str, remote: RemoteResource) -> None:
+    def __init__(self, model: RemoteModel, source: str, remote: BoundModel) -> None:
         self._model = model
         self._source = source
         self._remote = remote

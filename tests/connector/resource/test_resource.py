@@ -500,4 +500,4 @@ def test_resource_without_base_url_is_a_configuration_error():
 
 
 def test_resource_says_what_it_is(users):
-    assert repr(users) == "<Resource users /users>"
+    assert repr(users) == "<BoundModel users /users>"

@@ -26,7 +26,7 @@ from .filters import FILTER_STYLES, filter_query, wanted_id
 from .record import Record
 
 
-class Resource:
+class BoundModel:
     """A model bound to `/<segment>` of the remote."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Resource:
         raise_problems(problems, name)
 
     def __repr__(self) -> str:
-        return f"<Resource {self.name} {self.path}>"
+        return f"<BoundModel {self.name} {self.path}>"
 
     @takes_callback
     def create(self, data: object) -> JsonValue:
