@@ -154,22 +154,24 @@ def secrets_by_name(value: object) -> Iterator[str]:
     found: set[tuple[type, object]] = set()
     level = [(value, False)]
     for _ in range(_MAX_DEPTH + 1):
-        found.update(_secrets_in(level))
-        level = [part for item, is_secret in level for part in _parts(item, is_secret)]
+        found |= {
+            (type(item), item)
+            for item, is_secret in level
+            if is_secret and isinstance(item, _SCALARS)
+        }
+        level = [
+            part
+            for item, is_secret in level
+            # Most items are scalars, and a call for each would take most of the time.
+            if not isinstance(item, _SCALARS)
+            for part in _parts(item, is_secret)
+        ]
     for text in {scalar_text(scalar) for _, scalar in found}:
         yield from credential_parts(text)
 
 
-def _secrets_in(level: Iterable[tuple[object, bool]]) -> Iterator[tuple[type, object]]:
-    for item, is_secret in level:
-        if is_secret and isinstance(item, _SCALARS):
-            yield type(item), item
-
-
 def _parts(value: object, is_secret: bool) -> Iterable[tuple[object, bool]]:
     """Return the parts of a structure, each with whether its name is that of a secret."""
-    if isinstance(value, _SCALARS):
-        return ()
     if isinstance(value, list | tuple):
         return [(item, is_secret) for item in value]
     if isinstance(value, Mapping):

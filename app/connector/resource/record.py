@@ -34,7 +34,8 @@ class Record:
     _values: JsonObject
 
     def __init__(self, resource: _Binding, values: Values) -> None:
-        self.__dict__.update(_resource=resource, _values=dict(values))
+        self.__dict__["_resource"] = resource
+        self.__dict__["_values"] = dict(values)
 
     def __getattr__(self, name: str) -> JsonValue:
         if name not in self._values:
