@@ -15,7 +15,7 @@ from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError
 from .http.auth import auth_factory
 from .http.call import Call
 from .http.client import Client
-from .http.guard import HostPolicy
+from .http.host_policy import HostPolicy
 from .http.limit import CallLimit
 from .http.transport import Transport
 from .nesting import check_levels

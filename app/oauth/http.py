@@ -15,7 +15,7 @@ from requests.utils import get_environ_proxies
 
 from app.connector import ConnectorError
 from app.connector.http.connection import Adapter, Limits, current_limits
-from app.connector.http.guard import HostPolicy
+from app.connector.http.host_policy import HostPolicy
 
 from .addresses import LOCAL_HOSTS, is_secure
 from .configuration import Provider

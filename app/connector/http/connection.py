@@ -16,7 +16,7 @@ from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConn
 
 from app.connector.errors import ResponseTooLargeError
 
-from .guard import HostPolicy
+from .host_policy import HostPolicy
 
 # Seconds for one of several addresses of a host, if there are so many: a far one that answers does
 # so within less, unless the first packet is lost.

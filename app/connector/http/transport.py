@@ -23,7 +23,7 @@ from app.connector.settings.call_options import Options
 from app.connector.values import MISSING
 
 from .connection import Adapter, Limits, current_limits
-from .guard import HostPolicy
+from .host_policy import HostPolicy
 
 _CHUNK = 65536
 #: Bytes of headers and framing that a response may have beyond twice `maxResponseBytes`.
