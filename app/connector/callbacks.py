@@ -1,4 +1,4 @@
-"""Callbacks in the manner of Node.js: `(error, result, response)`, or the first of these."""
+"""Callbacks as in Node.js: `(error, result, response)`, or the first of these."""
 
 import inspect
 from collections.abc import Callable

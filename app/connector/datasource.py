@@ -1,4 +1,4 @@
-"""The data source: what an application makes from settings and calls."""
+"""The data source: a remote API that is described by settings."""
 
 import logging
 import os

@@ -12,7 +12,7 @@ def check_levels(value: object, path: str, name: str = "") -> None:
     """Raise ConfigError for a structure that is nested too deeply, or contains itself."""
     level = [value]
     for _ in range(MAX_LEVELS + 1):
-        # What occurs in several places is looked at once.
+        # A value that occurs in several places is visited once.
         level = list({id(item): item for item in items_of(level)}.values())
         if not level:
             return

@@ -31,7 +31,12 @@ class RawResponse:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Response:
-    """The response of a call: status, headers, whose names ignore case, and decoded body."""
+    """The response of a call: status, headers, whose names ignore case, and decoded body.
+
+    >>> response = source.report()  # of a template with `"fullResponse": true`
+    >>> response.status_code, response.headers["content-type"], response.body
+    (200, 'application/json', {'total': 3})
+    """
 
     status_code: int
     headers: CaseInsensitiveDict[str]

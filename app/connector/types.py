@@ -1,12 +1,12 @@
-"""Types of what settings, calls and responses hold."""
+"""Types of JSON, settings and values."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-# JSON as Python reads it, and what it is part of: a response may be text or bytes instead.
+# JSON as Python reads it; the body of a response may be text or bytes instead.
 JsonValue: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, JsonValue]
-# Settings that were checked: a schema says the type of each key.
+# Settings that a schema has checked, which knows the type of each key.
 Settings: TypeAlias = Mapping[str, Any]
 # The values of variables, entries of a query, fields of an object: anything that can be sent.
 Values: TypeAlias = Mapping[str, object]

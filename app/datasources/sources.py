@@ -1,4 +1,4 @@
-"""Create the data sources of the settings."""
+"""Creating the data sources of the settings."""
 
 from flask import Flask
 

@@ -1,4 +1,4 @@
-"""Which responses are errors, and the messages of errors."""
+"""The errors of responses, and messages of errors without secrets."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Which hosts may be called: those of the settings, and no private addresses by other names."""
+"""The hosts that may be called: those of the settings, none of them at a private address."""
 
 import ipaddress
 import socket

@@ -1,4 +1,4 @@
-"""Whether a call is sent again, and how many seconds later."""
+"""The delay before a call is sent again."""
 
 import random
 from datetime import UTC, datetime

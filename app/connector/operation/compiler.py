@@ -1,4 +1,4 @@
-"""Compiling the `operations` of the settings: from each entry to operations one can call."""
+"""Compiling the `operations` of the settings."""
 
 from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
@@ -26,7 +26,7 @@ Functions = dict[str, list[Parameter]]
 
 
 class OperationCompiler:
-    """Compiles entries of `operations`; what is wrong with them goes to the problems.
+    """Compiles entries of `operations`, and collects their problems.
 
     `functions` has the operations with a name, `templates` that of each entry by itself, None
     where it could not be compiled; `option_layers` has the options of each template, and `urls`
@@ -147,7 +147,7 @@ def _selector(template: Settings, problems: Problems, path: str) -> Callable[[Re
 
 
 def _warn(template: Settings, builder: RequestBuilder, problems: Problems, path: str) -> None:
-    """Warn of what is possible and probably not meant."""
+    """Warn of settings that are valid and probably not meant."""
     if builder.method.upper() == "GET" and "body" in template:
         problems.warn(path, "a GET with a body; many servers ignore it")
     if builder.options.verify is False:

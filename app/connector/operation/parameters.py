@@ -1,4 +1,4 @@
-"""The functions of an operation: their parameters, binding of arguments, and metadata."""
+"""The parameters of functions: reading them, binding arguments to them, their metadata."""
 
 import inspect
 from collections.abc import Mapping

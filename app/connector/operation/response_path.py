@@ -43,7 +43,7 @@ _REFUSED = {
     r"\.\.\s*length\b": "'..' does not find lengths",
     r"\.@": "a name with @ is written in brackets and quotes: ['@name']",
 }
-# What jsonpath-ng writes differently.
+# Syntax that jsonpath-ng writes differently.
 _REWRITTEN = {
     r"\[\(@\.length\s*-\s*1\)\]": "[-1:]",
     r"([=!]=)=": r"\1",

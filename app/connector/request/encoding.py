@@ -12,7 +12,7 @@ from .url import MAX_URL_LENGTH, percent_encode, url_length_error
 #: Characters of all names of a form, each with `=` and `&`; a nested value has the names of all its
 #: parents. Those of a query have as many as a URL.
 _MAX_NAME_CHARACTERS = 100_000
-# What needs no look at its JSON form.
+# Types that are their own JSON form.
 _PLAIN = (str, int)
 
 

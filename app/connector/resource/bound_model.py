@@ -27,7 +27,15 @@ from .record import Record
 
 
 class BoundModel:
-    """A model bound to `/<segment>` of the remote."""
+    """A model bound to `/<segment>` of the remote; `define` of a data source makes it.
+
+    >>> User = source.define("users", {"name": "string", "joinedAt": "date"})
+    >>> mary = User.create({"name": "Mary"})
+    >>> User.find({"where": {"name": "Mary"}, "limit": 5})
+    [<users 1>]
+    >>> User.find_by_id(1).name
+    'Mary'
+    """
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""The settings of a data source: what is allowed, and what it means."""
+"""The settings of a data source: schemas, options and their layers, adaptation, loading."""

@@ -1,4 +1,4 @@
-"""What merged options mean for sending a request and reading its response."""
+"""The options of one call: how its request is sent and its response is read."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from .options import options_in_effect
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Which calls are sent again, how often, and after at most how many seconds."""
+    """The calls that are sent again, how often, and after at most how many seconds."""
 
     max_attempts: int
     statuses: frozenset[int]
@@ -42,7 +42,7 @@ class Options:
 
 
 def read_options(merged: Settings) -> Options:
-    """Turn merged options into what the sender uses; time-outs become seconds."""
+    """Return the options of a call from those that were merged; time-outs become seconds."""
     options = options_in_effect(merged)
     proxy, cert, key = options["proxy"], options["cert"], options["key"]
     return Options(

@@ -1,4 +1,4 @@
-"""What settings of LoopBack 3 may say differently: each adaptation is a warning."""
+"""Adapting settings that were written for LoopBack 3; each difference is a warning."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +24,7 @@ IGNORED = {
     "sendImmediately": "credentials are always sent with the first request",
     "time": "hooks see `elapsed`",
 }
-# Where LoopBack 3 ignores what is no object.
+# Keys whose values LoopBack 3 ignores unless they are objects.
 _OPTIONS = ("options", "defaults")
 _TRIMMED = ("url", "baseURL", "method")
 _BOOLEAN_TEXTS = ("true", "false")

@@ -23,7 +23,7 @@ _NAMES_ONLY = ("functions", "variables", "acls")
 def load(schema: Schema, data: JsonValue, path: str, problems: Problems) -> JsonObject | None:
     """Return the valid entries of an object of settings; None if it is not an object.
 
-    What is wrong with the others goes to the problems, and checking can go on.
+    The problems of the others are collected, and checking can go on.
     """
     try:
         loaded: JsonObject = schema.load(adapt(schema, data, path, problems))
@@ -47,7 +47,7 @@ def _note(messages: JsonValue, path: str, problems: Problems) -> None:
 
 
 def check_settings(filled: JsonValue, problems: Problems) -> JsonObject:
-    """Return the valid settings of a data source and report what is wrong with the others."""
+    """Return the valid settings of a data source, and report the problems of the others."""
     loaded = load(DataSourceSettings(), filled, "", problems) or {}
     needs_base = _needs_base(loaded)
     for path, layer in source_layers(loaded).items():

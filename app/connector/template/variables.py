@@ -21,6 +21,9 @@ class Variable:
     """The declaration of a variable; `source` is the template property that it occurs in.
 
     Without a declared type it is documented as a string and accepts any value.
+
+    >>> Template("{x=1:number}").variables["x"].resolve("2")
+    2
     """
 
     name: str
