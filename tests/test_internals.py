@@ -141,7 +141,7 @@ def _attributes(tree: ast.AST) -> set[str]:
     return {
         node.attr
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls")
+        if isinstance(node, ast.Attribute) and _is_self(node.value)
     }
 
 
@@ -158,7 +158,11 @@ def _defined(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield from [node.attr] if ast.unparse(node.value) == "self" else []
+            yield from [node.attr] if _is_self(node.value) else []
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _is_private(name: str) -> bool:
