@@ -10,8 +10,9 @@ from sqlalchemy import func, select, text
 from app.database.session import db, transaction
 from app.users.models import User
 from tests.conftest import PASSWORD
-from tests.support.generated import reads, writes
 from tests.support.shop import JSON, Shops
+
+from .generated import reads, writes
 
 # The same examples in every run.
 GENERATED = settings(
