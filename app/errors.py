@@ -11,6 +11,7 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app.ids import Id
+from app.settings import HASH_WAIT
 
 FieldErrors = dict[str, list[str]]
 # The message for a value that is missing, null or blank, of every type.
@@ -21,9 +22,6 @@ MAX_QUOTED = 100
 MAX_FIELD_ERRORS = 50
 #: Seconds in `Retry-After` of a 503.
 RETRY_AFTER = 5
-#: Seconds in `Retry-After` of a 503 where requests wait to compute a password hash: by then all of
-#: them are done or refused.
-HASH_RETRY_AFTER = 10
 # Error codes of statement and lock time-outs: PostgreSQL's query_canceled and lock_not_available,
 # and their equivalents in SQLite.
 DATABASE_TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
@@ -255,7 +253,7 @@ class TooManyHashes(exceptions.ServiceUnavailable):
     description = "Too many passwords are being checked. Try again."
 
     def __init__(self) -> None:
-        super().__init__(retry_after=HASH_RETRY_AFTER)
+        super().__init__(retry_after=round(HASH_WAIT))
 
 
 class DatabaseTimeout(exceptions.ServiceUnavailable):
@@ -323,7 +321,7 @@ def init_app(app: Flask) -> None:
 
 def error_response(error: HTTPException) -> Response:
     """Answer with `{"status", "message", "error": {...}}`, keeping the error's own headers."""
-    response = jsonify(error_body(error, _routing_message(error)))
+    response = jsonify(error_body(error))
     response.status_code = error.code or 500
     response.headers.extend(
         {name: value for name, value in error.get_headers() if name != "Content-Type"}
@@ -333,10 +331,10 @@ def error_response(error: HTTPException) -> Response:
     return response
 
 
-def error_body(error: HTTPException, message: str | None = None) -> dict[str, Any]:
-    """Return the JSON object of an error; `message` replaces the error's own."""
+def error_body(error: HTTPException) -> dict[str, Any]:
+    """Return the JSON object of an error."""
     status = error.code or 500
-    message = message or _message(error, status)
+    message = _message(error, status)
     inner = {
         "statusCode": status,
         "name": getattr(error, "error_name", error.name.replace(" ", "")),
@@ -361,15 +359,6 @@ def _message(error: HTTPException, status: int) -> str:
     if status >= 500 and not hasattr(error, "error_code"):
         return error.name
     return error.description or error.name
-
-
-def _routing_message(error: HTTPException) -> str | None:
-    """Return the message for a request that matches no route, else None."""
-    if error is request.routing_exception and error.code == 404:
-        # A slash that the client encoded is a NUL where requests are routed.
-        path = request.path.replace("\0", "%2F")
-        return f"There is no method to handle {request.method} {quote(path)}"
-    return None
 
 
 def to_validation_error(error: marshmallow.ValidationError) -> ValidationError:

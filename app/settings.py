@@ -14,6 +14,9 @@ ORIGIN = re.compile(
     r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE | re.ASCII
 )
 
+#: Seconds that requests wait to compute a password hash by default, and in `Retry-After` of the 503
+#: that ends it: by then all others are done or refused. Browsers and proxies wait for 30 and more.
+HASH_WAIT = 10.0
 # The sender of mails by default, which nobody can answer.
 NO_REPLY = "no-reply@localhost"
 #: Characters of `SERVICE_NAME`, which is in headers of mails.
@@ -333,10 +336,9 @@ class SettingsSchema(Schema):
         " further ones wait for their turn without a thread. By default half of `THREADS`.",
         validate=positive,
     )
-    # Shorter than the time-outs of browsers and proxies, 30 s and more, so that the answer arrives.
     PASSWORD_HASH_WAIT = _setting(
         fields.Float,
-        10.0,
+        HASH_WAIT,
         "Seconds that such a request waits for its turn before it is refused with 503"
         " `TOO_MANY_HASHES`.",
         validate=validate.Range(min=0),

@@ -130,7 +130,7 @@ def http_errors() -> str:
 
 
 def _http_code(kind: type[HTTPException]) -> str:
-    code = errors.error_body(kind(), "any reason")["error"].get("code")
+    code = errors.error_body(kind())["error"].get("code")
     return f"`{code}`" if code else "none"
 
 

@@ -99,11 +99,9 @@ ANONYMOUS = Identity()
 
 
 def set_identity(identity: Identity) -> None:
-    """Set the identity of the request, and `g.access_token` to its token or None."""
+    """Set the identity of the request."""
     # The object behind the proxy, since every use of a proxy costs several calls.
-    context = g._get_current_object()
-    context.identity = identity
-    context.access_token = identity.token
+    g._get_current_object().identity = identity
 
 
 def current_identity() -> Identity:

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import (
-    Connection,
-    CursorResult,
-    MetaData,
-)
+from sqlalchemy import Connection, CursorResult, MetaData
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.dml import Delete, Update
 
 from .dialects import begin
 from .engine import engine_options, prepare_engine
+
+# The actions that follow the commit, in the `info` of a session while a `transaction` is open.
+ACTIONS = "after_commit"
 
 
 class Base(DeclarativeBase):
@@ -47,19 +46,18 @@ def transaction() -> Iterator[None]:
 
     Outside of it, every statement commits by itself. A nested block joins the outer transaction.
     """
-    session = db.session()
-    if session.info.get("in_transaction"):
+    if in_transaction():
         yield
         return
+    session = db.session()
     try:
         begin(session.connection())
     except DBAPIError as error:
         if not may_repeat(error):
             raise
         begin(session.connection())
-    session.info["in_transaction"] = True
     actions: list[Callable[[], None]] = []
-    session.info["after_commit"] = actions
+    session.info[ACTIONS] = actions
     try:
         yield
         session.commit()
@@ -67,7 +65,7 @@ def transaction() -> Iterator[None]:
         session.rollback()
         raise
     finally:
-        session.info["in_transaction"] = False
+        del session.info[ACTIONS]
     for action in actions:
         action()
 
@@ -95,14 +93,14 @@ def after_commit(action: Callable[[], None]) -> None:
     Outside of a transaction it runs at once.
     """
     if in_transaction():
-        db.session().info["after_commit"].append(action)
+        db.session().info[ACTIONS].append(action)
     else:
         action()
 
 
 def in_transaction() -> bool:
     """Tell whether this thread is in the block of a `transaction`."""
-    return db.session.registry.has() and bool(db.session().info.get("in_transaction"))
+    return db.session.registry.has() and ACTIONS in db.session().info
 
 
 @contextmanager

@@ -31,6 +31,11 @@ def current_languages() -> tuple[str, ...]:
     return languages
 
 
+def continue_languages(joined: str | None) -> None:
+    """Prefer these languages, joined by commas, in this app context, which is no request."""
+    g.languages = tuple(filter(None, (joined or "").split(",")))
+
+
 def parse_languages(header: str) -> tuple[str, ...]:
     """Return the languages of an Accept-Language header, the most preferred one first."""
     if len(header) > MAX_HEADER:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from app.observability.origin import ROUTE
+
 from .catalog import Catalog
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class RequestCounter:
         method = environ["REQUEST_METHOD"]
         if method not in METHODS:
             method = UNKNOWN
-        rule = environ.get("ostiary.route")
+        rule = environ.get(ROUTE)
         route = UNKNOWN if rule is None else rule.rule
         self._catalog.requests.labels(method, route, status).inc()
         self._catalog.request_seconds.labels(method, route).observe(seconds)

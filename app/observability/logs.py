@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, TextIO, cast
 
-from flask import Flask, Request, request
+from flask import Flask
 from flask.logging import wsgi_errors_stream
 
 from app.times import iso_time
@@ -31,14 +31,6 @@ def init_app(app: Flask) -> None:
 def make_formatter(form: str) -> logging.Formatter:
     """Return the formatter of a form: TEXT or JSON."""
     return JsonFormatter() if form == JSON else TextFormatter()
-
-
-def note_for_log(user_id: object) -> None:
-    """Put the route and the caller's id into the environment, where the server's log finds them."""
-    # What is behind the proxy, each use of which costs several calls.
-    current: Request = request._get_current_object()  # type: ignore[attr-defined]
-    current.environ["ostiary.route"] = current.url_rule
-    current.environ["ostiary.user_id"] = user_id
 
 
 def request_line(fields: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
-from flask import g, has_app_context, has_request_context, request
+from flask import Request, g, has_app_context, has_request_context, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app.ids import Id
@@ -12,6 +12,8 @@ from app.ids import Id
 MAX_USER_AGENT = 200
 #: Characters of a client's address that are kept; an IPv6 address has at most 45, without its zone.
 MAX_ADDRESS = 64
+# What a request's environment has of its route and its caller.
+ROUTE, USER_ID = "ostiary.route", "ostiary.user_id"
 
 
 class Origin(NamedTuple):
@@ -29,12 +31,11 @@ def current_origin() -> Origin:
     """Return the origin of the current request; an empty one for a command."""
     if not has_request_context():
         return Origin(request_id=current_request_id())
-    token = g.get("access_token")
     return Origin(
         _printable(request.remote_addr or "", MAX_ADDRESS),
         _printable(request.headers.get("User-Agent", ""), MAX_USER_AGENT),
         current_request_id(),
-        None if token is None or token.scope else token.user_id,
+        request.environ.get(USER_ID),
     )
 
 
@@ -46,13 +47,17 @@ def current_request_id() -> str | None:
     return g.get("request_id") if has_app_context() else None
 
 
-def continue_request(request_id: str | None, languages: str | None) -> None:
-    """Let the work of this app context, which is no request, be a consequence of a request.
-
-    `languages` are those that its client prefers, joined by commas, or None.
-    """
+def continue_request(request_id: str | None) -> None:
+    """Let the work of this app context, which is no request, be a consequence of a request."""
     g.request_id = request_id
-    g.languages = tuple(filter(None, (languages or "").split(",")))
+
+
+def note_caller(user_id: Id | None) -> None:
+    """Put the route and the caller's id into the environment, where the server's log finds them."""
+    # What is behind the proxy, each use of which costs several calls.
+    current: Request = request._get_current_object()  # type: ignore[attr-defined]
+    current.environ[ROUTE] = current.url_rule
+    current.environ[USER_ID] = user_id
 
 
 def current_network() -> str | None:

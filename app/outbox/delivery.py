@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.http.languages import continue_languages
 from app.observability.origin import continue_request
 from app.signals import delivery_attempted, emit
 from app.times import now
@@ -90,7 +91,8 @@ def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
     if info is None:
         return None
     with _leased(app, claim), app.app_context():
-        continue_request(claim.request_id, claim.languages)
+        continue_request(claim.request_id)
+        continue_languages(claim.languages)
         return handler(app, info)
 
 

@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from flask import Flask, request
+from flask import Flask, Response, request
+from werkzeug.exceptions import NotFound
 from werkzeug.routing import PathConverter, Rule, UnicodeConverter
+
+from app import errors
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -81,12 +84,21 @@ class Segments(PathConverter):
 
 
 def init_app(app: Flask) -> None:
-    """Set how the app's rules are matched, before any is added."""
+    """Set how the rules of an app are matched, before any is added."""
+    app.register_error_handler(NotFound, _handle_not_found)
     app.url_rule_class = LazyRule
     app.url_map.strict_slashes = False
     # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.
     app.url_map.merge_slashes = False
     app.url_map.converters |= {"default": Segment, "string": Segment, "path": Segments}
+
+
+def _handle_not_found(error: NotFound) -> Response:
+    """Name the path of a request that matches no route."""
+    if error is request.routing_exception:
+        path = errors.quote(request.path.replace(SLASH, "%2F"))
+        error.description = f"There is no method to handle {request.method} {path}"
+    return errors.error_response(error)
 
 
 class LazyRule(Rule):

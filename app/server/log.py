@@ -10,6 +10,7 @@ from gunicorn.glogging import Logger
 from gunicorn.http.wsgi import Response
 
 from app.observability import logs
+from app.observability.origin import ROUTE, USER_ID
 
 from .incoming import BufferedRequest
 
@@ -43,7 +44,7 @@ def _fields(resp: Response, environ: dict[str, Any], request_time: timedelta) ->
 
     The path is that which was sent: a decoded one may have line breaks.
     """
-    rule = environ.get("ostiary.route")
+    rule = environ.get(ROUTE)
     return {
         "method": environ.get("REQUEST_METHOD"),
         "path": logs.without_token(QUERY.split(environ.get("RAW_URI", "-"), maxsplit=1)[0]),
@@ -52,6 +53,6 @@ def _fields(resp: Response, environ: dict[str, Any], request_time: timedelta) ->
         "ms": round(request_time.total_seconds() * 1000),
         "bytes": resp.sent,
         "request_id": environ.get("HTTP_X_REQUEST_ID"),
-        "user_id": environ.get("ostiary.user_id"),
+        "user_id": environ.get(USER_ID),
         "address": environ.get("REMOTE_ADDR") or None,
     }

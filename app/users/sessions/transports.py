@@ -24,7 +24,7 @@ from app.access.identity import (
 from app.access.roles import RoleMapping
 from app.database.statements import PreparedStatement
 from app.errors import InvalidToken
-from app.observability.logs import note_for_log
+from app.observability.origin import note_caller
 from app.times import now
 from app.users.models import AccessToken, has_expired, token_digest
 
@@ -76,7 +76,7 @@ def resolve_access_token(
     transport, value = _find_token(transports)
     identity = ANONYMOUS if transport is None else _identify(transport, value, query)
     set_identity(identity)
-    note_for_log(identity.user_id)
+    note_caller(identity.user_id)
     if transport is not None and transport.location == COOKIE and identity.token is not None:
         refuse_cross_site()
 
