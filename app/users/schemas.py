@@ -89,6 +89,11 @@ class RegistrationSchema(UserSchema):
     password = Password()
 
 
+def _any(load_default: object = marshmallow.missing, **json_schema: object) -> fields.Raw:
+    """Return a field whose value is not validated; `json_schema` is for the document alone."""
+    return fields.Raw(allow_none=True, load_default=load_default, metadata=json_schema)
+
+
 class CredentialsSchema(marshmallow.Schema):
     """The body of a login: an email or username, and the password; `ttl` is in seconds.
 
@@ -100,22 +105,13 @@ class CredentialsSchema(marshmallow.Schema):
 
         unknown = marshmallow.EXCLUDE
 
-    email = fields.Raw(
-        allow_none=True, metadata={"type": "string", "examples": EXAMPLE_EMAIL["examples"]}
-    )
-    username = fields.Raw(allow_none=True, metadata={"type": "string"})
-    password = fields.Raw(
-        allow_none=True,
-        metadata={"type": "string", "format": "password", "examples": [EXAMPLE_PASSWORD]},
-    )
-    ttl = fields.Raw(allow_none=True, metadata={"type": "number", "minimum": 0})
-    realm = fields.Raw(allow_none=True, metadata={"type": "string"})
-    rememberMe = fields.Raw(  # noqa: N815
-        allow_none=True,
-        metadata={
-            "type": "boolean",
-            "description": "`false`: the browser deletes the cookie when it is closed.",
-        },
+    email = _any(type="string", examples=EXAMPLE_EMAIL["examples"])
+    username = _any(type="string")
+    password = _any(type="string", format="password", examples=[EXAMPLE_PASSWORD])
+    ttl = _any(type="number", minimum=0)
+    realm = _any(type="string")
+    rememberMe = _any(  # noqa: N815
+        type="boolean", description="`false`: the browser deletes the cookie when it is closed."
     )
 
 
@@ -127,10 +123,8 @@ class ResetRequestSchema(marshmallow.Schema):
 
         unknown = marshmallow.EXCLUDE
 
-    email = fields.Raw(
-        allow_none=True, load_default=None, metadata={"type": "string", **EXAMPLE_EMAIL}
-    )
-    realm = fields.Raw(allow_none=True, load_default=None, metadata={"type": "string"})
+    email = _any(load_default=None, type="string", **EXAMPLE_EMAIL)
+    realm = _any(load_default=None, type="string")
 
 
 class LogoutSchema(marshmallow.Schema):
@@ -141,7 +135,7 @@ class LogoutSchema(marshmallow.Schema):
 
         unknown = marshmallow.EXCLUDE
 
-    sid = fields.Raw(allow_none=True, metadata={"type": "string"})
+    sid = _any(type="string")
 
 
 class AccessTokenSchema(Schema):

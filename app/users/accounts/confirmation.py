@@ -22,10 +22,16 @@ class Confirmation(NamedTuple):
 
     user: User
     email: str
-    is_new: bool
+    # That of the token: VERIFY_SCOPE or CHANGE_SCOPE.
+    scope: str | None
     # What happened with it: other logins that were removed, and whether all sessions were ended.
     removed: int = 0
     ends_sessions: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the user is to have the address from now on."""
+        return self.scope == CHANGE_SCOPE
 
 
 def find_confirmation(digest: str) -> Confirmation:
@@ -42,7 +48,7 @@ def find_confirmation(digest: str) -> Confirmation:
     if row is None:
         raise InvalidConfirmation()
     user, email, scope = row
-    return Confirmation(user, email or "", scope == CHANGE_SCOPE)
+    return Confirmation(user, email or "", scope)
 
 
 def confirm_email(
@@ -79,20 +85,25 @@ def _confirm(
     user, email, is_new = confirmation.user, confirmation.email, confirmation.is_new
     with transaction():
         lock(User.id == user.id)
-        if not use_up(digest, CHANGE_SCOPE if is_new else VERIFY_SCOPE):
+        if not use_up(digest, confirmation.scope):
             raise InvalidConfirmation()
         if is_new:
             _change_email(user, email)
         else:
-            # Who has asked for another address before need not be the owner of this one.
-            delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
-            mark_verified(user)
+            _verify_email(user)
         removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
         # A session may be that of who has added what was removed.
         ends_sessions = is_new or end_sessions or bool(removed)
         if ends_sessions and (deleted := delete_tokens([user.id])):
             record(Action.SESSION_REVOKED, user.id, user.id, tokens=deleted)
     return confirmation._replace(removed=removed, ends_sessions=ends_sessions)
+
+
+def _verify_email(user: User) -> None:
+    """Mark the address as verified; other requests to confirm an address are void."""
+    # Who has asked for another address before need not be the owner of this one.
+    delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
+    mark_verified(user)
 
 
 def _change_email(user: User, email: str) -> None:

@@ -102,13 +102,12 @@ def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]
     maps schemes to hashes, except that the user's own hash replaces the one of its scheme.
     """
     attempt = password if isinstance(password, str) else ""
-    own = scheme_of(stored or "") or ""
-    decoy = decoy_hash.current
+    decoy, own = decoy_hash.current, stored or ""
     hashes = {scheme_of(decoy) or "": decoy, **decoys}
-    if stored is not None and own:
-        hashes[own] = stored
-    forms = {scheme: find_form(known, attempt) for scheme, known in hashes.items()}
-    return forms.get(own) if stored is not None and isinstance(password, str) else None
+    if scheme := scheme_of(own):
+        hashes[scheme] = own
+    forms = {known: find_form(hash_, attempt) for known, hash_ in hashes.items()}
+    return forms[scheme] if scheme and isinstance(password, str) else None
 
 
 def scheme_of(stored: str) -> str | None:

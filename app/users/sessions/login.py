@@ -41,12 +41,9 @@ def login(
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
     remember_me = parse_remember_me(credentials.get("rememberMe"))
-    model, identity = user_model(), {"identity": key_digest(realm, name, value)}
-    is_named = getattr(model, name) == value, model.realm == realm
+    identity = {"identity": key_digest(realm, name, value)}
     with login_attempt(realm, name, value):
-        found = db.session.scalar(
-            select(model).where(*is_named), execution_options={"populate_existing": True}
-        )
+        found = _find(realm, name, value)
         # Read before anything is rolled back: a concurrent request may delete the user.
         user_id = found.id if found else None
         try:
@@ -61,8 +58,7 @@ def login(
         # Not a failed attempt to guess: the password is right.
         record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason="unverified email")
         raise EmailNotVerified(user.id)
-    names = [include] if isinstance(include, str) else include or []
-    return replace(token, user=user) if "user" in {str(name).lower() for name in names} else token
+    return replace(token, user=user) if _names_user(include) else token
 
 
 def login_identified(
@@ -121,6 +117,18 @@ def reauthenticate(digest: str, password: str | None) -> None:
     if password is None:
         raise ValidationError({"password": ["is needed for a new email"]})
     check_password(row.user_id, row.password_hash, password)
+
+
+def _names_user(include: str | Iterable[object] | None) -> bool:
+    names = [include] if isinstance(include, str) else include or []
+    return "user" in {str(name).lower() for name in names}
+
+
+def _find(realm: str, name: str, value: str) -> User | None:
+    """Return the user of a realm by the value of this column."""
+    model = user_model()
+    named = select(model).where(getattr(model, name) == value, model.realm == realm)
+    return db.session.scalar(named, execution_options={"populate_existing": True})
 
 
 def _check(user: User | None, password: object) -> tuple[User, str, str]:

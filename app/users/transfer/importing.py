@@ -197,12 +197,18 @@ def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
     The highest id first, so that no other user gets one of them.
     """
     with_ids = sorted((user for user in users if "id" in user), key=itemgetter("id"), reverse=True)
-    if with_ids and app_id_form().generate is None:
-        with transaction():
-            count_on_after(db.session.connection(), "users", with_ids[0]["id"])
+    if with_ids:
+        _count_on_after(with_ids[0]["id"])
     for group in (with_ids, [user for user in users if "id" not in user]):
         for start in range(0, len(group), BATCH):
             yield group[start : start + BATCH]
+
+
+def _count_on_after(highest: int) -> None:
+    """Let the database go on after this id, if it generates them."""
+    if app_id_form().generate is None:
+        with transaction():
+            count_on_after(db.session.connection(), "users", highest)
 
 
 def _insert(users: Sequence[NewUser]) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from marshmallow import ValidationError, fields, validates, validates_schema
 
@@ -10,6 +9,7 @@ from app.access.roles import ROLE_SEPARATOR, check_role
 from app.database.ids import app_id_form
 from app.errors import ValidationError as InvalidRole
 from app.ids import Id
+from app.rest.rows.repository import Values
 from app.times import now
 from app.users.app_model import user_properties
 from app.users.passwords.hash_formats import hash_problem
@@ -18,7 +18,7 @@ from app.users.schemas import RegistrationSchema
 from .text_values import from_text
 
 HASH_COLUMN = "passwordHash"
-TIME_ERRORS: dict[str, Any] = {
+TIME_ERRORS: Values = {
     "invalid": "must be a time, such as 2026-01-02T03:04:05Z",
     "invalid_awareness": "must have a time zone",
 }
@@ -27,7 +27,7 @@ TIME_ERRORS: dict[str, Any] = {
 class Roles(fields.Field[list[str]]):
     """The names of roles, separated by semicolons."""
 
-    def _deserialize(self, value: str, *args: Any, **kwargs: Any) -> list[str]:
+    def _deserialize(self, value: str, *args: object, **kwargs: object) -> list[str]:
         names = [name.strip() for name in value.split(ROLE_SEPARATOR)]
         try:
             for name in names:
@@ -40,7 +40,7 @@ class Roles(fields.Field[list[str]]):
 class UserId(fields.Field[Id]):
     """The id of a user, of the form that ID_TYPE says."""
 
-    def _deserialize(self, value: str, *args: Any, **kwargs: Any) -> Id:
+    def _deserialize(self, value: str, *args: object, **kwargs: object) -> Id:
         form = app_id_form()
         if (user_id := form.parse(value)) is None:
             raise ValidationError(f"must be {form.description}")
@@ -70,32 +70,32 @@ class RowSchema(RegistrationSchema):
     roles = Roles(load_default=list)
 
     @validates("created", "disabledAt")
-    def _check_time(self, value: datetime | None, **_options: Any) -> None:
+    def _check_time(self, value: datetime | None, **_options: object) -> None:
         if value is not None and (value.year < 1970 or value > now()):
             raise ValidationError("must be between 1970 and now")
 
     @validates("password_hash")
-    def _check_hash(self, value: str, **_options: Any) -> None:
+    def _check_hash(self, value: str, **_options: object) -> None:
         if problem := hash_problem(value):
             raise ValidationError(problem)
 
     @validates_schema
-    def _check_secrets(self, row: dict[str, Any], **_options: Any) -> None:
+    def _check_secrets(self, row: Values, **_options: object) -> None:
         if "password" in row and "password_hash" in row:
             raise ValidationError("is given twice, in clear and as a hash", "password")
         if "password" not in row and "password_hash" not in row:
             raise ValidationError(f"or `{HASH_COLUMN}` is missing", "password")
 
-    def load_cells(self, header: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+    def load_cells(self, header: Sequence[str], cells: Sequence[str]) -> Values:
         """Load a row, whose empty cells count as absent; raise ValidationError."""
         if len(cells) != len(header):
             problem = f"has {len(cells)} cells for {len(header)} columns"
             raise ValidationError({"row": [problem]})
-        given: dict[str, Any] = {n: c for n, c in zip(header, cells, strict=True) if c}
+        given: Values = {name: cell for name, cell in zip(header, cells, strict=True) if cell}
         for declared in user_properties.current:
             if declared.name in given:
                 given[declared.name] = from_text(declared, given[declared.name])
-        row: dict[str, Any] = self.load(given)
+        row: Values = self.load(given)
         return row
 
 

@@ -1,7 +1,7 @@
 """Values of USER_PROPERTIES as text, in files and commands: text as it is, others as JSON."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.errors import TooDeep
 from app.rest.requests.bodies import parse_json
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 TEXTS = ("string", "date", "dateonly", "decimal", "uuid", "objectid")
 
 
-def from_text(declared: "Property", text: str) -> Any:
+def from_text(declared: "Property", text: str) -> object:
     """Return the JSON value that a text stands for; the text itself if it is no JSON."""
     if declared.type.name in TEXTS:
         return text
@@ -23,7 +23,7 @@ def from_text(declared: "Property", text: str) -> Any:
         return text
 
 
-def to_text(declared: "Property", row: Any) -> str:
+def to_text(declared: "Property", row: object) -> str:
     """Return the value that a user has as text; null is empty."""
     value = declared.field().serialize(declared.column_name, row)
     if value is None or isinstance(value, str):
