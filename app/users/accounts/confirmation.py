@@ -23,7 +23,7 @@ class Confirmation(NamedTuple):
     user: User
     email: str
     # That of the token: VERIFY_SCOPE or CHANGE_SCOPE.
-    scope: str | None
+    scope: str
     # What happened with it: other logins that were removed, and whether all sessions were ended.
     removed: int = 0
     ends_sessions: bool = False
@@ -48,7 +48,7 @@ def find_confirmation(digest: str) -> Confirmation:
     if row is None:
         raise InvalidConfirmation()
     user, email, scope = row
-    return Confirmation(user, email or "", scope)
+    return Confirmation(user, email or "", scope or "")
 
 
 def confirm_email(
