@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from marshmallow import Schema, fields
 
 from app.connector import ConnectorError
 from app.connector.settings.fields import (
+    AnyField,
     Choice,
     Flag,
     ListOf,
@@ -34,7 +34,7 @@ Rows = list[tuple[object, ...]]
 
 KEY_COLUMNS = ("Key", "Type", "Default", "Meaning")
 
-# What keys without a default mean.
+# The keys of each table in their order, with the meaning of those without a default.
 SOURCE = {
     "connector": "needed by LoopBack 3 alone",
     "name": "not used; the name is the key in the file",
@@ -42,9 +42,9 @@ SOURCE = {
     "crud": "accepted, without effect: resources are always there",
     "compatibility": "with `loopback3`, surplus arguments are ignored, see [functions](#functions)",
     "responseSelect": "the `responseSelect` of templates that have none",
+    "public": "serve the functions as endpoints; false by default",
     "requestIdHeader": "the header in which calls send the id of the request that is served; in the"
     " service `X-Request-Id` by default",
-    "public": "serve the functions as endpoints; false by default",
     "acls": "who may call these endpoints; by default whoever is logged in",
     "options": "options of all operations, see [options](#options); they may also stand beside"
     " the keys of this table",
@@ -52,6 +52,8 @@ SOURCE = {
     "operations": "objects of `template` and `functions`",
 }
 TEMPLATE_KEYS = {
+    "method": "",
+    "url": "",
     "headers": "headers",
     "query": "the query; entries without a value are left out",
     "body": "the body, sent as JSON unless `Content-Type` says otherwise",
@@ -61,6 +63,7 @@ TEMPLATE_KEYS = {
     "timeout": "the option `timeout`",
     "options": "options of this operation, see [options](#options)",
     "responsePath": "JSONPath of the part of the body to return",
+    **dict.fromkeys(("responseSelect", "onNoMatch", "fullResponse", "omitMissing"), ""),
     "variables": "more about variables, by name",
     "paginate": "how to reach the next page, see [pagination](#pagination)",
 }
@@ -74,8 +77,11 @@ VARIABLE = {
 }
 AUTH_KEYS = {
     "user": "the user name of Basic authorization",
+    "pass": "",
     "bearer": "the token of Bearer authorization",
     "apiKey": "a key in a header or in the query",
+    "name": "",
+    "in": "",
     "oauth2": "OAuth 2 client credentials, see below",
     "oauth2.tokenUrl": "where access tokens are fetched",
     "oauth2.clientId": "the client",
@@ -86,9 +92,11 @@ PAGINATE_KEYS = {
     "type": "how the next page is reached, see above",
     "path": "JSONPath in the body, needed for `next` and `cursor`",
     "param": "the query entry that selects a page",
-    "start": "its first value",
+    "limitParam": "",
     "limit": "items of a page; `page` and `offset` stop at a shorter page",
+    "start": "its first value",
     "items": "JSONPath of the list whose items are counted; by default the result",
+    "maxPages": "",
 }
 
 
@@ -131,8 +139,8 @@ def options() -> Rows:
 def errors() -> Rows:
     """Return the classes of errors below ConnectorError."""
     return [
-        (f"`{each.__name__}`", _bases(each), f"`{each.kind}`", _sentence(each))
-        for each in _subclasses(ConnectorError)
+        (f"`{kind.__name__}`", _bases(kind), f"`{kind.kind}`", _sentence(kind))
+        for kind in _subclasses(ConnectorError)
     ]
 
 
@@ -140,10 +148,10 @@ def _bases(kind: type[ConnectorError]) -> str:
     return ", ".join(f"`{base.__name__}`" for base in kind.__bases__)
 
 
-def _subclasses(kind: type[ConnectorError]) -> Iterator[Any]:
-    for each in kind.__subclasses__():
-        yield each
-        yield from _subclasses(each)
+def _subclasses(kind: type[ConnectorError]) -> Iterator[type[ConnectorError]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 def _sentence(kind: type[ConnectorError]) -> str:
@@ -152,11 +160,14 @@ def _sentence(kind: type[ConnectorError]) -> str:
 
 
 def _keys(
-    known: Mapping[str, fields.Field[Any]],
+    known: Mapping[str, AnyField],
     defaults: Mapping[str, Default],
     meanings: Mapping[str, str],
 ) -> Iterator[tuple[object, ...]]:
-    for name, field in known.items():
+    if different := known.keys() ^ meanings.keys():
+        raise LookupError(f"keys without a meaning, or meanings without a key: {different}")
+    for name in meanings:
+        field = known[name]
         value, meaning = defaults.get(name) or (None, meanings[name])
         default = "required" if field.required else _default(value) or _style_defaults(name)
         yield f"`{name}`", _type(field), default, meaning
@@ -165,26 +176,28 @@ def _keys(
 def _style_defaults(name: str) -> str:
     """Return the defaults that a key of `paginate` has for some of its types."""
     styles = PAGINATE_STYLES.items()
-    return ", ".join(f"{style}: `{each[name]}`" for style, each in styles if name in each)
+    return ", ".join(
+        f"{style}: `{defaults[name]}`" for style, defaults in styles if name in defaults
+    )
 
 
-def _below(field: fields.Field[Any]) -> dict[str, fields.Field[Any]]:
+def _below(field: AnyField) -> dict[str, AnyField]:
     """Return the fields of the object, or objects, that a field takes; none for other values."""
     schema = getattr(field, "schema", None)
     known = schema() if isinstance(schema, type) else schema
     return known.fields if isinstance(known, Schema) else {}
 
 
-def _flat(known: Mapping[str, fields.Field[Any]]) -> dict[str, fields.Field[Any]]:
+def _flat(known: Mapping[str, AnyField]) -> dict[str, AnyField]:
     """Return fields and those of their objects, by names such as `retry.maxAttempts`."""
-    flat: dict[str, fields.Field[Any]] = {}
+    flat: dict[str, AnyField] = {}
     for name, field in known.items():
         flat[name] = field
-        flat |= {f"{name}.{below}": each for below, each in _below(field).items()}
+        flat |= {f"{name}.{key}": below for key, below in _below(field).items()}
     return flat
 
 
-def _type(field: fields.Field[Any]) -> str:
+def _type(field: AnyField) -> str:
     if isinstance(field, Choice):
         return " or ".join(f"`{word}`" for word in field.words)
     if isinstance(field, WholeNumber):
@@ -196,11 +209,11 @@ def _type(field: fields.Field[Any]) -> str:
     return next((text for kind, text in _TYPES.items() if isinstance(field, kind)), "object")
 
 
-def _default(value: Any) -> str:
+def _default(value: object) -> str:
     return f"`{json.dumps(value)}`" if value not in (None, {}, (), "") else ""
 
 
-_TYPES: dict[type[fields.Field[Any]], str] = {
+_TYPES: dict[type[AnyField], str] = {
     Flag: "boolean",
     Timeout: "whole number or object",
     fields.Raw: "any",

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from requests.structures import CaseInsensitiveDict
 
@@ -76,8 +76,9 @@ class ClientCredentials(Auth):
         if "Authorization" in request.headers:
             return False
         with self._locked(deadline):
-            if rejected is not None:
-                self._invalidate_token(rejected)
+            # Another thread may have renewed the token since the request was sent.
+            if rejected is not None and rejected.headers.get("Authorization") == self._header:
+                self._renew_at = 0.0
             if time.monotonic() >= self._renew_at:
                 self._renew(fetch, deadline)
         return True
@@ -89,11 +90,6 @@ class ClientCredentials(Auth):
     @property
     def _header(self) -> str:
         return f"Bearer {self._token}"
-
-    def _invalidate_token(self, rejected: Request) -> None:
-        # Another thread may have renewed the token since the request was sent.
-        if rejected.headers.get("Authorization") == self._header:
-            self._renew_at = 0.0
 
     @contextmanager
     def _locked(self, deadline: float) -> Iterator[None]:
@@ -123,11 +119,10 @@ class ClientCredentials(Auth):
 
 
 def _token_document(raw: RawResponse) -> JsonObject:
-    try:
+    with suppress(ValueError):
         document = parse_json(raw.content)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
+        return document if isinstance(document, dict) else {}
+    return {}
 
 
 def _lifetime(seconds: JsonValue) -> float:

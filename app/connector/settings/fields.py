@@ -119,3 +119,18 @@ class ObjectSchema(Schema):
         if not isinstance(data, dict):
             raise _unexpected("an object", data)
         return data
+
+
+def strings(*names: str, required: bool = False) -> dict[str, AnyField]:
+    """Return fields for strings by their names."""
+    return {name: string_field(required=required) for name in names}
+
+
+def flags(*names: str) -> dict[str, AnyField]:
+    """Return fields for booleans by their names."""
+    return {name: Flag() for name in names}
+
+
+def numbers(**least: int) -> dict[str, AnyField]:
+    """Return fields for whole numbers by their names, each with the least number."""
+    return {name: WholeNumber(least=number) for name, number in least.items()}
