@@ -42,7 +42,7 @@ class Provider:
 
     # The key of its entry.
     name: str
-    # What identities are stored with, for people.
+    # The name with which identities are stored, for people.
     provider: str
     label: str
     preset: Preset
@@ -129,7 +129,7 @@ def _load_entry(name: str, preset: Preset, entry: Entry, problems: Problems) -> 
 
 
 def _note(problems: Problems, path: str, problem: str) -> None:
-    # What is not valid by itself seems to be missing.
+    # Not twice: a value that is not valid is loaded as if it were missing.
     if not problems.has_error(path):
         problems.add(path, problem)
 
@@ -163,7 +163,7 @@ def _flatten(texts: Any) -> str:
 
 
 def _check_entry(name: str, entry: Entry, settings: Settings, problems: Problems) -> None:
-    """Note what is wrong with an entry beside its values themselves."""
+    """Note the problems of an entry with valid values."""
     # A client of OpenID Connect may be public.
     if not (entry["clientSecret"] or entry["preset"].is_openid):
         _note(problems, f"{name}.clientSecret", "is missing")

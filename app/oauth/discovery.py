@@ -28,7 +28,7 @@ MAX_KEYS = 50
 #: Bits that an RSA key of a provider has at least (RFC 7518, 3.3).
 MIN_RSA_BITS = 2048
 DISCOVERY_PATH = "/.well-known/openid-configuration"
-# What Microsoft's metadata have in place of the tenant, where several may log in.
+# The placeholder in Microsoft's metadata for the tenant, where users of several may log in.
 TENANT = "{tenantid}"
 
 

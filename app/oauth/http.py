@@ -40,7 +40,7 @@ FAILURES = (
     AuthlibBaseError,
     ConnectorError,
     OSError,
-    # What the libraries raise for answers that they do not expect.
+    # Errors of the libraries for unexpected answers.
     ValueError,
     TypeError,
     LookupError,

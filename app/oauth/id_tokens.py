@@ -16,7 +16,7 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
 )
-# What the library raises for a token that it does not expect.
+# Errors of the library for unexpected tokens.
 MALFORMED = (
     *(JoseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     RecursionError,

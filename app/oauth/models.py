@@ -33,12 +33,12 @@ class ExternalIdentity(Model):
     provider: Mapped[str] = mapped_column(String(64))
     issuer: Mapped[str] = mapped_column(String(MAX_ISSUER))
     subject: Mapped[str] = mapped_column(String(MAX_SUBJECT))
-    # What the provider said of the user at the last login.
+    # The claims about the user at the last login.
     profile: Mapped[dict[str, Any]] = mapped_column(Json())
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     last_used: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
-    # The verified address of the user when it was added, or of who has kept it since. If it is not
-    # the user's address, somebody else may have added it.
+    # The verified address of the user when it was added or kept by its owner. If it is not the
+    # user's address, somebody else may have added it.
     proven_email: Mapped[str | None] = mapped_column(String(320))
 
 

@@ -10,7 +10,7 @@ class Preset:
 
     label: str
     # Of OpenID Connect: where the discovery document is, unless the settings say so. Of OAuth 2.0:
-    # what identities are stored with.
+    # the issuer with which identities are stored.
     issuer: str | None
     scope: str
     # Settings with their values where they are not given. A provider of OAuth 2.0 has its endpoints

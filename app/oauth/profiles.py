@@ -12,7 +12,7 @@ from .models import MAX_SUBJECT
 
 #: Characters of a text of a profile that are kept.
 MAX_TEXT = 255
-# What is kept of a profile: OpenID Connect's claims (Core, 5.1), and the login name of GitHub.
+# The claims that are kept: those of OpenID Connect (Core, 5.1), and the login name of GitHub.
 KEPT_CLAIMS = (
     *("name", "given_name", "family_name", "nickname", "preferred_username", "login"),
     *("email", "locale", "picture"),
@@ -21,7 +21,7 @@ KEPT_CLAIMS = (
 # The characters of an address (RFC 3986, 2): neither spaces nor what ends a text in a page.
 ADDRESS = re.compile(r"[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)
 
-# What a provider says of a user, by OpenID Connect's names.
+# The claims of a provider about a user, by OpenID Connect's names.
 Claims = Mapping[str, object]
 
 

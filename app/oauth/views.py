@@ -29,7 +29,7 @@ from .schemas import MAX_CODE, IdTokenSchema
 FLOW_COOKIE, SECURE_PREFIX = "login_flow", "__Host-"
 # Characters of a value that this cookie may have.
 MAX_BROWSER_TOKEN = 64
-# What a provider's answer consists of, each with the most characters that are read of it.
+# The parameters of a provider's answer, with the most characters that are read of them.
 ANSWER = {"code": MAX_CODE, "state": 64, "iss": MAX_ISSUER, "error": 64}
 
 View = Callable[[ProviderClient, ProviderRoute], ResponseReturnValue]

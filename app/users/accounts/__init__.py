@@ -1,1 +1,1 @@
-"""Accounts of users: registration, lookup, changes of them, and what links in mails lead to."""
+"""Accounts of users: registration, changes, passwords and addresses."""

@@ -1,4 +1,4 @@
-"""Addresses of users: verified, changed, or claimed by who owns them."""
+"""Addresses of users: recording changes, and marking them as verified."""
 
 from sqlalchemy import false, update
 
@@ -25,12 +25,12 @@ def record_email_change(user: User, old_email: str, actor_id: Id | None = None) 
 
 
 def claim_account(user: User, label: str, **details: object) -> bool:
-    """Give a user whose address was never verified to who has proven to have this address.
+    """Give an account whose address was never verified to the proven owner of the address.
 
-    Whoever registered it may be somebody else: the password and all tokens are deleted, and who had
-    a password is told by accountClaimed. `label` is the identity provider's, and `details` are
-    those of the record in the audit log. Returns False if the user has another address meanwhile,
-    or has been verified, disabled or deleted. Call it in a transaction.
+    Somebody else may have registered it: the password and all tokens are deleted, and the loss of a
+    password is told by accountClaimed. `label` is the identity provider's, and `details` are those
+    of the record in the audit log. Returns False if the user has another address meanwhile, or was
+    verified, disabled or deleted. Call it in a transaction.
     """
     lock(User.id == user.id)
     model, had_password = user_model(), user.password_hash is not None

@@ -1,4 +1,4 @@
-"""Confirmation of an address by a token that was mailed to it: of the user's own, or a new one."""
+"""Confirmation of an address, the user's own or a new one, by a token that was mailed to it."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -18,13 +18,13 @@ from .addresses import announce_verified, mark_verified, record_email_change
 
 
 class Confirmation(NamedTuple):
-    """What a token confirms: that the user has this address, or is to have it from now on."""
+    """An address that a token confirms, the user's own or a new one, and what that has changed."""
 
     user: User
     email: str
     # That of the token: VERIFY_SCOPE or CHANGE_SCOPE.
     scope: str
-    # What happened with it: other logins that were removed, and whether all sessions were ended.
+    # Login methods that were removed with it, and whether all sessions were ended.
     removed: int = 0
     ends_sessions: bool = False
 
@@ -56,9 +56,9 @@ def confirm_email(
 ) -> Confirmation:
     """Verify the address that a token proves, or change the user's address to it.
 
-    `kept` are the keys of the other logins that its owner calls their own (`login_methods`): those
-    that were added before and are not kept are removed, and all sessions are ended with them. By
-    default nobody was asked, and all of them stay until a password reset removes them. Raises
+    `kept` are the keys of the login methods (`login_methods`) that the owner has added: others that
+    were added before are removed, and all sessions are ended with them. By default nobody was
+    asked, and all of them stay until a password reset removes them. Raises
     InvalidConfirmation, or ValidationError for a new address that another user has.
     """
     digest = token_digest(token)
@@ -92,7 +92,7 @@ def _confirm(
         else:
             _verify_email(user)
         removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
-        # A session may be that of who has added what was removed.
+        # A session may belong to somebody who has added what was removed.
         ends_sessions = is_new or end_sessions or bool(removed)
         if ends_sessions and (deleted := delete_tokens([user.id])):
             record(Action.SESSION_REVOKED, user.id, user.id, tokens=deleted)
@@ -101,7 +101,7 @@ def _confirm(
 
 def _verify_email(user: User) -> None:
     """Mark the address as verified; other requests to confirm an address are void."""
-    # Who has asked for another address before need not be the owner of this one.
+    # Somebody else than the owner of this address may have asked for another one before.
     delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
     mark_verified(user)
 

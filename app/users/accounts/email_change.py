@@ -27,9 +27,9 @@ def is_enabled(settings: Settings) -> bool:
 def request_email_change(user_id: Id, new_email: str, password: str) -> None:
     """Issue a token for the new address and emit emailChangeRequest; an older request is void.
 
-    Whether another user has the address is not told here, but to whoever opens the link in the
-    mail. Raises what `check_password` and `count_change` do, or ValidationError for an address that
-    is invalid or the user's own.
+    If another user has the address, only the page that the link in the mail opens says so. Raises
+    what `check_password` and `count_change` do, or ValidationError for an address that is invalid
+    or the user's own.
     """
     user = get_user(user_id)
     check_password(user.id, user.password_hash, password)

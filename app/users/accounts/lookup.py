@@ -46,7 +46,7 @@ def list_users() -> list[User]:
 
 
 def list_role_holders() -> list[tuple[str, Id, str, str | None]]:
-    """Return who has which role: its name, and the user's id, email and realm."""
+    """Return the holders of roles: the role's name, and the user's id, email and realm."""
     holders = select(Role.name, User.id, User.email, func.nullif(User.realm, ""))
     holders = holders.join_from(Role, RoleMapping).join(User, User.id == RoleMapping.user_id)
     return [tuple(row) for row in db.session.execute(holders.order_by(Role.name, User.id))]

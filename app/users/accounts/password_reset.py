@@ -28,8 +28,8 @@ from .password_change import store_password
 def request_password_reset(email: object, realm: object = None) -> None:
     """Issue a reset token and emit resetPasswordRequest, if an enabled user has this email.
 
-    Returns nothing in either case, nor where too many were requested for the email: only who reads
-    its mails learns anything. Raises EmailRequired, InvalidEmail or InvalidRealm, and
+    Returns nothing in either case, nor if too many were requested for the email: only the mail
+    tells whether there is such a user. Raises EmailRequired, InvalidEmail or InvalidRealm, and
     TooManyRequests for a client with too many requests.
     """
     address, within = _read_request(email, realm)

@@ -36,6 +36,10 @@ def create_user(
     A user whose address is not verified is asked to confirm it, if EMAIL_VERIFICATION is set.
     Raises ValidationError for a weak password, a name that is taken, or a required property
     without a value; values are not checked otherwise.
+
+    Example::
+
+        ada = create_user("ada@example.com", "a quiet harbour", roles=["clerk"])
     """
     names = {"email": email, "username": username, "realm": realm}
     user = {**names, **properties, "password": password, "email_verified": email_verified}

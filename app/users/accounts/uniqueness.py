@@ -18,9 +18,10 @@ TAKEN = "already exists"
 
 @contextmanager
 def unique_transaction(check: Callable[[], None]) -> Iterator[None]:
-    """Run a block in a transaction; if a unique index refuses it, raise what `check` finds then.
+    """Run a block in a transaction; if it violates a unique index, let `check` say which value.
 
-    A concurrent request was first. Within another transaction, nothing can be found any more.
+    A concurrent request has stored the value. Within another transaction, which has failed with the
+    block, the database cannot be asked.
     """
     try:
         with transaction():
@@ -45,7 +46,7 @@ def check_unique(realm: str, values: Mapping[str, object], except_id: Id | None 
 
 
 def raise_taken(users: Sequence[User], values: Mapping[str, object]) -> None:
-    """Raise ValidationError for what these users cannot be given because it must be unique."""
+    """Raise ValidationError for values that these users cannot all have, or that are taken."""
     for user in users:
         check_unique(user.realm, values, user.id)
     if len(users) > 1 and (same := _same(users[0].realm, values)):
@@ -53,7 +54,7 @@ def raise_taken(users: Sequence[User], values: Mapping[str, object]) -> None:
 
 
 def _same(realm: str, values: Mapping[str, object]) -> dict[str, ColumnElement[bool]]:
-    """Return the condition that a user has the same value, for each that must be unique."""
+    """Return conditions on users with the same value, by the name of what must be unique."""
     model, in_realm = user_model(), user_model().realm == realm
     same = {}
     if (email := values.get("email")) is not None:

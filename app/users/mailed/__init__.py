@@ -1,1 +1,1 @@
-"""Tokens that are mailed, and the events that mail them."""
+"""Mailed tokens, the events that mail them, and the verification of addresses."""

@@ -75,7 +75,7 @@ def load(data: Payload, attempt: Attempt) -> Payload | None:
 
 
 def _current_token(data: Payload, attempt: Attempt) -> IssuedToken | None:
-    """Return the token that this attempt mails; None if that of the event is of no use any more."""
+    """Return the token that this attempt mails; None if that of the event is not live."""
     if attempt.secret:
         return _find(data, attempt.secret)
     with transaction():

@@ -1,4 +1,4 @@
-"""Verification of the address of a user: asking by mail to confirm it."""
+"""Verification of addresses: requests to users, by mail, to confirm them."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Attempts to guess a password: how many may fail at login, and of a user who is logged in."""
+"""Limits on failed attempts to log in, and to confirm a call by the password."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The formats of password hashes that are imported, and how much they may cost."""
+"""Formats of password hashes that may be imported, with limits on their cost."""
 
 import re
 

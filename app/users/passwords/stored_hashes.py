@@ -1,4 +1,4 @@
-"""The schemes of the stored password hashes, so that every login takes the same time."""
+"""Stored password hashes: replacing one, and their schemes, which every login verifies."""
 
 import time
 from collections.abc import Iterator, Mapping

@@ -1,1 +1,1 @@
-"""Logging in, access tokens, and where requests carry them."""
+"""Logging in, access tokens, and the parts of requests that carry them."""

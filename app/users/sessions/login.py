@@ -37,6 +37,11 @@ def login(
     Raises LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required"
     and the user's address is not verified, and the errors of `parse_credentials`, `parse_ttl` and
     `login_attempt`.
+
+    Example::
+
+        token = login({"email": "ada@example.com", "password": "a quiet harbour"})
+        token.id, token.ttl
     """
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))

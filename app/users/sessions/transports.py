@@ -1,4 +1,4 @@
-"""Token transports: where a request may contain its access token, and resolving the identity."""
+"""Token transports: the parts of a request that may contain its access token."""
 
 import base64
 import binascii
@@ -174,7 +174,7 @@ def _decode_base64(text: str) -> str:
 
 
 def _replace_user_literal(literal: str) -> None:
-    """Let the current-user literal stand where a user id goes."""
+    """Replace the current-user literal in a path by the id of the caller."""
     arguments = request.view_args or {}
     # The preflight of another origin's page comes without a token (Fetch 4.8).
     is_preflight = request.method == "OPTIONS"

@@ -1,4 +1,4 @@
-"""CSV files (RFC 4180, UTF-8) whose cells no spreadsheet takes for formulas."""
+"""CSV files (RFC 4180, UTF-8), with cells protected from being read as formulas."""
 
 import csv
 import re

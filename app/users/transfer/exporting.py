@@ -16,7 +16,7 @@ from .csv_files import write_rows
 from .row_schema import HASH_COLUMN
 from .text_values import to_text
 
-# What is exported; hashes of passwords only on request.
+# Columns that are exported; hashes of passwords only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
 
 

@@ -1,4 +1,4 @@
-"""Import of users from a CSV file; of a file with a problem nobody is imported."""
+"""Import of users from a CSV file: all of them, or none if the file has a problem."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from .row_schema import row_schema
 if TYPE_CHECKING:
     from app.properties.properties import Property
 
-# What is imported, besides ids and roles.
+# Columns that are imported, besides ids and roles.
 INSERTED = (
     "email",
     "username",
@@ -54,15 +54,15 @@ PAUSE = 0.1
 NewUser = dict[str, Any]
 
 
-# What must be unique: what it is, the realm, if it is unique in that, and the value.
+# A value that must be unique: its column, the realm if it is unique within one, and the value.
 Name = tuple[str, str, Any]
-# A problem: the number of the line, and what is wrong with it.
+# A problem: the number of its line, and a description.
 Problem = tuple[int, str]
 
 
 @dataclass
 class Checked:
-    """The users of a file, and what is wrong with it."""
+    """The users of a file, and its problems."""
 
     users: list[NewUser] = field(default_factory=list)
     # Users who were left out, because there is one with the email already.

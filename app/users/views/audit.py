@@ -1,4 +1,4 @@
-"""The audit log as a resource that is only read, and only below its user."""
+"""The records of the audit log about a user, as a read-only resource below the user."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The pages to which mails link, without JavaScript: set a new password, confirm an address."""
+"""Pages that mails link to, without JavaScript: to set a new password, to confirm an address."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -71,7 +71,7 @@ def submit() -> ResponseReturnValue:
 
 @confirmation_bp.get("/confirm-email")
 def ask() -> ResponseReturnValue:
-    """Show the address, what the account has already, and a button; does not use up the token."""
+    """Show the address, the account's login methods and a button; does not use up the token."""
     token = request.args.get("token", "")
     try:
         confirmation = find_confirmation(token_digest(token))
@@ -91,7 +91,7 @@ def ask() -> ResponseReturnValue:
 
 @confirmation_bp.post("/confirm-email")
 def submit_confirmation() -> ResponseReturnValue:
-    """Confirm the address; what the account has and is not ticked is removed."""
+    """Confirm the address, and remove the login methods that are not ticked."""
     form, page = _read_form(), partial(_page, "confirm_email.html")
     token, languages = form.get("token", ""), _languages_of(form)
     try:
