@@ -94,7 +94,7 @@ class Redactor:
 
     def structure(self, value: object, name: str = "", depth: int = 0) -> JsonValue:
         """Return a copy of a structure with its secrets masked."""
-        if depth > _MAX_DEPTH or (not isinstance(value, dict | list) and is_secret_name(name)):
+        if depth > _MAX_DEPTH or _is_secret(name, value):
             return MASK
         if isinstance(value, Mapping):
             entries = [(str(key), item) for key, item in value.items()]
@@ -102,6 +102,10 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.structure(item, depth=depth + 1) for item in value]
         return self.text(value) if isinstance(value, str) else value
+
+
+def _is_secret(name: str, value: object) -> bool:
+    return not isinstance(value, dict | list) and is_secret_name(name)
 
 
 def _bounded(secrets: Iterable[str]) -> set[str]:

@@ -42,10 +42,7 @@ class HostPolicy:
         """Raise BlockedHostError for the url of a host that is not allowed."""
         if url.startswith(self._prefixes):
             return
-        address = origin_of(url)
-        if address is None or ("@" in urlsplit(url).netloc and not self._allows_all):
-            raise BlockedHostError("the url is not valid, or not one that may be called")
-        scheme, host, port = address
+        scheme, host, port = address = self._read_address(url)
         if scheme == "http" and host in self._secure:
             raise BlockedHostError(f"host {host} may be called only by https, as in the settings")
         if address not in self._named and not self._is_allowed(host, port):
@@ -53,6 +50,12 @@ class HostPolicy:
                 f'host {host}:{port} is not allowed by the settings; the entry "{host}:{port}" of '
                 "allowedHosts would permit it"
             )
+
+    def _read_address(self, url: str) -> tuple[str, str, int]:
+        address = origin_of(url)
+        if address is None or ("@" in urlsplit(url).netloc and not self._allows_all):
+            raise BlockedHostError("the url is not valid, or not one that may be called")
+        return address
 
     def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
         """Raise BlockedHostError for a private address, unless the settings name the host."""

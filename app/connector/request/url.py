@@ -57,14 +57,11 @@ class UrlTemplate:
         """Compile a url; `add` is called with each variable in it."""
         self.text = text
         self._base = base.rstrip("/")
-        self.shape = ""
-        self._pieces: list[_Piece] = []
-        for piece in scan(text) if may_hold_variables(text) else [str(text)]:
+        pieces = scan(text) if may_hold_variables(text) else [str(text)]
+        for piece in pieces:
             if isinstance(piece, Token):
                 add(piece)
-            if "#" not in self.shape:
-                self._pieces.append(_read_piece(piece, self.shape, multi_segment))
-            self.shape += _PLACEHOLDER if isinstance(piece, Token) else piece
+        self._pieces, self.shape = _read_pieces(pieces, multi_segment)
         self.path_names = [piece.name for piece in self._pieces if piece.position in _IN_PATH]
         self._starts_with_variable = self.shape.startswith(_PLACEHOLDER) or not self._pieces
         if not self._starts_with_variable:
@@ -125,6 +122,18 @@ class UrlTemplate:
 
 
 _IN_PATH = ("path", "segments", "start")
+
+
+def _read_pieces(
+    pieces: Sequence[str | Token], multi_segment: Collection[str]
+) -> tuple[list[_Piece], str]:
+    """Return the pieces up to the fragment, and the url with placeholders for its variables."""
+    read, shape = [], ""
+    for piece in pieces:
+        if "#" not in shape:
+            read.append(_read_piece(piece, shape, multi_segment))
+        shape += _PLACEHOLDER if isinstance(piece, Token) else piece
+    return read, shape
 
 
 def _read_piece(piece: str | Token, before: str, multi_segment: Collection[str]) -> _Piece:

@@ -127,9 +127,7 @@ class BoundModel:
         try:
             body = self._send("count", "GET", "/count", query=query)
         except NotFoundError:
-            raise NotSupportedError(
-                f"{self.name}.count: the remote has no count; write a template operation"
-            ) from None
+            raise self._refusal("count: the remote has no count") from None
         if not isinstance(body, dict) or not isinstance(body.get("count"), int):
             raise ResponseError(f"{self.name}.count: the response has no count")
         return int(body["count"])
@@ -177,9 +175,7 @@ class BoundModel:
     def destroy_all(self, where: Values | None = None, *, confirm: bool = False) -> JsonValue:
         """DELETE the whole collection; it needs `confirm=True` and cannot take a condition."""
         if where is not None:
-            raise NotSupportedError(
-                f"{self.name}.destroy_all cannot take a condition; write a template operation"
-            )
+            raise self._refusal("destroy_all cannot take a condition")
         if confirm is not True:
             raise NotSupportedError(
                 f"{self.name}.destroy_all deletes everything; pass confirm=True to confirm it"
@@ -188,9 +184,7 @@ class BoundModel:
 
     def update_all(self, *_args: object, **_named: object) -> None:
         """Raise NotSupportedError: there is no conventional request for a bulk update."""
-        raise NotSupportedError(
-            f"{self.name}.update_all is not supported; write a template operation"
-        )
+        raise self._refusal("update_all is not supported")
 
     # The names of LoopBack 3.
     findOne = find_one  # noqa: N815
@@ -200,6 +194,9 @@ class BoundModel:
     updateAttributes = update_attributes  # noqa: N815
     deleteById = destroyById = delete  # noqa: N815
     destroyAll = destroy_all  # noqa: N815
+
+    def _refusal(self, reason: str) -> NotSupportedError:
+        return NotSupportedError(f"{self.name}.{reason}; write a template operation")
 
     def _segment(self, identifier: object) -> str:
         if isinstance(identifier, Mapping | Record):

@@ -116,13 +116,13 @@ class VariableCollector:
             extra = {**extra, "type": word}
         inline, place = _inline(found)
         declared = {**inline, **extra}
-        type_, default, doc = declared.get("type"), declared.get("default"), declared.get("doc")
+        type_, default = declared["type"], declared["default"]
         enum = tuple(declared.get("enum") or ())
         variable = Variable(
             name,
             type=type_ or "string",
             required=declared["required"],
-            doc=None if isinstance(doc, EnvText) else doc,
+            doc=_public_text(declared.get("doc")),
             enum=enum,
             # Values from the environment are always secrets.
             secret=declared.get("secret", False) or bool(environment_values([default, enum])),
@@ -149,6 +149,10 @@ def _inline(tokens: list[Token]) -> tuple[JsonObject, str]:
         "default": default,
         "required": any(token.required for token in tokens),
     }, place
+
+
+def _public_text(text: str | None) -> str | None:
+    return None if isinstance(text, EnvText) else text
 
 
 def resolve(variables: Mapping[str, Variable], given: Values) -> dict[str, object]:
