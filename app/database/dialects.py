@@ -139,7 +139,7 @@ class JsonValue(FunctionElement[str]):
     inherit_cache = True
     type = sa.String()
 
-    def __init__(self, column: sa.Column[Any], steps: Sequence[str]) -> None:
+    def __init__(self, column: ColumnElement[Any], steps: Sequence[str]) -> None:
         path = "$" + "".join(f'."{step}"' for step in steps)
         super().__init__(column, literal(path), *map(literal, steps))
 

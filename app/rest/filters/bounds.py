@@ -1,13 +1,13 @@
 """Limits of filters: on their size before they are parsed, and on their cost afterwards."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.errors import InvalidFilter, quote
 
 from .kinds import Shape
 from .patterns import BRACKETED_COST, CLASS_COST, WIDE_COST
-from .tree import Comparison, Filter, Near, Order, Pattern, leaves
+from .tree import Comparison, Filter, Near, Order, Pattern, comparisons
 
 #: Items of all lists of a filter together.
 MAX_ITEMS = 1000
@@ -54,9 +54,9 @@ def check_size(raw: Mapping[str, object]) -> None:
 def check_cost(filters: Iterable[Filter]) -> None:
     """Raise InvalidFilter if a filter, together with those of its includes, costs too much."""
     filters = list(filters)
-    compared = [condition for filter_ in filters for condition in leaves(filter_.where)]
-    _check_patterns(compared)
-    _check_json(compared, [term for filter_ in filters for term in filter_.order])
+    found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
+    _check_patterns(found)
+    _check_json(found, [term for filter_ in filters for term in filter_.order])
 
 
 def _count(value: object, counted: Counter[str]) -> None:
@@ -84,15 +84,15 @@ def _patterns(value: object, name: str) -> Iterator[tuple[str, str]]:
                 yield from _patterns(inner, operator)
 
 
-def _check_patterns(compared: Iterable[Comparison | Near]) -> None:
+def _check_patterns(found: Iterable[Comparison]) -> None:
     number, searched = 0, 0
-    for condition in compared:
-        if not isinstance(condition, Comparison) or not isinstance(condition.operand, Pattern):
+    for compared in found:
+        if not isinstance(compared.operand, Pattern):
             continue
-        path = quote(f"{condition.place}.{condition.operator}")
-        number += len(condition.operand.alternatives)
+        path = quote(f"{compared.place}.{compared.operator}")
+        number += len(compared.operand.alternatives)
         _check_number(path, number)
-        searched += sum(pattern.searched() for pattern in condition.operand.alternatives)
+        searched += sum(pattern.searched() for pattern in compared.operand.alternatives)
         if searched > MAX_SEARCHED:
             raise InvalidFilter(
                 f"{path}: patterns that are more than text with % before or after it may have "
@@ -110,24 +110,26 @@ def _check_number(path: str, patterns: int) -> None:
         )
 
 
-def _check_json(compared: Iterable[Comparison | Near], order: Iterable[Order | Near]) -> None:
+def _check_json(found: Sequence[Comparison], order: Iterable[Order]) -> None:
     """Check how much of a filter reads the JSON of every row."""
-    operands, arrays = 0, 0
-    for condition in compared:
-        if isinstance(condition, Near):
-            operands += len(condition.given)
-        elif condition.place.steps or condition.kind.shape is not Shape.SCALAR:
-            operand = condition.operand
-            operands += len(operand) if isinstance(operand, tuple) else 1
-            arrays += condition.kind.shape is Shape.ARRAY
-    if operands > MAX_IN_JSON:
+    if sum(map(_operands_in_json, found)) > MAX_IN_JSON:
         raise InvalidFilter(
             f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
         )
-    if arrays > MAX_ARRAYS:
+    if sum(compared.kind.shape is Shape.ARRAY for compared in found) > MAX_ARRAYS:
         raise InvalidFilter(
             f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values."
         )
-    paths = sum(isinstance(term, Order) and "." in str(term.place) for term in order)
-    if paths > MAX_PATH_ORDER:
+    if sum("." in str(term.place) for term in order) > MAX_PATH_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
+
+
+def _operands_in_json(compared: Comparison) -> int:
+    if not compared.place.steps and compared.kind.shape is Shape.SCALAR:
+        return 0
+    match compared.operand:
+        case tuple() as values:
+            return len(values)
+        case Near(given=given):
+            return len(given)
+    return 1

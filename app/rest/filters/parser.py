@@ -15,12 +15,11 @@ from .regexps import parse_regexp
 from .tree import (
     MAX_LIMIT,
     OTHERS,
-    And,
     Comparison,
     Condition,
     Filter,
+    Group,
     Near,
-    Or,
     Order,
     Pattern,
     Place,
@@ -36,7 +35,6 @@ MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
 DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
 KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
-GROUPS: dict[str, type[And | Or]] = {"and": And, "or": Or}
 NEAR_KEYS = {"near", "maxDistance", "minDistance", "unit"}
 # The mean radius of the earth (IUGG 1980), in each unit; LoopBack 3's default is miles.
 RADIUS = {
@@ -73,14 +71,18 @@ def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Fi
             f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
         )
     where = parse_where(raw["where"], properties) if raw.get("where") else ()
-    nearest = tuple(condition for condition in where if isinstance(condition, Near))
+    nearest = tuple(
+        Order(condition.place, near=condition.operand)
+        for condition in where
+        if isinstance(condition, Comparison) and isinstance(condition.operand, Near)
+    )
     filter_ = Filter(
         where=where,
         order=_order(raw.get("order"), properties) or nearest,
         limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
         skip=_integer("skip", raw.get("skip", raw.get("offset"))),
         fields=_fields(raw.get("fields"), properties),
-        include=_include(raw.get("include")),
+        include=dict(_included(raw.get("include") or [])),
         raw=raw,
     )
     check_cost([filter_])
@@ -103,18 +105,23 @@ def operators_of(kind: Kind) -> "Mapping[str, ReadOperand]":
     return OPERATORS[kind.shape]
 
 
-def _conditions(name: str, value: object, properties: Properties) -> Iterator[Condition]:
-    if name in GROUPS:
-        yield GROUPS[name](tuple(parse_where(item, properties) for item in _list(value, name)))
-        return
+def _conditions(name: str, value: object, properties: Properties) -> list[Condition]:
+    if name in ("and", "or"):
+        return [Group(name, tuple(parse_where(item, properties) for item in _list(value, name)))]
     operands = value if isinstance(value, dict) else {"eq": value}
     if "near" in operands:
-        yield _near(name, operands, properties)
-        operands = {word: item for word, item in operands.items() if word not in NEAR_KEYS}
+        others = {word: item for word, item in operands.items() if word not in NEAR_KEYS}
+        near = _near(name, operands, properties)
+        return [near, *_comparisons(name, others, properties)]
+    return [*_comparisons(name, operands, properties)]
+
+
+def _comparisons(
+    name: str, operands: Mapping[str, object], properties: Properties
+) -> Iterator[Comparison]:
     read_as: Mapping[str, str] = {}
     if "options" in operands:
-        operands = _without_options(name, operands)
-        read_as = IGNORING_CASE
+        operands, read_as = _without_options(name, operands), IGNORING_CASE
     for word, operand in operands.items():
         yield _comparison(name, word, read_as.get(word, word), operand, properties)
 
@@ -181,7 +188,7 @@ def _kind_of(value: object) -> Kind:
     return NUMBER if isinstance(first, int | float) else TEXT
 
 
-def _near(name: str, given: Mapping[str, object], properties: Properties) -> Near:
+def _near(name: str, given: Mapping[str, object], properties: Properties) -> Comparison:
     """Read `{"near": ..., "maxDistance": ..., "unit": ...}`."""
     _check_property(name, properties)
     if properties[name].shape is not Shape.POSITION:
@@ -194,12 +201,14 @@ def _near(name: str, given: Mapping[str, object], properties: Properties) -> Nea
     unit = given.get("unit", "miles")
     if not isinstance(unit, str) or unit not in RADIUS:
         raise InvalidFilter(f"{name}.unit must be one of {', '.join(RADIUS)}.")
-    least, most = (
-        NUMBER.coerce(f"{name}.{key}", given[key]) / RADIUS[unit] if key in given else None
+    limits = {
+        key: NUMBER.coerce(f"{name}.{key}", given[key]) / RADIUS[unit]
         for key in ("minDistance", "maxDistance")
-    )
+        if key in given
+    }
     words = {word: value for word, value in given.items() if word in NEAR_KEYS}
-    return Near(name, position, least, most, words)
+    near = Near(position, limits.get("minDistance"), limits.get("maxDistance"), words)
+    return Comparison(Place(name), properties[name], "near", near)
 
 
 def _operand(path: str, kind: Kind, value: object) -> Any:
@@ -323,34 +332,34 @@ def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
         given = [given]
     if not isinstance(given, dict) or "0" in given:
         given = {_text("fields", name): True for name in _list(given, "fields")}
+    flags = {}
     for name, keep in given.items():
         _check_property(name, properties)
-        if keep not in (True, False, "true", "false"):
-            raise InvalidFilter(f"fields.{quote(name)} must be true or false.")
-    kept = {name for name, keep in given.items() if keep in (True, "true")}
-    return frozenset(kept or properties.keys() - given.keys())
+        flags[name] = _flag(f"fields.{quote(name)}", BOOLEAN, keep)
+    kept = {name for name, keep in flags.items() if keep}
+    return frozenset(kept or properties.keys() - flags.keys())
 
 
-def _include(given: Any) -> dict[str, Mapping[str, object]]:
-    """Read `"todos"`, `["todos"]`, `{"relation": "todos", "scope": {...}}` or a list of these."""
-    if not given:
-        return {}
-    if isinstance(given, str) or (isinstance(given, dict) and "relation" in given):
-        given = [given]
-    if isinstance(given, dict) and "0" not in given:
-        return {name: {"include": nested} for name, nested in given.items()}
-    included: dict[str, Mapping[str, object]] = {}
-    for item in _list(given, "include"):
-        if isinstance(item, dict) and "relation" not in item:
-            included |= _include(item)
-            continue
-        name, scope = (
-            (item["relation"], item.get("scope")) if isinstance(item, dict) else (item, {})
-        )
-        if not isinstance(scope or {}, dict):
-            raise InvalidFilter("include.scope must be an object.")
-        included[_text("include", name)] = scope or {}
-    return included
+def _included(given: Any) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the relations, each with its filter.
+
+    `"todos"`, `{"relation": "todos", "scope": {...}}`, `{"todos": "owner"}` or a list of these.
+    """
+    match given:
+        case str():
+            yield given, {}
+        case {"relation": name}:
+            scope = given.get("scope") or {}
+            if not isinstance(scope, dict):
+                raise InvalidFilter("include.scope must be an object.")
+            yield _text("include", name), scope
+        case dict() if "0" not in given:
+            for name, nested in given.items():
+                yield name, {"include": nested}
+        case _:
+            for item in _list(given, "include"):
+                is_relation = isinstance(item, dict)
+                yield from _included(item if is_relation else _text("include", item))
 
 
 def _text(path: str, value: object) -> str:

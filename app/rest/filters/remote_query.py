@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.times import iso_time
 
-from .tree import And, Comparison, Condition, Near, Or, Pattern, Where
+from .tree import Comparison, Condition, Group, Near, Pattern, Where
 
 
 def remote_where(where: Where) -> dict[str, Any]:
@@ -21,12 +21,10 @@ def remote_where(where: Where) -> dict[str, Any]:
 
 def _member(condition: Condition) -> tuple[str, Any]:
     match condition:
-        case And(wheres):
-            return "and", [remote_where(where) for where in wheres]
-        case Or(wheres):
-            return "or", [remote_where(where) for where in wheres]
-        case Near():
-            return condition.property, dict(condition.given)
+        case Group(word, wheres):
+            return word, [remote_where(where) for where in wheres]
+        case Comparison(place, _, _, Near() as near):
+            return str(place), dict(near.given)
         case Comparison(place, _, word, Pattern() as pattern):
             # The other operators and `/text/i` say so themselves.
             needs_options = word in ("like", "nlike", "regexp") and not pattern.text.endswith("/i")

@@ -18,7 +18,7 @@ from app.database.columns import Position, unit_vector
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
 from .patterns import LikePattern
 from .regexps import Alternative
-from .tree import And, Comparison, Condition, Near, Or, Order, Pattern, Place, Where
+from .tree import Comparison, Condition, Group, Near, Order, Pattern, Place, Where
 
 # The values of a 32-bit column.
 INT32 = range(-(2**31), 2**31)
@@ -48,19 +48,17 @@ def conditions(where: Where, columns: Columns) -> list[ColumnElement[bool]]:
     return [_condition(condition, columns) for condition in where]
 
 
-def orders(order: Iterable[Order | Near], columns: Columns) -> list[ColumnElement[Any]]:
+def orders(order: Iterable[Order], columns: Columns) -> list[ColumnElement[Any]]:
     """Return what to order by."""
     return [value for term in order for value in _order(term, columns)]
 
 
 def _condition(condition: Condition, columns: Columns) -> ColumnElement[bool]:
     match condition:
-        case And(wheres):
+        case Group("and", wheres):
             return sa.and_(sa.true(), *(_all(where, columns) for where in wheres))
-        case Or(wheres):
+        case Group(_, wheres):
             return sa.or_(sa.false(), *(_all(where, columns) for where in wheres))
-        case Near():
-            return _near(condition, columns)
         case Comparison(place, kind, word, operand):
             operators = ARRAY_OPERATORS if kind.shape is Shape.ARRAY else OPERATORS
             return operators[word](_target(place, kind, columns), operand)
@@ -171,6 +169,31 @@ def _not(positive: "Operator") -> "Operator":
     return negative
 
 
+def _near(target: Target, near: Near) -> ColumnElement[bool]:
+    distance = _squared_chord(target.value, near)
+    limits = []
+    if near.most is not None:
+        limits.append(distance <= _chord(near.most) ** 2)
+    if near.least is not None:
+        limits.append(distance >= _chord(near.least) ** 2)
+    return sa.and_(~target.is_null, *limits)
+
+
+def _chord(angle: float) -> float:
+    """Return the length of the chord of an angle in radians, on a sphere of radius 1."""
+    return 2 * sin(min(max(angle, 0), pi) / 2)
+
+
+def _squared_chord(position: ColumnElement[Any], near: Near) -> ColumnElement[float]:
+    """Return the square of the distance between two positions on that sphere."""
+    vector = unit_vector(Position(near.position))
+    x, y, z = (
+        sa.cast(dialects.JsonValue(position, [name]), sa.Float(53)) - value
+        for name, value in vector.items()
+    )
+    return x * x + y * y + z * z
+
+
 # Returns the condition, given the target and the operand.
 Operator = Callable[[Target, Any], ColumnElement[bool]]
 OPERATORS: dict[str, Operator] = {
@@ -186,6 +209,7 @@ OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("like", "ilike", "regexp", "iregexp"), _matches),
     **dict.fromkeys(("nlike", "nilike"), _not(_matches)),
     "exists": _exists,
+    "near": _near,
 }
 # An array matches if any item does.
 ARRAY_OPERATORS: dict[str, Operator] = {
@@ -197,36 +221,11 @@ ARRAY_OPERATORS: dict[str, Operator] = {
 }
 
 
-def _near(near: Near, columns: Columns) -> ColumnElement[bool]:
-    distance = _squared_chord(near, columns)
-    limits = []
-    if near.most is not None:
-        limits.append(distance <= _chord(near.most) ** 2)
-    if near.least is not None:
-        limits.append(distance >= _chord(near.least) ** 2)
-    return sa.and_(columns[near.property].is_not(None), *limits)
-
-
-def _chord(angle: float) -> float:
-    """Return the length of the chord of an angle in radians, on a sphere of radius 1."""
-    return 2 * sin(min(max(angle, 0), pi) / 2)
-
-
-def _squared_chord(near: Near, columns: Columns) -> ColumnElement[float]:
-    """Return the square of the distance between two positions on that sphere."""
-    vector = unit_vector(Position(near.position)).items()
-    column = columns[near.property]
-    x, y, z = (
-        sa.cast(dialects.JsonValue(column, [name]), sa.Float(53)) - value for name, value in vector
-    )
-    return x * x + y * y + z * z
-
-
-def _order(term: Order | Near, columns: Columns) -> list[ColumnElement[Any]]:
+def _order(term: Order, columns: Columns) -> list[ColumnElement[Any]]:
     """Return what a term orders by; NULLs sort first, on every database."""
-    if isinstance(term, Near):
-        return [_squared_chord(term, columns)]
     column, steps = columns[term.place.property], term.place.steps
+    if term.near:
+        return [_squared_chord(column, term.near)]
     values: list[ColumnElement[Any]] = [column]
     if steps:
         # Numbers sort before text: one of the two is NULL.

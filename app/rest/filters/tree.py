@@ -36,21 +36,9 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A comparison of what is at a place with an operand, by an operator such as `gt`."""
-
-    place: Place
-    kind: Kind
-    operator: str
-    # A value of the kind, null, a tuple of these, a Pattern, or for `exists` a bool.
-    operand: Any
-
-
-@dataclass(frozen=True)
 class Near:
-    """A condition on the distance from a position, in radians, and the order of the nearest."""
+    """A position, and the least and greatest distance from it, in radians."""
 
-    property: str
     position: Mapping[str, float]
     least: float | None
     most: float | None
@@ -59,30 +47,36 @@ class Near:
 
 
 @dataclass(frozen=True)
-class And:
-    """All of several `where`s."""
+class Comparison:
+    """A comparison of what is at a place with an operand, by an operator such as `gt`."""
 
-    wheres: "tuple[Where, ...]"
+    place: Place
+    kind: Kind
+    operator: str
+    # A value of the kind, null or a tuple of these; for some operators a Pattern, a Near or a bool.
+    operand: Any
 
 
 @dataclass(frozen=True)
-class Or:
-    """At least one of several `where`s."""
+class Group:
+    """All of several `where`s, or at least one: the operator is `and` or `or`."""
 
+    operator: str
     wheres: "tuple[Where, ...]"
 
 
-Condition = Comparison | Near | And | Or
+Condition = Comparison | Group
 # The conditions of one object of JSON, which hold together.
 Where = tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class Order:
-    """One of the things that rows are ordered by."""
+    """One of the things that rows are ordered by: a value, or the distance from a position."""
 
     place: Place
     descending: bool = False
+    near: Near | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ class Filter:
     """A parsed filter; `raw` is the client's form."""
 
     where: Where = ()
-    order: tuple[Order | Near, ...] = ()
+    order: tuple[Order, ...] = ()
     limit: int = MAX_LIMIT
     skip: int = 0
     # Names of the properties to return; None means all.
@@ -107,11 +101,11 @@ class Filter:
         return bool(self.raw.get("limit"))
 
 
-def leaves(where: Where) -> Iterator[Comparison | Near]:
-    """Yield the conditions of a `where` at any depth, in order."""
+def comparisons(where: Where) -> Iterator[Comparison]:
+    """Yield the comparisons of a `where` at any depth, in order."""
     for condition in where:
-        if isinstance(condition, And | Or):
-            for inner in condition.wheres:
-                yield from leaves(inner)
-        else:
+        if isinstance(condition, Comparison):
             yield condition
+        else:
+            for inner in condition.wheres:
+                yield from comparisons(inner)

@@ -14,11 +14,10 @@ from app.rest.filters.patterns import LikePattern
 from app.rest.filters.remote_query import remote_where
 from app.rest.filters.tree import (
     OTHERS,
-    And,
     Comparison,
     Filter,
+    Group,
     Near,
-    Or,
     Order,
     Pattern,
     Place,
@@ -100,8 +99,8 @@ A_B = (compared("title", "eq", "a"), compared("title", "eq", "b"))
             (compared("address", "inq", (None, 2.0), kinds.NUMBER, ("floor",)),),
         ),
         ({"address.new": True}, (compared("address", "eq", True, kinds.BOOLEAN, ("new",)),)),
-        ({"or": [{"title": "a"}, {"title": "b"}]}, (Or((A_B[:1], A_B[1:])),)),
-        ({"and": {"0": {}, "1": {"title": "b"}}}, (And(((), A_B[1:])),)),
+        ({"or": [{"title": "a"}, {"title": "b"}]}, (Group("or", (A_B[:1], A_B[1:])),)),
+        ({"and": {"0": {}, "1": {"title": "b"}}}, (Group("and", ((), A_B[1:])),)),
     ],
     ids=named,
 )
@@ -123,8 +122,9 @@ def test_a_position_has_limits_in_radians_and_orders_by_distance():
 
     filter_ = parse_filter({"where": {"place": given}}, KINDS)
 
-    near = Near("place", {"lat": 52.5, "lng": 13.4}, least=None, most=1.0, given=given)
-    assert filter_.where == filter_.order == (near,)
+    near = Near({"lat": 52.5, "lng": 13.4}, least=None, most=1.0, given=given)
+    assert filter_.where == (compared("place", "near", near),)
+    assert filter_.order == (Order(Place("place"), near=near),)
 
 
 def test_properties_that_are_not_declared_are_paths_in_what_holds_them():
