@@ -6,15 +6,8 @@ from typing import Any
 from app.rest.collection import Collection
 from app.rest.filters.bounds import MAX_ITEMS, MAX_PATTERN, PATTERNS
 from app.rest.filters.kinds import BOOLEAN, NUMBER, Kind, Shape
-from app.rest.filters.parser import (
-    KEYS,
-    MAX_ORDER,
-    MAX_SKIP,
-    MAX_STEPS,
-    RADIUS,
-    STEP,
-    operators_of,
-)
+from app.rest.filters.operators import OPERATORS, RADIUS
+from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
 
 Json = dict[str, Any]
@@ -99,7 +92,7 @@ def _condition(kind: Kind) -> Json:
     """Return the schema of a condition on a property: a value, or operators with operands."""
     operators = {
         word: _operand(word, kind)
-        for word in operators_of(kind)
+        for word in OPERATORS[kind.shape]
         if kind.is_text or word not in PATTERNS
     }
     if kind.is_text:

@@ -1,30 +1,15 @@
 """The parser of filters: LoopBack 3's form in JSON becomes a tree, which is checked."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from math import pi
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.errors import InvalidFilter, quote
-from app.rest.fields.json import parse_position
 
 from .bounds import check_cost, check_size
-from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
-from .patterns import LikePattern
-from .regexps import parse_regexp
-from .tree import (
-    MAX_LIMIT,
-    OTHERS,
-    Comparison,
-    Condition,
-    Filter,
-    Group,
-    Near,
-    Order,
-    Pattern,
-    Place,
-    Where,
-)
+from .kinds import BOOLEAN, Kind, Shape
+from .operators import IGNORING_CASE, NEAR_KEYS, as_list, kind_at_path, read_flag, read_operand
+from .tree import MAX_LIMIT, OTHERS, Comparison, Condition, Filter, Group, Near, Order, Place, Where
 
 #: Properties that a filter orders by.
 MAX_ORDER = 20
@@ -35,25 +20,6 @@ MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
 DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
 KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
-NEAR_KEYS = {"near", "maxDistance", "minDistance", "unit"}
-# The mean radius of the earth (IUGG 1980), in each unit; LoopBack 3's default is miles.
-RADIUS = {
-    "miles": 3958.7613,
-    "kilometers": 6371.0088,
-    "meters": 6371008.8,
-    "feet": 20902260.0,
-    "radians": 1.0,
-    "degrees": 180 / pi,
-}
-# The operators that `options: "i"` may stand beside, and what they then are.
-IGNORING_CASE = {
-    "like": "ilike",
-    "nlike": "nilike",
-    "ilike": "ilike",
-    "nilike": "nilike",
-    "regexp": "iregexp",
-}
-
 # The kinds of the properties that a filter may name.
 Properties = Mapping[str, Kind]
 
@@ -100,52 +66,26 @@ def parse_where(where: object, properties: Properties) -> Where:
     )
 
 
-def operators_of(kind: Kind) -> "Mapping[str, ReadOperand]":
-    """Return the operators for values of a kind, with what reads the operand of each."""
-    return OPERATORS[kind.shape]
-
-
-def _conditions(name: str, value: object, properties: Properties) -> list[Condition]:
+def _conditions(name: str, value: object, properties: Properties) -> Iterator[Condition]:
     if name in ("and", "or"):
-        return [Group(name, tuple(parse_where(item, properties) for item in _list(value, name)))]
+        yield Group(name, tuple(parse_where(item, properties) for item in as_list(value, name)))
+        return
     operands = value if isinstance(value, dict) else {"eq": value}
     if "near" in operands:
-        others = {word: item for word, item in operands.items() if word not in NEAR_KEYS}
-        near = _near(name, operands, properties)
-        return [near, *_comparisons(name, others, properties)]
-    return [*_comparisons(name, operands, properties)]
-
-
-def _comparisons(
-    name: str, operands: Mapping[str, object], properties: Properties
-) -> Iterator[Comparison]:
-    read_as: Mapping[str, str] = {}
-    if "options" in operands:
-        operands, read_as = _without_options(name, operands), IGNORING_CASE
-    for word, operand in operands.items():
-        yield _comparison(name, word, read_as.get(word, word), operand, properties)
-
-
-def _without_options(name: str, operands: Mapping[str, object]) -> dict[str, object]:
-    """Return the operators that ignore the case because of `options: "i"`."""
+        others = {word: operand for word, operand in operands.items() if word not in NEAR_KEYS}
+        near = {word: operand for word, operand in operands.items() if word in NEAR_KEYS}
+        operands = {"near": near, **others}
     words = {word: operand for word, operand in operands.items() if word != "options"}
-    if operands["options"] != "i" or not words.keys() <= IGNORING_CASE.keys():
+    ignores_case = len(words) < len(operands)
+    if ignores_case and (operands["options"] != "i" or not words.keys() <= IGNORING_CASE.keys()):
         raise InvalidFilter(
             f'{name}.options must be "i", beside {", ".join(IGNORING_CASE)} and nothing else.'
         )
-    return words
-
-
-def _comparison(
-    name: str, word: str, read_as: str, value: object, properties: Properties
-) -> Comparison:
-    place = _place(name, properties)
-    kind = _kind_of(value) if place.steps else properties[place.property]
-    operators = operators_of(kind)
-    if read_as not in operators:
-        known = ", ".join(operators)
-        raise InvalidFilter(f"{name} has no operator '{quote(read_as)}'; there are {known}.")
-    return Comparison(place, kind, word, operators[read_as](f"{name}.{read_as}", kind, value))
+    for word, operand in words.items():
+        place = _place(name, properties)
+        kind = kind_at_path(operand) if place.steps else properties[place.property]
+        read_as = IGNORING_CASE[word] if ignores_case else word
+        yield Comparison(place, kind, word, read_operand(name, read_as, kind, operand))
 
 
 def _place(name: str, properties: Properties) -> Place:
@@ -179,115 +119,10 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _kind_of(value: object) -> Kind:
-    """Return the kind of what is at a path: that of the first operand."""
-    operands = value if isinstance(value, list) else [value]
-    first = next((operand for operand in operands if operand is not None), "")
-    if isinstance(first, bool):
-        return BOOLEAN
-    return NUMBER if isinstance(first, int | float) else TEXT
-
-
-def _near(name: str, given: Mapping[str, object], properties: Properties) -> Comparison:
-    """Read `{"near": ..., "maxDistance": ..., "unit": ...}`."""
-    _check_property(name, properties)
-    if properties[name].shape is not Shape.POSITION:
-        raise InvalidFilter(f"{name}.near is for positions.")
-    try:
-        position = parse_position(given["near"])
-    except ValueError:
-        example = '{"lat": 52.5, "lng": 13.4}'
-        raise InvalidFilter(f"{name}.near must be a position like {example}.") from None
-    unit = given.get("unit", "miles")
-    if not isinstance(unit, str) or unit not in RADIUS:
-        raise InvalidFilter(f"{name}.unit must be one of {', '.join(RADIUS)}.")
-    limits = {
-        key: NUMBER.coerce(f"{name}.{key}", given[key]) / RADIUS[unit]
-        for key in ("minDistance", "maxDistance")
-        if key in given
-    }
-    words = {word: value for word, value in given.items() if word in NEAR_KEYS}
-    near = Near(position, limits.get("minDistance"), limits.get("maxDistance"), words)
-    return Comparison(Place(name), properties[name], "near", near)
-
-
-def _operand(path: str, kind: Kind, value: object) -> Any:
-    return None if value is None else kind.coerce(path, value)
-
-
-def _operands(path: str, kind: Kind, value: object) -> tuple[Any, ...]:
-    return tuple(_operand(path, kind, item) for item in _list(value, path))
-
-
-def _present(path: str, kind: Kind, value: object) -> Any:
-    if value is None:
-        raise InvalidFilter(f"{path} must not be null.")
-    return kind.coerce(path, value)
-
-
-def _ends(path: str, kind: Kind, value: object) -> tuple[Any, ...]:
-    ends = _list(value, path)
-    if len(ends) != 2:
-        raise InvalidFilter(f"{path} must be a list of two.")
-    return tuple(_present(path, kind, end) for end in ends)
-
-
-def _flag(path: str, kind: Kind, value: object) -> bool:
-    if value not in (True, False, "true", "false"):
-        raise InvalidFilter(f"{path} must be true or false.")
-    return value in (True, "true")
-
-
-def _null(path: str, kind: Kind, value: object) -> None:
-    if value is not None:
-        raise InvalidFilter(
-            f"{path} must be null; compare a property inside it, such as address.city."
-        )
-
-
-def _pattern(path: str, kind: Kind, value: object) -> Pattern:
-    text, ignores_case = _text_of(path, kind, value), path.endswith("ilike")
-    return Pattern(text, (LikePattern.parse(text, ignores_case),), ignores_case)
-
-
-def _regexp(path: str, kind: Kind, value: object) -> Pattern:
-    text = _text_of(path, kind, value)
-    return Pattern(text, *parse_regexp(path, text, path.endswith("iregexp")))
-
-
-def _text_of(path: str, kind: Kind, value: object) -> str:
-    if not kind.is_text or not isinstance(value, str):
-        raise InvalidFilter(f"{path} must compare text with a text.")
-    return value
-
-
-# Returns an operand, given the path for errors, the kind of the property and the client's value.
-ReadOperand = Callable[[str, Kind, object], Any]
-NULL_OPERATORS: dict[str, ReadOperand] = {"eq": _null, "neq": _null, "exists": _flag}
-OPERATORS: dict[Shape, dict[str, ReadOperand]] = {
-    Shape.SCALAR: {
-        **dict.fromkeys(("eq", "neq"), _operand),
-        **dict.fromkeys(("gt", "gte", "lt", "lte"), _present),
-        "between": _ends,
-        **dict.fromkeys(("inq", "nin"), _operands),
-        **dict.fromkeys(("like", "nlike", "ilike", "nilike"), _pattern),
-        **dict.fromkeys(("regexp", "iregexp"), _regexp),
-        "exists": _flag,
-    },
-    Shape.ARRAY: {
-        **dict.fromkeys(("eq", "neq"), _operand),
-        **dict.fromkeys(("inq", "nin"), _operands),
-        "exists": _flag,
-    },
-    Shape.OBJECT: NULL_OPERATORS,
-    Shape.POSITION: NULL_OPERATORS,
-}
-
-
 def _order(given: object, properties: Properties) -> tuple[Order, ...]:
     if not given:
         return ()
-    terms = [given] if isinstance(given, str) else _list(given, "order")
+    terms = [given] if isinstance(given, str) else as_list(given, "order")
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
     # If a property is named twice, the first one counts.
@@ -331,11 +166,11 @@ def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
     if isinstance(given, str):
         given = [given]
     if not isinstance(given, dict) or "0" in given:
-        given = {_text("fields", name): True for name in _list(given, "fields")}
+        given = {_text("fields", name): True for name in as_list(given, "fields")}
     flags = {}
     for name, keep in given.items():
         _check_property(name, properties)
-        flags[name] = _flag(f"fields.{quote(name)}", BOOLEAN, keep)
+        flags[name] = read_flag(f"fields.{quote(name)}", BOOLEAN, keep)
     kept = {name for name, keep in flags.items() if keep}
     return frozenset(kept or properties.keys() - flags.keys())
 
@@ -357,7 +192,7 @@ def _included(given: Any) -> Iterator[tuple[str, Mapping[str, object]]]:
             for name, nested in given.items():
                 yield name, {"include": nested}
         case _:
-            for item in _list(given, "include"):
+            for item in as_list(given, "include"):
                 is_relation = isinstance(item, dict)
                 yield from _included(item if is_relation else _text("include", item))
 
@@ -365,13 +200,4 @@ def _included(given: Any) -> Iterator[tuple[str, Mapping[str, object]]]:
 def _text(path: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidFilter(f"{path} must name things by text.")
-    return value
-
-
-def _list(value: object, path: str) -> list[Any]:
-    """Return a list, also if the bracket form made it `{"0": ..., "1": ...}`."""
-    if value and isinstance(value, dict) and list(value) == [*map(str, range(len(value)))]:
-        value = list(value.values())
-    if not isinstance(value, list):
-        raise InvalidFilter(f"{path} must be a list.")
     return value

@@ -42,14 +42,6 @@ def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
     return value
 
 
-def read_flag(name: str) -> bool:
-    """Tell whether a query parameter is `true`; raise InvalidFilter unless that or `false`."""
-    values = request.args.getlist(name)
-    if values not in ([], ["true"], ["false"]):
-        raise InvalidFilter(f"{name} must be true or false.")
-    return values == ["true"]
-
-
 def _read_json(name: str, arguments: Arguments) -> Any:
     texts = arguments.getlist(name)
     if len(texts) > 1:

@@ -23,7 +23,6 @@ from app.rest.relations import (
     REFERENCES_MANY,
     THROUGH,
 )
-from app.rest.requests.parameters import read_flag
 from app.rest.routing import requested_path
 from app.rest.rows.pages import JSON_COST, Budget, Page
 from app.rest.rows.repository import Conditions, Row
@@ -52,13 +51,21 @@ def respond_page(
     `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
     of all pages in `X-Total-Count`.
     """
-    is_counted = read_flag("count")
+    is_counted = _is_counted()
     response = jsonify(serialize(collection, page.rows, filter_, includes))
     if page.more and (url := _next_url(page, filter_)):
         response.headers["Link"] = f'<{url}>; rel="next"'
     if is_counted:
         response.headers["X-Total-Count"] = str(_total(collection, scope, filter_, page))
     return response
+
+
+def _is_counted() -> bool:
+    """Tell whether the parameter `count` is `true`; raise InvalidFilter unless that or `false`."""
+    values = request.args.getlist("count")
+    if values not in ([], ["true"], ["false"]):
+        raise InvalidFilter("count must be true or false.")
+    return values == ["true"]
 
 
 def _next_url(page: Page, filter_: Filter) -> str | None:
