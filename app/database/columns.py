@@ -5,8 +5,10 @@ from decimal import Decimal
 from math import cos, radians, sin
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, Integer, Numeric
-from sqlalchemy.types import BigInteger, TypeDecorator, TypeEngine
+from sqlalchemy import JSON, DateTime, Dialect, Numeric
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from .dialects import BIG_INTEGER, has_decimals
 
 #: Digits of a decimal: SQLite stores them as an integer of 64 bits.
 MAX_PRECISION = 18
@@ -31,9 +33,8 @@ class ExactDecimal(TypeDecorator[Decimal]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type that stores the value."""
-        if dialect.name == "sqlite":
-            return dialect.type_descriptor(BigInteger().with_variant(Integer, "sqlite"))
-        return dialect.type_descriptor(Numeric(self.precision, self.scale))
+        exact = Numeric(self.precision, self.scale)
+        return dialect.type_descriptor(exact if has_decimals(dialect) else BIG_INTEGER)
 
     @property
     def whole_digits(self) -> int:
@@ -45,13 +46,13 @@ class ExactDecimal(TypeDecorator[Decimal]):
         if value is None:
             return None
         exact = self.exact(value)
-        return int(exact.scaleb(self.scale)) if dialect.name == "sqlite" else exact
+        return exact if has_decimals(dialect) else int(exact.scaleb(self.scale))
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
         """Return the decimal with all its decimals."""
         if value is None:
             return None
-        return Decimal(value).scaleb(-self.scale if dialect.name == "sqlite" else 0)
+        return Decimal(value).scaleb(0 if has_decimals(dialect) else -self.scale)
 
     def exact(self, value: Decimal) -> Decimal:
         """Return the value with `scale` decimals; raise ValueError if it would be rounded."""

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Dialect, func, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
 
 ESCAPE = "\\"
 # What SQLite calls the types of texts and numbers in JSON.
@@ -21,6 +22,22 @@ NUMBERS: Sequence[ColumnElement[str]] = [
     sa.literal_column("'integer'"),
     sa.literal_column("'real'"),
 ]
+
+
+# 64 bits; SQLite generates ids only for INTEGER columns.
+BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+# UUIDs, as text in Python.
+UUID_TEXT = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")
+
+
+def text_type(length: int) -> TypeEngine[str]:
+    """Return a type of text that sorts by code point, as SQLite's does by itself."""
+    return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
+
+
+def has_decimals(dialect: Dialect) -> bool:
+    """Tell whether the database has exact decimals: SQLite's are floats."""
+    return dialect.name != "sqlite"
 
 
 class CodePoints(FunctionElement[str]):

@@ -3,12 +3,14 @@
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import BigInteger, Connection, Dialect, Integer, String, Uuid, event, inspect
+from sqlalchemy import BigInteger, Connection, Dialect, String, Uuid, event, inspect
 from sqlalchemy.orm import Mapper
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app import ids
 from app.ids import Id, IdForm
+
+from .dialects import BIG_INTEGER, UUID_TEXT, text_type
 
 
 class IdColumn(TypeDecorator[Id]):
@@ -62,7 +64,7 @@ class TextId(IdColumn):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type that stores the ids."""
-        return dialect.type_descriptor(_by_code_point(self.length))
+        return dialect.type_descriptor(text_type(self.length))
 
 
 class RowId(IdColumn):
@@ -85,16 +87,8 @@ class RowId(IdColumn):
 def id_storage(id_type: str) -> TypeEngine[Any]:
     """Return what the ids that ID_TYPE names are stored as; migrations use it too."""
     if id_type == ids.UUID.name:
-        return Uuid(as_uuid=False).with_variant(String(ids.UUID_LENGTH), "sqlite")
-    if id_type == ids.OBJECT_ID.name:
-        return _by_code_point(24)
-    # 64 bits; SQLite generates ids only for INTEGER columns.
-    return BigInteger().with_variant(Integer, "sqlite")
-
-
-def _by_code_point(length: int) -> TypeEngine[Any]:
-    """Return a type of text that sorts by code point, as SQLite does by itself."""
-    return String(length).with_variant(String(length, collation="C"), "postgresql")
+        return UUID_TEXT
+    return text_type(24) if id_type == ids.OBJECT_ID.name else BIG_INTEGER
 
 
 def stored_id_type(connection: Connection) -> str | None:

@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, Connection
 from app import ids
 from app.database.autoincrement import ids_given_once
 from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.dialects import has_decimals
 from app.database.ids import IdColumn, TextId
 from app.database.metadata import all_metadata
 from app.database.session import db
@@ -117,7 +118,7 @@ def _is_other_type(
     environment: MigrationContext, _stored: Any, _column: Any, stored_type: Any, our_type: Any
 ) -> bool | None:
     """Tell whether a column has another type than the model; None leaves it to Alembic."""
-    if isinstance(our_type, ExactDecimal) and environment.dialect.name == "sqlite":
+    if isinstance(our_type, ExactDecimal) and not has_decimals(environment.dialect):
         return not isinstance(stored_type, BigInteger)
     return None
 

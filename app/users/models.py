@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, a
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
+from app.database.dialects import text_type
 from app.database.ids import RowId
 from app.database.session import Model
 from app.ids import Id
@@ -72,9 +73,7 @@ class User(Model):
     username_key: Mapped[str | None] = mapped_column(String(255))
     # None for a user who logs in by an identity provider alone. Sorts by code point on every
     # database, so that the index finds hashes by their prefix.
-    password_hash: Mapped[str | None] = mapped_column(
-        String(255).with_variant(String(255, collation="C"), "postgresql"), index=True
-    )
+    password_hash: Mapped[str | None] = mapped_column(text_type(255), index=True)
     email_verified: Mapped[bool] = mapped_column(default=False)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     # None for users who may log in.

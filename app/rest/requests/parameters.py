@@ -1,4 +1,4 @@
-"""Parse query parameters: `?filter=<JSON>`, `?filter[where][title]=...` and `?count=true`."""
+"""Parse query parameters that hold an object: `?filter=<JSON>` or `?filter[where][title]=...`."""
 
 import re
 from collections.abc import Iterator

@@ -120,15 +120,16 @@ def parse_includes(resource: Collection, filter_: Filter) -> list[Include]:
     filters = list(_filters(includes))
     if len(filters) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
-    check_cost([filter_, *filters])
+    if filters:
+        check_cost([filter_, *filters])
     return includes
 
 
 def _filters(includes: list[Include]) -> Iterator[Filter]:
     """Yield the filter of each include, at any level."""
-    for each in includes:
-        yield each.filter_
-        yield from _filters(each.inner)
+    for include in includes:
+        yield include.filter_
+        yield from _filters(include.inner)
 
 
 def _parse(resource: Collection, filter_: Filter, path: str, keys: Keys) -> list[Include]:
