@@ -112,6 +112,9 @@ def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):
         for part in ({"where": {name: 1}}, {"order": name}, {"fields": [name]}):
             answer = api("GET", "/notes", token=ada, query_string={"filter": json.dumps(part)})
             assert refusal(answer) == (400, "INVALID_FILTER"), part
+    schemas = api("GET", "/openapi.json").json["components"]["schemas"]
+    fields = schemas["NoteFilter"]["properties"]["fields"]["anyOf"][0]["items"]["enum"]
+    assert not {*note["hidden"]} & {*fields, *schemas["NoteWhere"]["properties"]}
     named = api("POST", "/notes", {"text": "b", "ownerId": 1}, token=bob)
     assert field_codes(named) == {"ownerId": ["invalid"]}
 

@@ -206,6 +206,7 @@ def test_a_filter_that_is_refused_names_the_invalid_part(raw, problem):
         ({"title": {"regexp": "a|b|c|d|e|f"}}, "title.regexp: a filter has at most 5 patterns;"),
         ({"title": {"like": "%a_bcdefghijklmnopqrstu"}}, "title.like: patterns that are more"),
         ({"tags": {"inq": ["a"] * 21}}, "A filter compares at most 20 values"),
+        ({"tags": {"inq": {str(n): "a" for n in range(21)}}}, "A filter compares at most 20"),
         ({"and": [{"tags": "a"}] * 3}, "A filter has at most 2 conditions on arrays;"),
     ],
     ids=named,
