@@ -51,13 +51,13 @@ class CodePoints(FunctionElement[str]):
 
 
 @compiles(CodePoints)
-def _collate(element: CodePoints, compiler: SQLCompiler, **options: Any) -> str:
+def _collate(element: CodePoints, compiler: SQLCompiler, **options: object) -> str:
     [value] = element.clauses
     return compiler.process(sa.collate(value, "C"), **options)
 
 
 @compiles(CodePoints, "sqlite")
-def _as_it_is(element: CodePoints, compiler: SQLCompiler, **options: Any) -> str:
+def _as_it_is(element: CodePoints, compiler: SQLCompiler, **options: object) -> str:
     return compiler.process(element.clauses, **options)
 
 
@@ -73,13 +73,13 @@ class Among(FunctionElement[bool]):
 
 
 @compiles(Among)
-def _any_of_array(element: Among, compiler: SQLCompiler, **options: Any) -> str:
+def _any_of_array(element: Among, compiler: SQLCompiler, **options: object) -> str:
     column, values = _processed(element, compiler, options)
     return f"{column} = ANY ({values})"
 
 
 @compiles(Among, "sqlite")
-def _in_json(element: Among, compiler: SQLCompiler, **options: Any) -> str:
+def _in_json(element: Among, compiler: SQLCompiler, **options: object) -> str:
     column, parameter = element.clauses
     values = func.json_each(parameter).table_valued("value")
     return compiler.process(column.in_(sa.select(values.c.value)), **options)
@@ -120,32 +120,32 @@ class Regexp(Like):
 
 
 @compiles(Like)
-def _like(element: Like, compiler: SQLCompiler, **options: Any) -> str:
+def _like(element: Like, compiler: SQLCompiler, **options: object) -> str:
     value, pattern, _ = element.clauses
     return f"({compiler.process(value.like(pattern, escape=ESCAPE), **options)})"
 
 
 @compiles(Like, "sqlite")
 @compiles(Regexp, "sqlite")
-def _glob(element: Like, compiler: SQLCompiler, **options: Any) -> str:
+def _glob(element: Like, compiler: SQLCompiler, **options: object) -> str:
     value, _, glob = _processed(element, compiler, options)
     return f"({value} GLOB {glob})"
 
 
 @compiles(Contains, "sqlite")
-def _instr(element: Contains, compiler: SQLCompiler, **options: Any) -> str:
+def _instr(element: Contains, compiler: SQLCompiler, **options: object) -> str:
     value, _, contained = _processed(element, compiler, options)
     return f"(instr({value}, {contained}) > 0)"
 
 
 @compiles(EndsWith, "sqlite")
-def _substr(element: EndsWith, compiler: SQLCompiler, **options: Any) -> str:
+def _substr(element: EndsWith, compiler: SQLCompiler, **options: object) -> str:
     value, _, end = _processed(element, compiler, options)
     return f"(substr({value}, -length({end})) = {end})"
 
 
 @compiles(Regexp)
-def _regexp(element: Regexp, compiler: SQLCompiler, **options: Any) -> str:
+def _regexp(element: Regexp, compiler: SQLCompiler, **options: object) -> str:
     value, pattern, _ = element.clauses
     return f"({compiler.process(value.regexp_match(pattern), **options)})"
 
@@ -168,25 +168,25 @@ class JsonType(JsonValue):
 
 
 @compiles(JsonValue)
-def _extract_path(element: JsonValue, compiler: SQLCompiler, **options: Any) -> str:
+def _extract_path(element: JsonValue, compiler: SQLCompiler, **options: object) -> str:
     column, _, *steps = _processed(element, compiler, options)
     return f"json_extract_path_text({', '.join([column, *steps])})"
 
 
 @compiles(JsonValue, "sqlite")
-def _extract(element: JsonValue, compiler: SQLCompiler, **options: Any) -> str:
+def _extract(element: JsonValue, compiler: SQLCompiler, **options: object) -> str:
     column, path, *_ = _processed(element, compiler, options)
     return f"json_extract({column}, {path})"
 
 
 @compiles(JsonType)
-def _type_at_path(element: JsonType, compiler: SQLCompiler, **options: Any) -> str:
+def _type_at_path(element: JsonType, compiler: SQLCompiler, **options: object) -> str:
     column, _, *steps = _processed(element, compiler, options)
     return f"json_typeof(json_extract_path({', '.join([column, *steps])}))"
 
 
 @compiles(JsonType, "sqlite")
-def _type(element: JsonType, compiler: SQLCompiler, **options: Any) -> str:
+def _type(element: JsonType, compiler: SQLCompiler, **options: object) -> str:
     column, path, *_ = _processed(element, compiler, options)
     return f"json_type({column}, {path})"
 
@@ -206,7 +206,7 @@ class HasItem(FunctionElement[bool]):
 
 
 @compiles(HasItem)
-def _contains_array(element: HasItem, compiler: SQLCompiler, **options: Any) -> str:
+def _contains_array(element: HasItem, compiler: SQLCompiler, **options: object) -> str:
     column, *values = _processed(element, compiler, options)
     arrays = values[len(values) // 2 :]
     contained = (f"CAST({column} AS JSONB) @> CAST({array} AS JSONB)" for array in arrays)
@@ -214,7 +214,7 @@ def _contains_array(element: HasItem, compiler: SQLCompiler, **options: Any) -> 
 
 
 @compiles(HasItem, "sqlite")
-def _has_item(element: HasItem, compiler: SQLCompiler, **options: Any) -> str:
+def _has_item(element: HasItem, compiler: SQLCompiler, **options: object) -> str:
     """Compile one search of the items, which takes long, for all values."""
     column, *values = element.clauses
     items = func.json_each(column).table_valued("value", "type")
@@ -229,7 +229,7 @@ def _has_item(element: HasItem, compiler: SQLCompiler, **options: Any) -> str:
 
 
 def _processed(
-    element: FunctionElement[Any], compiler: SQLCompiler, options: dict[str, Any]
+    element: FunctionElement[Any], compiler: SQLCompiler, options: dict[str, object]
 ) -> list[str]:
     return [compiler.process(clause, **options) for clause in element.clauses]
 

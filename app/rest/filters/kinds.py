@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from app.errors import InvalidFilter
-from app.ids import IdForm
+from app.ids import Id, IdForm
 from app.rest.fields.base import parse_decimal, parse_uuid
 from app.rest.fields.times import parse_date, parse_time
 
@@ -38,7 +38,7 @@ class Kind:
     """
 
     description: str = ""
-    read: Callable[[object], Any] | None = None
+    read: Callable[[object], object] | None = None
     schema: Schema | None = None
     shape: Shape = Shape.SCALAR
     # Whether patterns such as those of `like` are for it.
@@ -130,7 +130,7 @@ def identifier(form: IdForm) -> Kind:
     if form.python_type is int:
         return INTEGER
 
-    def read(value: object) -> Any:
+    def read(value: object) -> Id:
         if (id := form.parse_json(value)) is None:
             raise ValueError
         return id

@@ -33,7 +33,7 @@ RADIUS = {
 }
 
 
-def read_operand(name: str, word: str, kind: Kind, value: object) -> Any:
+def read_operand(name: str, word: str, kind: Kind, value: object) -> object:
     """Return the operand of a condition on a property of this kind; raise InvalidFilter."""
     operators = OPERATORS[kind.shape]
     read = _near if word == "near" else operators.get(word)
@@ -52,7 +52,7 @@ def kind_at_path(value: object) -> Kind:
     return NUMBER if isinstance(first, int | float) else TEXT
 
 
-def as_list(value: object, path: str) -> list[Any]:
+def as_list(value: object, path: str) -> list[object]:
     """Return a list, also if the bracket form made it `{"0": ..., "1": ...}`."""
     if value and isinstance(value, dict) and list(value) == [*map(str, range(len(value)))]:
         value = list(value.values())
@@ -82,21 +82,21 @@ def _near(path: str, kind: Kind, given: Any) -> Near:
     return Near(position, limits.get("minDistance"), limits.get("maxDistance"), given)
 
 
-def _operand(path: str, kind: Kind, value: object) -> Any:
+def _operand(path: str, kind: Kind, value: object) -> object:
     return None if value is None else kind.coerce(path, value)
 
 
-def _operands(path: str, kind: Kind, value: object) -> tuple[Any, ...]:
+def _operands(path: str, kind: Kind, value: object) -> tuple[object, ...]:
     return tuple(_operand(path, kind, item) for item in as_list(value, path))
 
 
-def _present(path: str, kind: Kind, value: object) -> Any:
+def _present(path: str, kind: Kind, value: object) -> object:
     if value is None:
         raise InvalidFilter(f"{path} must not be null.")
     return kind.coerce(path, value)
 
 
-def _ends(path: str, kind: Kind, value: object) -> tuple[Any, ...]:
+def _ends(path: str, kind: Kind, value: object) -> tuple[object, ...]:
     ends = as_list(value, path)
     if len(ends) != 2:
         raise InvalidFilter(f"{path} must be a list of two.")
@@ -134,7 +134,7 @@ def _text_of(path: str, kind: Kind, value: object) -> str:
 
 
 # Returns an operand, given the path for errors, the kind of the property and the client's value.
-ReadOperand = Callable[[str, Kind, object], Any]
+ReadOperand = Callable[[str, Kind, object], object]
 NULL_OPERATORS: dict[str, ReadOperand] = {"eq": _null, "neq": _null, "exists": read_flag}
 OPERATORS: dict[Shape, dict[str, ReadOperand]] = {
     Shape.SCALAR: {

@@ -1,47 +1,48 @@
 """Parsed conditions in the form of LoopBack 3, as a remote service is asked for rows."""
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
 from uuid import UUID
 
 from app.times import iso_time
 
-from .tree import Comparison, Condition, Group, Near, Pattern, Where
+from .tree import Comparison, Group, Near, Pattern, Where
+
+# The operators that do not say by themselves that they ignore the case, as `/text/i` does.
+WITH_OPTIONS = ("like", "nlike", "regexp")
 
 
-def remote_where(where: Where) -> dict[str, Any]:
+def remote_where(where: Where) -> dict[str, object]:
     """Return a `where` as JSON."""
-    members: dict[str, Any] = {}
+    asked: dict[str, object] = {}
+    operands: dict[str, dict[str, object]] = {}
     for condition in where:
-        name, value = _member(condition)
-        members[name] = {**members.get(name, {}), **value} if isinstance(value, dict) else value
-    return {name: _shortened(value) for name, value in members.items()}
+        if isinstance(condition, Group):
+            asked[condition.operator] = [remote_where(inner) for inner in condition.wheres]
+        else:
+            operands.setdefault(str(condition.place), {}).update(_operands(condition))
+    for name, words in operands.items():
+        # The operand alone, if all that is asked for is that a property equals it.
+        asked[name] = words["eq"] if words.keys() == {"eq"} else words
+    return asked
 
 
-def _member(condition: Condition) -> tuple[str, Any]:
-    match condition:
-        case Group(word, wheres):
-            return word, [remote_where(where) for where in wheres]
-        case Comparison(place, _, _, Near() as near):
-            return str(place), dict(near.given)
-        case Comparison(place, _, word, Pattern() as pattern):
-            # The other operators and `/text/i` say so themselves.
-            needs_options = word in ("like", "nlike", "regexp") and not pattern.text.endswith("/i")
-            options = {"options": "i"} if pattern.ignores_case and needs_options else {}
-            return str(place), {word: pattern.text, **options}
-        case Comparison(place, _, word, operand):
-            return str(place), {word: _as_json(operand)}
+def _operands(comparison: Comparison) -> Mapping[str, object]:
+    """Return the operands of a comparison by their words."""
+    word, operand = comparison.operator, comparison.operand
+    if isinstance(operand, Near):
+        return operand.given
+    if not isinstance(operand, Pattern):
+        return {word: _as_json(operand)}
+    needs_options = word in WITH_OPTIONS and not operand.text.endswith("/i")
+    options = {"options": "i"} if operand.ignores_case and needs_options else {}
+    return {word: operand.text, **options}
 
 
-def _shortened(value: Any) -> Any:
-    """Return the operand alone, if all that is asked for is that a property equals it."""
-    return value["eq"] if isinstance(value, dict) and value.keys() == {"eq"} else value
-
-
-def _as_json(operand: Any) -> Any:
+def _as_json(operand: object) -> object:
     if isinstance(operand, tuple):
-        return list(map(_as_json, operand))
+        return [_as_json(value) for value in operand]
     if isinstance(operand, datetime):
         return iso_time(operand)
     return str(operand) if isinstance(operand, date | Decimal | UUID) else operand

@@ -32,6 +32,7 @@ JSON_TYPES: dict[Kind, list[ColumnElement[str]]] = {
     )
 }
 
+Value = ColumnElement[Any]
 Column = sa.Column[Any]
 Columns = Mapping[str, Column]
 
@@ -39,7 +40,7 @@ Columns = Mapping[str, Column]
 class Target(NamedTuple):
     """What a comparison compares: a column, or a place in a column of JSON."""
 
-    value: ColumnElement[Any]
+    value: Value
     is_null: ColumnElement[bool]
 
 
@@ -48,7 +49,7 @@ def conditions(where: Where, columns: Columns) -> list[ColumnElement[bool]]:
     return [_condition(condition, columns) for condition in where]
 
 
-def orders(order: Iterable[Order], columns: Columns) -> list[ColumnElement[Any]]:
+def orders(order: Iterable[Order], columns: Columns) -> list[Value]:
     """Return what to order by."""
     return [value for term in order for value in _order(term, columns)]
 
@@ -78,35 +79,35 @@ def _target(place: Place, kind: Kind, columns: Columns) -> Target:
     return Target(column, column.is_(None) if null is None else column == null)
 
 
-def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> ColumnElement[Any]:
+def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> Value:
     """Return the value at a path in JSON if it is of this kind, else NULL."""
-    value: ColumnElement[Any] = dialects.JsonValue(column, steps)
+    value: Value = dialects.JsonValue(column, steps)
     if kind is not TEXT:
         value = sa.cast(value, sa.Float(53) if kind is NUMBER else sa.Boolean())
     return sa.case((dialects.JsonType(column, steps).in_(JSON_TYPES[kind]), value))
 
 
-def _by_code_point(value: ColumnElement[Any]) -> ColumnElement[Any]:
+def _by_code_point(value: Value) -> Value:
     return dialects.CodePoints(value) if isinstance(value.type, String) else value
 
 
-def _bound(value: Any) -> Any:
+def _bound(value: object) -> object:
     """Return a value as PostgreSQL takes it, also a number that the column does not hold."""
     is_large = type(value) is int and value not in INT32
     return literal(value, sa.BigInteger()) if is_large else value
 
 
-def _literal(target: Target, value: Any) -> ColumnElement[Any]:
+def _literal(target: Target, value: object) -> Value:
     """Return a value as a parameter; by itself SQLAlchemy renders booleans inline."""
     bound = _bound(value)
     return bound if isinstance(bound, ColumnElement) else literal(bound, target.value.type)
 
 
-def _equal(target: Target, value: Any) -> ColumnElement[bool]:
+def _equal(target: Target, value: object) -> ColumnElement[bool]:
     return target.is_null if value is None else target.value == _bound(value)
 
 
-def _unequal(target: Target, value: Any) -> ColumnElement[bool]:
+def _unequal(target: Target, value: object) -> ColumnElement[bool]:
     return ~target.is_null if value is None else target.value.is_distinct_from(_bound(value))
 
 
@@ -115,7 +116,7 @@ def _exists(target: Target, exists: bool) -> ColumnElement[bool]:
 
 
 def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
-    def compare(target: Target, value: Any) -> ColumnElement[bool]:
+    def compare(target: Target, value: object) -> ColumnElement[bool]:
         condition: ColumnElement[bool]
         condition = relation(_by_code_point(target.value), _literal(target, value))
         return condition
@@ -123,13 +124,13 @@ def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
     return compare
 
 
-def _between(target: Target, ends: Sequence[Any]) -> ColumnElement[bool]:
+def _between(target: Target, ends: Sequence[object]) -> ColumnElement[bool]:
     low, high = (_literal(target, end) for end in ends)
     ordered = _by_code_point(target.value)
     return sa.and_(ordered >= low, ordered <= high)
 
 
-def _any_of(target: Target, values: Sequence[Any]) -> ColumnElement[bool]:
+def _any_of(target: Target, values: Sequence[object]) -> ColumnElement[bool]:
     found = target.value.in_([_bound(value) for value in values if value is not None])
     return found | target.is_null if None in values else found
 
@@ -163,7 +164,7 @@ def _has_any_item(target: Target, values: Sequence[str | float | None]) -> Colum
 
 
 def _not(positive: "Operator") -> "Operator":
-    def negative(target: Target, operand: Any) -> ColumnElement[bool]:
+    def negative(target: Target, operand: object) -> ColumnElement[bool]:
         return positive(target, operand).is_not(sa.true())
 
     return negative
@@ -184,7 +185,7 @@ def _chord(angle: float) -> float:
     return 2 * sin(min(max(angle, 0), pi) / 2)
 
 
-def _squared_chord(position: ColumnElement[Any], near: Near) -> ColumnElement[float]:
+def _squared_chord(position: Value, near: Near) -> ColumnElement[float]:
     """Return the square of the distance between two positions on that sphere."""
     vector = unit_vector(Position(near.position))
     x, y, z = (
@@ -221,17 +222,17 @@ ARRAY_OPERATORS: dict[str, Operator] = {
 }
 
 
-def _order(term: Order, columns: Columns) -> list[ColumnElement[Any]]:
+def _order(term: Order, columns: Columns) -> list[Value]:
     """Return what a term orders by; NULLs sort first, on every database."""
     column, steps = columns[term.place.property], term.place.steps
     if term.near:
         return [_squared_chord(column, term.near)]
-    values: list[ColumnElement[Any]] = [column]
+    values: list[Value] = [column]
     if steps:
         # Numbers sort before text: one of the two is NULL.
         values = [_at_path(column, steps, TEXT), _at_path(column, steps, NUMBER)]
     values = [_by_code_point(value) for value in values]
-    directed: list[ColumnElement[Any]]
+    directed: list[Value]
     directed = [value.desc() if term.descending else value.asc() for value in values]
     if not steps and not column.nullable:
         # NULLS FIRST on a NOT NULL column would keep PostgreSQL from using an index.

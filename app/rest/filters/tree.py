@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .kinds import Kind
 from .regexps import Alternative
@@ -54,7 +53,7 @@ class Comparison:
     kind: Kind
     operator: str
     # A value of the kind, null or a tuple of these; for some operators a Pattern, a Near or a bool.
-    operand: Any
+    operand: object
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from app.rest.fields.base import MAX_TEXT
 from app.rest.filters.columns import is_json, is_text
 
 Read = TypeVar("Read")
+Statement = Select[Any]
 # Returns the statement for the rows that fulfil conditions; it may have parameters.
-Build = Callable[[list[ColumnElement[bool]]], Select[Any]]
+Build = Callable[[list[ColumnElement[bool]]], Statement]
 
 #: Characters that the rows of a statement may have for PostgreSQL to send all of them at once.
 MAX_CHARACTERS = 16_000_000
@@ -55,7 +56,7 @@ class KeptStatement:
     def read(
         self,
         grant: Grant,
-        values: Mapping[str, Any],
+        values: Mapping[str, object],
         characters: int,
         read: Callable[[Iterable[Any]], Read],
     ) -> Read:
@@ -85,7 +86,7 @@ _prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)
 
 @contextmanager
 def open_rows(
-    statement: Select[Any], values: Mapping[str, Any], characters: int
+    statement: Statement, values: Mapping[str, object], characters: int
 ) -> Iterator[Iterator[Any]]:
     """Yield the rows of a statement, which may have so many characters in all.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Column, FromClause, Select, func, inspect, select
+from sqlalchemy import Column, FromClause, func, inspect, select
 
 from app.database.dialects import Among
 from app.errors import InvalidFilter, quote
@@ -14,7 +14,7 @@ from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
 from app.rest.relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
 from app.rest.rows.repository import LIMIT, Conditions
-from app.rest.rows.results import KeptStatement
+from app.rest.rows.results import KeptStatement, Statement
 
 #: Levels of includes.
 MAX_LEVELS = 3
@@ -24,7 +24,7 @@ MAX_INCLUDES = 10
 # The parameter with the ids of the rows, or of those that they belong to.
 IDS = "ids"
 # Each is a foreign key, or the model between both sides.
-Keys = tuple[Any, ...]
+Keys = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Include:
         """Return what the rows that it is included into have in the relation's attribute."""
         return [self.parent.rows.value(row, self.relation.foreign_key) for row in rows]
 
-    def _select_by_id(self, conditions: Conditions) -> Select[Any]:
+    def _select_by_id(self, conditions: Conditions) -> Statement:
         """Return the statement for rows with some ids, in the order of the filter if it matters."""
         rows = self.target.rows
         # One row for each needs no order.
@@ -71,7 +71,7 @@ class Include:
             .limit(LIMIT)
         )
 
-    def _select_of_parents(self, conditions: Conditions) -> Select[Any]:
+    def _select_of_parents(self, conditions: Conditions) -> Statement:
         """Return the statement for the rows of some parents; limit and skip apply to each parent.
 
         Each row has the id of its parent as `parent_`, and its place among those of the parent.
@@ -137,7 +137,7 @@ def _parse(resource: Collection, filter_: Filter, path: str, keys: Keys) -> list
 
 
 def _include(
-    resource: Collection, name: str, scope: Mapping[str, Any], path: str, keys: Keys
+    resource: Collection, name: str, scope: Mapping[str, object], path: str, keys: Keys
 ) -> Include:
     """Parse one include; `keys` are the foreign keys of the includes that it is nested in."""
     relation = resource.relations.get(name)
@@ -163,7 +163,7 @@ def _include(
     return Include(path, name, relation, target, inner, nested, resource)
 
 
-def _key(resource: Collection, relation: Relation, target: Collection) -> Any:
+def _key(resource: Collection, relation: Relation, target: Collection) -> object:
     """Return what a relation follows, which the way back would follow too."""
     if relation.kind == THROUGH:
         return relation.through

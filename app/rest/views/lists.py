@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
 
 from flask import request
-from sqlalchemy import ColumnElement, Select, bindparam
+from sqlalchemy import ColumnElement, bindparam
 from werkzeug.datastructures import MultiDict
 
 from app.access.policy import Grant
@@ -15,12 +14,12 @@ from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import parse_parameter
 from app.rest.rows.pages import Page, read_page
 from app.rest.rows.repository import Conditions
-from app.rest.rows.results import KeptStatement
+from app.rest.rows.results import KeptStatement, Statement
 
 from .includes import parse_includes
 
 # Returns the condition that rows belong to the parent with an id: those of a relation.
-Belonging = Callable[[Any], ColumnElement[bool]]
+Belonging = Callable[[object], ColumnElement[bool]]
 #: Filters of lists that a process keeps, those that were used last.
 MAX_FILTERS = 64
 #: Characters of a filter that is kept.
@@ -51,7 +50,7 @@ class ListQuery:
         values = {"limit_": self._most, "parent": parent_id}
         return self._statement.read(grant, values, self._characters, self._read)
 
-    def _build(self, conditions: Conditions) -> Select[Any]:
+    def _build(self, conditions: Conditions) -> Statement:
         of_parent = [self._belonging(bindparam("parent"))] if self._belonging else []
         return self._rows.page_statement([*of_parent, *conditions], self.filter_)
 
