@@ -107,9 +107,6 @@ def _warn_of_unsupported(definition: Definition, problems: Problems) -> None:
             problems.warn(f"{definition.file}: {key}", "is ignored: the rows are at a data source")
     for name in definition.times:
         del definition.properties[name]
-    code = definition.source.code
-    if code.exists():
-        problems.warn(code.name, "is ignored: rows at a data source have no hooks")
 
 
 def _warn_of_entries(

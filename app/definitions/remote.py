@@ -1,60 +1,78 @@
 """Models in JSON whose data source, in `model-config.json`, is a REST data source."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from flask import Flask
+from sqlalchemy import Column, MetaData, Table
+from sqlalchemy.orm import registry
 
 from app.access.rules import Rule
+from app.config import ConfigurationError
+from app.database.ids import IntegerId, RowId
 from app.datasources import data_sources
-from app.datasources.remote import RemoteModel, register_remote_model
-from app.ids import FORMS, IdForm
+from app.datasources.remote import register_remote_resource
+from app.rest.endpoint import Endpoint
 from app.rest.relations import BELONGS_TO
+from app.rest.resource import Resource
 
 from .definition import Definition
 from .owners import owner_property
 from .reading import Models, json_models
 from .related_models import USERS
+from .resources import ServedRelations, extend, make_resource
 from .rules import applicable_rules
-from .schemas import make_schema
 from .setup import report
 
 
 def init_app(app: Flask) -> None:
     """Serve the models; data sources, and all other models, must be there already."""
-    models, row_ids = json_models.of(app), FORMS[app.config["ID_TYPE"]]
+    models = json_models.of(app)
     for definition in models.remote.values():
         if definition.is_public:
-            source = data_sources.of(app)[definition.data_source]
-            register_remote_model(app, _make_model(definition, models, row_ids), source)
+            try:
+                _serve(app, definition, models)
+            except ConfigurationError as error:
+                models.problems.add(definition.file, str(error))
     report(app, models.problems)
 
 
-def _make_model(definition: Definition, models: Models, row_ids: IdForm) -> RemoteModel:
-    """Return a model as the data sources serve it."""
+def _serve(app: Flask, definition: Definition, models: Models) -> None:
+    """Serve a model; raise ConfigurationError if it cannot be."""
 
-    def rules(methods: Mapping[str, bool]) -> Sequence[Rule]:
+    def rules(endpoints: Sequence[Endpoint]) -> Sequence[Rule]:
+        methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
         return applicable_rules(definition, methods, models.problems)
 
-    return RemoteModel(
-        name=definition.plural,
-        singular=definition.name,
-        path=definition.path,
-        remote_path=definition.remote_path,
-        schema=make_schema(definition, definition.relations),
-        id_form=definition.id.form,
-        kinds=definition.filterable(row_ids),
-        rules=rules,
-        shared_methods=lambda endpoints: definition.switches.usable(endpoints, models.problems),
-        replaces_on_put=definition.replaces_on_put,
-        id_name=definition.id.name,
-        owner=_owner(definition, models),
-        is_open=definition.is_open,
-        hidden=definition.hidden,
-    )
+    def shared_methods(endpoints: Sequence[Endpoint]) -> Mapping[str, bool]:
+        return definition.switches.usable(endpoints, models.problems)
+
+    resource = _make_resource(definition, models)
+    extend(definition.source, resource, models.problems)
+    source, path = data_sources.of(app)[definition.data_source], definition.remote_path
+    register_remote_resource(app, resource, source, path, rules, shared_methods)
 
 
-def _owner(definition: Definition, models: Models) -> str | None:
-    """Return the property with the owner of a row, if one is declared."""
+def _make_resource(definition: Definition, models: Models) -> Resource:
+    """Return the resource of a model: without relations, and with ids that the service gives."""
+    related = ServedRelations({}, (), _owner_column(definition, models))
+    resource = make_resource(definition, _make_model(definition), related, models.problems)
+    return replace(resource, withheld=definition.hidden, default_filter={}, id_on_create=False)
+
+
+def _make_model(definition: Definition) -> type[Any]:
+    """Return a class with the attributes of a model; its table is in no database."""
+    id_type = IntegerId() if definition.id.type is RowId else definition.id.type
+    columns = [property_.column() for property_ in definition.properties.values()]
+    model = type(definition.name, (), {"__doc__": f"A row of {definition.plural}."})
+    key = Column("id", id_type, primary_key=True)
+    registry().map_imperatively(model, Table(definition.plural, MetaData(), key, *columns))
+    return model
+
+
+def _owner_column(definition: Definition, models: Models) -> str | None:
+    """Return the column with the owner of a row, if one is declared."""
     names = {USERS, "user", *([models.users.name.lower()] if models.users else [])}
     keys = {
         name: str(declared.get("foreignKey") or f"{name}Id")
@@ -63,5 +81,5 @@ def _owner(definition: Definition, models: Models) -> str | None:
         and declared.get("type") == BELONGS_TO
         and str(declared.get("model")).lower() in names
     }
-    name = owner_property(definition, keys)
-    return name if name in definition.properties else None
+    owner = definition.properties.get(owner_property(definition, keys) or "")
+    return owner.column_name if owner else None

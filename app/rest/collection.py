@@ -7,11 +7,10 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 from flask import Flask
-from sqlalchemy import false, inspect
+from sqlalchemy import inspect
 
 from app import ids
 from app.access.policy import Grant, authorize, denial, find_grant
-from app.database.session import transaction
 from app.errors import MalformedBody, ModelNotFound, ValidationError
 from app.state import AppState
 
@@ -31,11 +30,13 @@ from .rows.references import Reference, check_changed_references, check_referenc
 from .rows.repository import Conditions, NewRow, Row, Values
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.writer import Writer, writers
-from .serializer import Serializer
 
 #: Values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format` counts
 #: by the ways in which it may match.
 MAX_VALUES = 4000
+
+# Changes the rows that fulfil conditions; returns them as they now are.
+Store = Callable[[Conditions, Values], Sequence[Row]]
 
 
 class Collection:
@@ -73,7 +74,7 @@ class Collection:
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.is_owner_model = self.rows.owner is self.rows.key
-        self.serializer = Serializer(
+        self.serializer = resource.serializer(
             self, self.schema, self.properties, resource.withheld, self.loaded
         )
         self.writer = Writer(self, self.rows)
@@ -144,7 +145,7 @@ class Collection:
         """The properties that hold the id of another row and that clients may write."""
         written = _written(self.schema) | _written(self.create_schema)
         relations = (*self.relations.values(), *self.resource.foreign_keys)
-        return [
+        references = [
             Reference(
                 written[relation.foreign_key],
                 relation.foreign_key,
@@ -153,6 +154,10 @@ class Collection:
             for relation in relations
             if relation.kind == BELONGS_TO and relation.foreign_key in written
         ]
+        if self.written_owner and self.written_owner[1] not in {key for _, key, _ in references}:
+            # Without a relation it may be the id of anybody.
+            references.append(Reference(*self.written_owner, find_readable=set))
+        return references
 
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for these rows; raise InvalidFilter."""
@@ -211,19 +216,17 @@ class Collection:
 
         Raises the access error if there are none.
         """
-        return authorize(self.name, method).scope(self.rows.owner)
+        return self.rows.scope(authorize(self.name, method))
 
     @property
     def readable(self) -> Conditions:
         """The conditions for the rows that the caller may read, which may be none."""
         grant = find_grant(self.name, "findById")
-        return grant.scope(self.rows.owner) if grant.decision else [false()]
+        return self.rows.scope(grant) if grant.decision else [self.rows.nothing]
 
     def read(self, grant: Grant, row_id: ids.Id) -> Row:
         """Return one row that a grant covers; raise ModelNotFound."""
-        if grant.only_own and self.rows.owner is not None:
-            return self.or_404(row_id, self.rows.get_own(row_id, grant.user_id))
-        return self.or_404(row_id, self.rows.get(row_id, grant.scope(self.rows.owner)))
+        return self.or_404(row_id, self.rows.read(row_id, grant))
 
     def or_404(self, row_id: object, row: Row | None) -> Row:
         """Return the row; raise ModelNotFound if there is none."""
@@ -335,19 +338,20 @@ class Collection:
         if not values:
             return find_row()
         if partial and values.get(ATTRIBUTE):
-            with transaction():
+            with self.rows.transaction():
                 self.rows.lock(row_id)
                 merge_others(values, find_row)
-                return self._store(row_id, scope, values)
-        return self._store(row_id, scope, values)
+                return self._store(self.writer.update, row_id, scope, values)
+        store = self.writer.update if partial else self.writer.replace
+        return self._store(store, row_id, scope, values)
 
-    def _store(self, row_id: ids.Id, scope: Conditions, values: Values) -> Row:
-        rows = self.update([self.rows.key == row_id, *scope], values)
+    def _store(self, store: Store, row_id: ids.Id, scope: Conditions, values: Values) -> Row:
+        rows = store([self.rows.by_id(row_id), *scope], values)
         return self.or_denied(row_id, rows[0] if rows else None)
 
     def delete_one(self, row_id: ids.Id, scope: Conditions) -> None:
         """Delete one row within a scope; raise what `or_denied` does."""
-        count = self.delete([self.rows.key == row_id, *scope])
+        count = self.delete([self.rows.by_id(row_id), *scope])
         self.or_denied(row_id, count or None)
 
 

@@ -127,9 +127,11 @@ def endpoints_of(views: object) -> list[Endpoint]:
 
 def declared_by(views: type) -> dict[str, Endpoint]:
     """Return the endpoints that a class declares, by the names of its methods."""
+    names = [name for base in reversed(views.__mro__) for name in vars(base)]
+    functions = {name: getattr(views, name) for name in names}
     return {
         name: function.endpoint
-        for name, function in vars(views).items()
+        for name, function in functions.items()
         if hasattr(function, "endpoint")
     }
 

@@ -19,6 +19,7 @@ from .relations import Relation
 from .rows.hooks import Hook
 from .rows.repository import Conditions, Repository, Row, Values
 from .rows.writer import Writer, writers
+from .serializer import Serializer
 
 Copied = TypeVar("Copied")
 
@@ -78,8 +79,11 @@ class Resource:
     roles: OwnCopy[dict[str, DynamicRole]] = OwnCopy(dict)
     # The schema of a body that creates a row, if it differs from `schema`.
     create_schema: type[Schema] | None = None
-    # How rows are read and written, if it takes more than statements.
-    repository: type[Repository] = Repository
+    # How rows are read and written, if it takes more than statements; from the arguments of
+    # Repository.
+    repository: Callable[..., Repository] = Repository
+    # How the JSON objects of rows are made.
+    serializer: type[Serializer] = Serializer
     # The most rows that one request may create, if they do not have more than MAX_VALUES.
     max_create: int = 1000
     # Errors of the repository, by the method that calls it.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.answers import refusal
+from tests.support.answers import field_codes, refusal
 
 from .library import rule
 
@@ -82,3 +82,20 @@ def test_exists_alone_lets_a_caller_ask_by_head(serve):
     assert [api("HEAD", f"/notes/{id}").status_code for id in (1, 99)] == [200, 404]
     assert api("HEAD", "/notes/1").data == b""
     assert api("GET", "/notes/1").status_code == 401
+
+
+def test_who_may_not_change_rows_of_others_names_no_other_owner_without_a_relation_either(serve):
+    note = {
+        "name": "Note",
+        "properties": {"text": "string", "userId": "number"},
+        "acls": [rule("$authenticated", property="create"), rule("$owner")],
+    }
+    api = serve({"note": note})
+    ada = api.newcomer()
+    api.newcomer("bob@example.com")
+
+    for named in (2, 99):
+        answer = api("POST", "/notes", {"text": "a", "userId": named}, token=ada)
+        assert field_codes(answer) == {"userId": ["invalid"]}
+    for body in ({"text": "a"}, {"text": "a", "userId": 1}, {"text": "a", "userId": None}):
+        assert api("POST", "/notes", body, token=ada).json["userId"] == 1

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from app.datasources.remote import RemoteViews
+from app.config import ConfigurationError
+from app.datasources.rows import Permitted
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.support.answers import field_codes, refusal
 
@@ -112,6 +113,78 @@ def test_rows_are_read_and_written_at_the_data_source(tickets, remote):
     assert tickets("DELETE", "/3").json == {"count": 1}
     assert refusal(tickets("DELETE", "/3")) == (404, "MODEL_NOT_FOUND")
     assert tickets("GET", "/3/exists").json == {"exists": False}
+
+
+CODE = """
+from app.access.rules import READ
+from app.errors import AccessDenied
+
+EVENTS = []
+
+
+def extend(ticket):
+    @ticket.before_save.connect
+    def tidy(resource, event):
+        EVENTS.append(("before", event.is_new, event.row and event.row.title))
+        event.values["title"] = event.values["title"].strip()
+
+    @ticket.after_save.connect
+    def note(resource, event):
+        EVENTS.append(("after", event.is_new, event.row.title))
+
+    @ticket.before_delete.connect
+    def keep(resource, event):
+        if event.row.title == "hers":
+            raise AccessDenied()
+
+    @ticket.loaded.connect
+    def sign(resource, event):
+        event.values["title"] += "."
+
+    @ticket.endpoint("events", READ, "GET /<id>/events", answer={})
+    def events(row):
+        return {"title": row.title, "events": EVENTS}
+"""
+
+
+def test_models_at_a_data_source_have_hooks_and_own_endpoints(serve, remote):
+    ticket = {**TICKET, "acls": [*OWNED, {**ALLOW, "principalId": "$owner", "property": "events"}]}
+    code = {"ticket": CODE}
+    api = serve({"ticket": ticket}, CONFIG, code, DATA_SOURCES={"desk": {"baseURL": remote.url}})
+    token = api.newcomer()
+
+    assert api("POST", "/tickets", {"title": " new "}, token=token).json["title"] == "new."
+    assert api("PATCH", "/tickets/3", {"title": " b"}, token=token).json["title"] == "b."
+    assert api("PUT", "/tickets/3", {"title": "c"}, token=token).json["ownerId"] == 1
+    assert remote.seen[-1]["method"] == "PUT"
+    assert [each["title"] for each in api("GET", "/tickets", token=token).json] == ["hers.", "c."]
+    assert refusal(api("PATCH", "/tickets/2", {"title": "x"}, token=token))[0] == 404
+    assert refusal(api("DELETE", "/tickets/1", token=token)) == (403, "ACCESS_DENIED")
+    assert api("DELETE", "/tickets/3", token=token).json == {"count": 1}
+    assert sorted(remote.rows) == [1, 2]
+    assert refusal(api("GET", "/tickets/2/events", token=token))[0] == 404
+    assert api("GET", "/tickets/1/events", token=token).json == {
+        "title": "hers",
+        "events": [
+            *(["before", True, None], ["after", True, "new"]),
+            *(["before", False, "new"], ["after", False, "b"]),
+            *(["before", False, "b"], ["after", False, "c"]),
+        ],
+    }
+
+
+def test_a_dynamic_role_of_rows_at_a_data_source_stops_the_start(serve, remote):
+    code = {"ticket": 'def extend(ticket):\n    ticket.roles["reader"] = lambda user_id: None\n'}
+    with pytest.raises(ConfigurationError, match="Tickets: rows at a data source have no dynamic"):
+        serve({"ticket": TICKET}, CONFIG, code, DATA_SOURCES={"desk": {"baseURL": remote.url}})
+
+
+def test_a_client_sends_back_what_it_has_read(tickets, remote):
+    row = tickets("GET", "/1").json
+
+    assert tickets("PATCH", "/1", {**row, "title": "b"}).json["title"] == "b"
+    assert remote.seen[-1]["json"] == {"title": "b", "ownerId": 1}
+    assert field_codes(tickets("PATCH", "/1", {"id": 2})) == {"id": ["absence"]}
 
 
 def test_methods_of_models_at_a_data_source_are_switched_off_alike(serve, remote):
@@ -306,9 +379,9 @@ def test_the_document_and_the_commands_show_a_model_at_a_data_source(tickets):
 
 def test_rows_beyond_the_limit_are_not_looked_at(tickets, remote, monkeypatch):
     looked = []
-    original = RemoteViews._covers
+    original = Permitted.covers
     monkeypatch.setattr(
-        RemoteViews, "_covers", lambda *given: looked.append(given) or original(*given)
+        Permitted, "covers", lambda *given: looked.append(given) or original(*given)
     )
     remote.rows.update({number: {"id": number, "ownerId": 1} for number in range(3, 5000)})
 

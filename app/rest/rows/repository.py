@@ -2,6 +2,7 @@
 
 from collections import namedtuple
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Update,
     bindparam,
     delete,
+    false,
     func,
     insert,
     inspect,
@@ -22,6 +24,7 @@ from sqlalchemy import (
     update,
 )
 
+from app.access.policy import Grant
 from app.database.ids import ObjectId, TextId, UuidId, new_id
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
@@ -33,7 +36,9 @@ from app.rest.filters.tree import Filter
 from .pages import Page, RowSize, read_page, size_of_names
 from .results import max_characters, open_rows
 
-Conditions = Iterable[ColumnElement[bool]]
+# Of SQL; a repository may have conditions of its own.
+Condition = Any
+Conditions = Iterable[Condition]
 # By attribute of the model, or by JSON name.
 Values = dict[str, Any]
 # A named tuple of the columns that clients see, whose names differ from model to model.
@@ -62,6 +67,8 @@ class Repository:
     # The property of a body whose value `prepare_insert` or `prepare_update` hashes: requests with
     # it wait for their turn.
     hashed: ClassVar[str | None] = None
+    # The condition that no row fulfils.
+    nothing: Condition = false()
 
     def __init__(
         self,
@@ -95,6 +102,18 @@ class Repository:
         self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
         # One statement for each combination of columns that have values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
+
+    def scope(self, grant: Grant) -> Conditions:
+        """Return the conditions for the rows that a grant covers."""
+        return grant.scope(self.owner)
+
+    def by_id(self, row_id: Id) -> Condition:
+        """Return the condition that a row has an id."""
+        return self.key == row_id
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return the context of what is done together or not at all."""
+        return transaction()
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
@@ -158,9 +177,11 @@ class Repository:
         with connection() as database:
             return database.execute(statement).first()
 
-    def get_own(self, row_id: Id, owner_id: Id | None) -> Row | None:
-        """Return one row of this owner, or None."""
-        return self._row_of_owner.first({"row": row_id, "owner": owner_id})
+    def read(self, row_id: Id, grant: Grant) -> Row | None:
+        """Return one row that a grant covers, or None."""
+        if grant.only_own and self.owner is not None:
+            return self._row_of_owner.first({"row": row_id, "owner": grant.user_id})
+        return self.get(row_id, grant.scope(self.owner))
 
     def existing(self, row_ids: Iterable[Any], conditions: Conditions) -> set[Any]:
         """Return which of these ids rows within the conditions have."""
@@ -183,11 +204,11 @@ class Repository:
         with connection() as database:
             return database.execute(statement.with_for_update()).all()
 
-    def count(self, conditions: Conditions) -> int:
-        """Return how many rows fulfil the conditions."""
-        statement = (
-            select(func.count()).select_from(self.key.table).where(*conditions, *self.restriction)
-        )
+    def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
+        """Return how many rows fulfil the conditions, and those of a filter."""
+        counted = select(func.count()).select_from(self.key.table)
+        filtered = self.conditions(filter_) if filter_ else ()
+        statement = counted.where(*conditions, *filtered, *self.restriction)
         with connection() as database:
             return database.scalar(statement) or 0
 
@@ -227,6 +248,10 @@ class Repository:
         with connection() as database:
             changed = self._update(conditions, values).returning(*self.columns)
             return database.execute(changed).all()
+
+    def replace(self, conditions: Conditions, values: Values) -> Sequence[Row]:
+        """Replace every row that fulfils the conditions by complete values; return them."""
+        return self.update(conditions, values)
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
         """Change every row that fulfils the conditions; return how many those were.

@@ -1,10 +1,10 @@
 """Writing the rows of a repository, with the hooks of their resource."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from app.access.identity import current_identity
-from app.database.session import in_transaction, transaction
+from app.database.session import in_transaction
 from app.errors import TooManyRows
 from app.ids import Id
 from app.state import AppState
@@ -49,7 +49,7 @@ class Writer:
             return self._rows.insert(items)
         rows: list[Row] = []
         values = self._resource.new_values
-        with transaction():
+        with self._rows.transaction():
             for item in items:
                 new = self._before_save(values, item, None)
                 [row] = self._rows.insert([new])
@@ -62,17 +62,32 @@ class Writer:
 
         Raises TooManyRows if there are hooks.
         """
+        return self._change(conditions, values, self._rows.update)
+
+    def replace(self, conditions: Conditions, values: Values) -> Sequence[Row]:
+        """Replace every row that fulfils the conditions by complete values; return them.
+
+        Raises TooManyRows if there are hooks.
+        """
+        return self._change(conditions, values, self._rows.replace)
+
+    def _change(
+        self,
+        conditions: Conditions,
+        values: Values,
+        store: Callable[[Conditions, Values], Sequence[Row]],
+    ) -> Sequence[Row]:
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
         if not self._has_save_hooks():
-            return self._rows.update(chosen, values)
+            return store(chosen, values)
         changed: list[Row] = []
         known = self._resource.changed_values
-        with transaction():
+        with self._rows.transaction():
             for row in self._lock_all(chosen):
                 given = self._before_save(known, values, row)
                 # None, if a hook has deleted it.
-                for stored in self._rows.update([self._rows.key == row.id], given):
+                for stored in store([self._rows.by_id(row.id)], given):
                     self._after_save(known.of(given), stored, is_new=False)
                     changed.append(stored)
         return changed
@@ -96,11 +111,11 @@ class Writer:
         if not (before.receivers or after.receivers):
             return self._rows.delete(conditions)
         count = 0
-        with transaction():
+        with self._rows.transaction():
             for row in self._lock_all(conditions):
                 before.send(self._resource, event=DeleteEvent(current_identity(), row))
                 # None, if a hook has deleted it.
-                if self._rows.delete([self._rows.key == row.id]):
+                if self._rows.delete([self._rows.by_id(row.id)]):
                     after.send(self._resource, event=DeleteEvent(current_identity(), row))
                     count += 1
         return count

@@ -34,12 +34,70 @@ from .relations import declared_relation_endpoints, relation_endpoints
 from .serialization import respond_page, respond_row, respond_rows
 
 
-class CollectionViews:
-    """The views of one collection; their methods and paths are those of LoopBack 3."""
+class RowViews:
+    """The views of a collection that are alike wherever its rows are.
+
+    Their methods and paths are those of LoopBack 3.
+    """
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
         self.rows = collection.rows
+
+    @declare(
+        "findOne", READ, "GET /findOne", query="filter", answer="{}WithRelations", finds_row=True
+    )
+    def find_one(self, grant: Grant) -> ResponseReturnValue:
+        """Show the first row that a filter selects."""
+        filter_ = self.collection.parse({**(read_parameter("filter") or {}), "limit": 1})
+        rows = self.rows.find(self.rows.scope(grant), filter_).rows
+        row = self.collection.or_404("undefined", rows[0] if rows else None)
+        return respond_row(self.collection, row, filter_)
+
+    @declare("count", READ, "GET /count", query="where", answer="Count")
+    def count(self, grant: Grant) -> ResponseReturnValue:
+        """Count the rows that a `where` selects."""
+        filter_ = self.collection.parse({"where": read_parameter("where")})
+        return jsonify({"count": self.rows.count(self.rows.scope(grant), filter_)})
+
+    @declare("patchAttributes", WRITE, "PATCH /<id>", body="{}Partial", answer="{}", finds_row=True)
+    def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Change some properties of a row."""
+        number = self.collection.authorize_id(grant, id)
+        return self._update_one(number, self.rows.scope(grant), read_body(), partial=True)
+
+    @declare(
+        "replaceById",
+        WRITE,
+        "PUT /<id>",
+        "POST /<id>/replace",
+        body="{}Replacement",
+        answer="{}",
+        finds_row=True,
+    )
+    def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Replace a row; properties that are not sent go back to their default."""
+        number = self.collection.authorize_id(grant, id)
+        return self._update_one(number, self.rows.scope(grant), read_body(), partial=False)
+
+    @declare("deleteById", WRITE, "DELETE /<id>", answer="Count", finds_row=True)
+    def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Delete a row."""
+        number = self.collection.authorize_id(grant, id)
+        self.collection.delete_one(number, self.rows.scope(grant))
+        return jsonify({"count": 1})
+
+    def _update_one(
+        self, number: Id, scope: Conditions, body: dict[str, Any], partial: bool
+    ) -> ResponseReturnValue:
+        body = without_echo(self.collection, number, scope, body)
+        return respond_row(
+            self.collection, self.collection.update_one(number, scope, body, partial=partial)
+        )
+
+
+class CollectionViews(RowViews):
+    """The views of a collection whose rows are in the database."""
 
     @declare("create", WRITE, "POST /", body="New{} | [New{}]", answer="{} | [{}]")
     def create(self, grant: Grant) -> ResponseReturnValue:
@@ -54,7 +112,7 @@ class CollectionViews:
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
         query, page = find_list(self.collection, grant)
-        scope = partial(self._scope, grant)
+        scope = partial(self.rows.scope, grant)
         return respond_page(self.collection, page, scope, query.filter_, query.includes)
 
     @declare(
@@ -96,7 +154,7 @@ class CollectionViews:
     )
     def upsert_with_where(self, grant: Grant) -> ResponseReturnValue:
         """Change the one row that a `where` selects; create one when there is none."""
-        scope = [*self._scope(grant), *self._required_where()]
+        scope = [*self.rows.scope(grant), *self._required_where()]
         body = read_body()
         rows, more = self.rows.find(scope, self.collection.parse({"limit": 1}))
         if not rows:
@@ -105,27 +163,10 @@ class CollectionViews:
             raise Conflict("Several rows fulfil the where; upsertWithWhere changes only one.")
         return self._update_one(rows[0].id, scope, body, partial=True)
 
-    @declare(
-        "findOne", READ, "GET /findOne", query="filter", answer="{}WithRelations", finds_row=True
-    )
-    def find_one(self, grant: Grant) -> ResponseReturnValue:
-        """Show the first row that a filter selects."""
-        filter_ = self.collection.parse({**(read_parameter("filter") or {}), "limit": 1})
-        rows = self.rows.find(self._scope(grant), filter_).rows
-        row = self.collection.or_404("undefined", rows[0] if rows else None)
-        return respond_row(self.collection, row, filter_)
-
-    @declare("count", READ, "GET /count", query="where", answer="Count")
-    def count(self, grant: Grant) -> ResponseReturnValue:
-        """Count the rows that a `where` selects."""
-        filter_ = self.collection.parse({"where": read_parameter("where")})
-        conditions = [*self._scope(grant), *self.rows.conditions(filter_)]
-        return jsonify({"count": self.rows.count(conditions)})
-
     @declare("updateAll", WRITE, "POST /update", query="where!", body="{}Partial", answer="Count")
     def update_all(self, grant: Grant) -> ResponseReturnValue:
         """Change every row that a `where` selects."""
-        conditions = [*self._scope(grant), *self._required_where()]
+        conditions = [*self.rows.scope(grant), *self._required_where()]
         values = self.collection.load(self.collection.schema, read_body(), partial=True)
         if not values:
             return jsonify({"count": self.rows.count(conditions)})
@@ -136,7 +177,7 @@ class CollectionViews:
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Tell whether there is such a row; to a HEAD, by the status."""
         number = self.collection.authorize_id(grant, id)
-        count = self.rows.count([self.rows.key == number, *self._scope(grant)])
+        count = self.rows.count([self.rows.key == number, *self.rows.scope(grant)])
         if request.method == "HEAD":
             self.collection.or_404(number, count or None)
         return jsonify({"exists": count == 1})
@@ -152,45 +193,6 @@ class CollectionViews:
             return respond_row(self.collection, row)
         query = read_list(self.collection)
         return respond_row(self.collection, row, query.filter_, query.includes)
-
-    @declare("patchAttributes", WRITE, "PATCH /<id>", body="{}Partial", answer="{}", finds_row=True)
-    def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Change some properties of a row."""
-        number = self.collection.authorize_id(grant, id)
-        return self._update_one(number, self._scope(grant), read_body(), partial=True)
-
-    @declare(
-        "replaceById",
-        WRITE,
-        "PUT /<id>",
-        "POST /<id>/replace",
-        body="{}Replacement",
-        answer="{}",
-        finds_row=True,
-    )
-    def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Replace a row; properties that are not sent go back to their default."""
-        number = self.collection.authorize_id(grant, id)
-        return self._update_one(number, self._scope(grant), read_body(), partial=False)
-
-    @declare("deleteById", WRITE, "DELETE /<id>", answer="Count", finds_row=True)
-    def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Delete a row."""
-        number = self.collection.authorize_id(grant, id)
-        self.collection.delete_one(number, self._scope(grant))
-        return jsonify({"count": 1})
-
-    def _scope(self, grant: Grant) -> Conditions:
-        """Return the conditions that limit a query to the rows that a grant covers."""
-        return grant.scope(self.rows.owner)
-
-    def _update_one(
-        self, number: Id, scope: Conditions, body: dict[str, Any], partial: bool
-    ) -> ResponseReturnValue:
-        body = without_echo(self.collection, number, scope, body)
-        return respond_row(
-            self.collection, self.collection.update_one(number, scope, body, partial=partial)
-        )
 
     def _create(self, grant: Grant, body: dict[str, Any]) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""
@@ -210,7 +212,7 @@ class CollectionViews:
         if self.collection.resource.id_on_create and not self._exists(number):
             return self._create(grant, body)
         number = self.collection.or_404(body[key], number)
-        return self._update_one(number, self._scope(grant), {**body, key: number}, partial)
+        return self._update_one(number, self.rows.scope(grant), {**body, key: number}, partial)
 
     def _exists(self, number: Id | None) -> bool:
         return number is not None and bool(self.rows.existing([number], []))
@@ -280,9 +282,11 @@ def _check_id(collection: Collection) -> None:
         )
 
 
-def all_endpoints(collection: Collection) -> list[Endpoint]:
+def all_endpoints(
+    collection: Collection, views: type[RowViews] = CollectionViews
+) -> list[Endpoint]:
     """Return the endpoints of a collection, its relations' and its own."""
-    usual = [*endpoints_of(CollectionViews(collection)), *relation_endpoints(collection)]
+    usual = [*endpoints_of(views(collection)), *relation_endpoints(collection)]
     own = [bind_own(collection, endpoint) for endpoint in collection.resource.own_endpoints]
     return [*own, *_describe(collection.resource, usual)]
 

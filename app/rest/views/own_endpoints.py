@@ -55,7 +55,7 @@ def _with_row(collection: Collection, view: View) -> View:
     @wraps(view)
     def call(grant: Grant, id: str, **arguments: object) -> object:
         row_id = collection.authorize_id(grant, id)
-        row = collection.rows.get(row_id, grant.scope(collection.rows.owner))
+        row = collection.rows.read(row_id, grant)
         return view(collection.or_denied(row_id, row), **arguments)
 
     return call

@@ -174,7 +174,7 @@ class ToManyViews(Related):
         query, page = find_list(self.target, permitted, self.belonging, parent_id)
 
         def scope() -> Conditions:
-            return [self.belonging(parent_id), *permitted.scope(self.target.rows.owner)]
+            return [self.belonging(parent_id), *self.target.rows.scope(permitted)]
 
         return respond_page(self.target, page, scope, query.filter_, query.includes)
 
@@ -183,8 +183,7 @@ class ToManyViews(Related):
         """Count the rows that belong to the parent."""
         conditions = self.scope(grant, id, "count")
         filter_ = self.target.parse({"where": read_parameter("where")})
-        selected = self.target.rows.conditions(filter_)
-        return jsonify({"count": self.target.rows.count([*conditions, *selected])})
+        return jsonify({"count": self.target.rows.count(conditions, filter_)})
 
     @declare("findById", READ, "GET /<fk>", answer="{}", requires="findById")
     def find_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
@@ -272,7 +271,7 @@ class ThroughViews(Related):
     def _readable_ids(self, grant: Grant, id: str, fk: str) -> tuple[Id, Id]:
         """Return the ids of the parent and of a row of the target, if the caller may read both."""
         parent_id = self.parent.authorize_id(grant, id)
-        conditions = [*grant.scope(self.parent.rows.owner), *self.parent.scope("findById")]
+        conditions = [*self.parent.rows.scope(grant), *self.parent.scope("findById")]
         self.parent.or_404(parent_id, self.parent.rows.get(parent_id, conditions))
         number, readable = self.target.parse_id(fk), self.target.scope("findById")
         self.target.or_404(number, self.target.rows.get(number, readable))

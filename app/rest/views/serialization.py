@@ -93,7 +93,7 @@ def _total(
     """Return the number of rows of all pages; asks the database unless the last page tells."""
     if not page.more and (page.rows or not filter_.skip):
         return filter_.skip + len(page.rows)
-    return collection.rows.count([*scope(), *collection.rows.conditions(filter_)])
+    return collection.rows.count(scope(), filter_)
 
 
 def respond_rows(collection: Collection, rows: Sequence[Any]) -> ResponseReturnValue:

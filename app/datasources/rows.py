@@ -1,0 +1,274 @@
+"""The repository of a model whose rows are at a data source.
+
+The remote service selects the rows. Whose they are is checked here too, as it might not heed a
+condition.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+import marshmallow
+
+from app.access.policy import Grant
+from app.connector import BoundModel, NotFoundError
+from app.connector import Record as RemoteRecord
+from app.connector.types import JsonObject
+from app.errors import InvalidFilter, RemoteError
+from app.ids import Id
+from app.rest.fields.base import Schema
+from app.rest.filters.remote_query import remote_where
+from app.rest.filters.tree import Filter
+from app.rest.rows.pages import Page
+from app.rest.rows.repository import Conditions, Repository, Values
+from app.rest.rows.undeclared import OpenSchema, flatten
+from app.rest.serializer import Serializer
+
+from .calls import call_remote
+
+Result = TypeVar("Result")
+
+# Relations and conditions of dynamic roles need rows in the database.
+NO_INCLUDES = "include: the rows are at another service, and have no relations here."
+
+
+class RemoteRow:
+    """A row as the service wrote it; its attributes are those of the model, without conversion."""
+
+    def __init__(self, values: JsonObject, names: Mapping[str, str]) -> None:
+        """Return a row with these values by JSON name; `names` are these by attribute."""
+        self.values = values
+        self._names = names
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute not in self._names:
+            raise AttributeError(attribute)
+        return self.values.get(self._names[attribute])
+
+
+@dataclass(frozen=True)
+class WithId:
+    """The condition that a row has an id."""
+
+    row_id: Id
+
+
+@dataclass(frozen=True)
+class Permitted:
+    """The condition that rows of an owner are permitted: the caller's, those of others, or none."""
+
+    # The property with the id of the owner, and the caller's id.
+    owner: str
+    user_id: Id | None
+    own: bool
+    others: bool
+
+    def covers(self, row: RemoteRow) -> bool:
+        """Tell whether a row is permitted."""
+        is_own = str(row.values.get(self.owner)) == str(self.user_id)
+        return self.own if is_own else self.others
+
+    @property
+    def where(self) -> JsonObject:
+        """The condition for the service."""
+        return {self.owner: self.user_id if self.own else {"neq": self.user_id}}
+
+
+class RemoteRows(Repository):
+    """Reads and writes rows by calls of their service; conditions are WithId and Permitted."""
+
+    nothing = Permitted("", None, own=False, others=False)
+
+    def __init__(
+        self,
+        *declared: Any,
+        schema: type[Schema],
+        source: str,
+        remote: BoundModel,
+    ) -> None:
+        """Return the rows of a resource of the data source; `declared` are as of Repository."""
+        super().__init__(*declared)
+        self._source = source
+        self._remote = remote
+        self._fields = {field.attribute or name: field for name, field in schema().fields.items()}
+        self._names = {
+            attribute: field.data_key or str(field.name)
+            for attribute, field in self._fields.items()
+        }
+
+    def scope(self, grant: Grant) -> Conditions:
+        """Return the conditions for the rows that a grant covers."""
+        decision = grant.decision
+        if decision.own == decision.others:
+            return []
+        if self.owner is None:
+            return [] if decision.others else [self.nothing]
+        owner = self._names[self.owner.key]
+        return [Permitted(owner, grant.user_id, decision.own, decision.others)]
+
+    def by_id(self, row_id: Id) -> WithId:
+        """Return the condition that a row has an id."""
+        return WithId(row_id)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return the context of what belongs together: the service has no transactions."""
+        return nullcontext()
+
+    def find(self, conditions: Conditions, filter_: Filter) -> Page:
+        """Return the rows within these conditions that a filter selects; raise InvalidFilter."""
+        if filter_.include:
+            raise InvalidFilter(NO_INCLUDES)
+        scopes = list(conditions)
+        where = remote_where(filter_.where)
+        query = {
+            "where": {"and": [where, *(scope.where for scope in scopes)]} if scopes else where,
+            "order": filter_.raw.get("order"),
+            "limit": filter_.limit,
+            "skip": filter_.skip,
+        }
+        found = self._call("find", self._remote.find, {k: v for k, v in query.items() if v}) or []
+        # The service may send more rows than it was asked for.
+        rows = (row for row in map(self._read, found) if _covers(scopes, row))
+        return Page(list(islice(rows, filter_.limit)), more=False)
+
+    def read(self, row_id: Id, grant: Grant) -> RemoteRow | None:
+        """Return one row that a grant covers, or None."""
+        return self.get(row_id, self.scope(grant))
+
+    def get(self, row_id: Id, conditions: Conditions) -> RemoteRow | None:
+        """Return one row within these conditions, or None."""
+        found = self._call("findById", self._remote.find_by_id, row_id)
+        row = None if found is None else self._read(found)
+        return row if row is not None and _covers(conditions, row) else None
+
+    def existing(self, row_ids: Iterable[Id], conditions: Conditions) -> set[Id]:
+        """Return which of these ids rows within the conditions have."""
+        return {row_id for row_id in row_ids if self.get(row_id, conditions) is not None}
+
+    def lock(self, row_id: Id) -> None:
+        """Lock nothing: the service has no locks."""
+
+    def lock_all(self, conditions: Conditions, most: int) -> Sequence[RemoteRow]:
+        """Return the row that the conditions select, if there is one; nothing is locked."""
+        row_id, scopes = _split(conditions)
+        row = self.get(row_id, scopes)
+        return [] if row is None else [row]
+
+    def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
+        """Return how many rows fulfil the conditions; at most 1000 if not all are permitted."""
+        scopes, filter_ = list(conditions), filter_ or Filter()
+        if scopes:
+            return len(self.find(scopes, filter_).rows)
+        return self._call("count", self._remote.count, remote_where(filter_.where)) or 0
+
+    def insert(self, items: Sequence[Values]) -> Sequence[RemoteRow]:
+        """Store new rows, one after the other."""
+        made = [self._call("create", self._remote.create, self._json(item)) for item in items]
+        return list(map(self._read, made))
+
+    def update(self, conditions: Conditions, values: Values) -> Sequence[RemoteRow]:
+        """Change the row that the conditions select; return it as it now is."""
+        return self._save("patch", self._remote.patch, conditions, self._json(values))
+
+    def replace(self, conditions: Conditions, values: Values) -> Sequence[RemoteRow]:
+        """Replace the row that the conditions select, which keeps its owner; return it."""
+        given = self._json(values)
+        if self.owner is not None and values.get(self.owner.key) is None:
+            row_id, scopes = _split(conditions)
+            if (row := self.get(row_id, scopes)) is None:
+                return []
+            owner = self._names[self.owner.key]
+            conditions, given = [WithId(row_id)], {**given, owner: row.values.get(owner)}
+        return self._save("update_attributes", self._remote.update_attributes, conditions, given)
+
+    def delete(self, conditions: Conditions) -> int:
+        """Delete the row that the conditions select; return 0 if there is none."""
+        row_id, scopes = _split(conditions)
+        if scopes and self.get(row_id, scopes) is None:
+            return 0
+        # What the service answers to a deletion may be empty.
+        deleted = self._call("delete", lambda: (self._remote.delete(row_id),))
+        return 0 if deleted is None else 1
+
+    def value(self, row: RemoteRow, name: str) -> Any:
+        """Return what a row has in an attribute, as a body would have it."""
+        value = getattr(row, name)
+        try:
+            return self._fields[name].deserialize(value)
+        except marshmallow.ValidationError:
+            return value
+
+    def _save(
+        self,
+        method: str,
+        send: Callable[[Id, JsonObject], RemoteRecord],
+        conditions: Conditions,
+        values: JsonObject,
+    ) -> Sequence[RemoteRow]:
+        row_id, scopes = _split(conditions)
+        if scopes and self.get(row_id, scopes) is None:
+            return []
+        saved = self._call(method, send, row_id, values)
+        return [] if saved is None else [self._read(saved)]
+
+    def _call(self, method: str, send: Callable[..., Result], *arguments: object) -> Result | None:
+        """Call the service; return None if it has no such row."""
+
+        def found() -> Result | None:
+            try:
+                return send(*arguments)
+            except NotFoundError:
+                return None
+
+        return call_remote(self._source, f"{self.model.__name__}.{method}", found)
+
+    def _read(self, record: Any) -> RemoteRow:
+        """Return a row of the service; raise RemoteError for values that no answer can have."""
+        values = record.to_dict()
+        try:
+            json.dumps(values, allow_nan=False)
+        except (RecursionError, TypeError, ValueError):
+            raise RemoteError() from None
+        return RemoteRow(values, self._names)
+
+    def _json(self, loaded: Values) -> JsonObject:
+        """Return what a schema has loaded as JSON, by the names in JSON."""
+        return flatten(
+            {
+                self._names[attribute]: self._fields[attribute]._serialize(value, attribute, loaded)
+                for attribute, value in loaded.items()
+            }
+        )
+
+
+class RemoteSerializer(Serializer):
+    """Makes the JSON objects of rows that are JSON already: of the properties that are shown."""
+
+    def __init__(self, resource: object, schema: Schema, *options: Any) -> None:
+        super().__init__(resource, schema, *options)
+        fields = {field.data_key or name: field for name, field in schema.fields.items()}
+        self._shown = {name: not field.load_only for name, field in fields.items()}
+        self._shows_others = isinstance(schema, OpenSchema)
+
+    def dump(self, row: RemoteRow) -> Values:
+        """Return the JSON object of a row: no hidden property, and no other than declared ones."""
+        shown = {
+            name: value
+            for name, value in row.values.items()
+            if self._shown.get(name, self._shows_others)
+        }
+        return self.emit_loaded(row, shown)
+
+
+def _covers(scopes: Iterable[Permitted], row: RemoteRow) -> bool:
+    return all(scope.covers(row) for scope in scopes)
+
+
+def _split(conditions: Conditions) -> tuple[Id, list[Permitted]]:
+    """Return the id that conditions are for, and the others."""
+    chosen = list(conditions)
+    [row_id] = [condition.row_id for condition in chosen if isinstance(condition, WithId)]
+    return row_id, [condition for condition in chosen if not isinstance(condition, WithId)]
