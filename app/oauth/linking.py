@@ -176,7 +176,7 @@ def _join(provider: "Provider", profile: Profile) -> ExternalIdentity:
         lock(User.id == user.id)
         if not user.email_verified:
             _claim(provider, user)
-        elif not _is_verified(user):
+        elif _proven_email(user.id) != user.email:
             raise LoginError("the user was changed meanwhile", user_id=user.id)
         return _add(provider.provider, profile, user.id)
 
@@ -219,13 +219,6 @@ def _claim(provider: "Provider", user: User) -> None:
     announce_verified(user)
 
 
-def _is_verified(user: User) -> bool:
-    """Tell whether a user who was read still has this address, verified, and is not disabled."""
-    same = User.id == user.id, User.email == user.email
-    usable = *same, User.email_verified == true(), User.disabled_at.is_(None)
-    return db.session.scalar(select(User.id).where(*usable)) is not None
-
-
 def _require_session(user_id: Id, digest: str) -> None:
     own = AccessToken.digest == digest, AccessToken.user_id == user_id, AccessToken.is_live()
     if db.session.scalar(select(AccessToken.digest).where(*own)) is None:
@@ -256,9 +249,9 @@ def _add(provider: str, profile: Profile, user_id: Id) -> ExternalIdentity:
 
 
 def _proven_email(user_id: Id) -> str | None:
-    """Return the address of a user, if it is verified."""
-    verified = User.id == user_id, User.email_verified == true()
-    return db.session.scalar(select(User.email).where(*verified))
+    """Return the address of a user as it now is, if it is verified and the user is not disabled."""
+    enabled = User.id == user_id, User.disabled_at.is_(None)
+    return db.session.scalar(select(User.email).where(*enabled, User.email_verified == true()))
 
 
 def _count(user_id: Id) -> int:

@@ -27,6 +27,12 @@ HANDLE = re.compile(rf"[0-9a-f]{{{HANDLE_LENGTH}}}", re.ASCII)
 RESET_SCOPE = "reset-password"
 VERIFY_SCOPE = "verify-email"
 CHANGE_SCOPE = "change-email"
+# The settings that say how many seconds they are valid.
+TTL_SETTINGS = {
+    RESET_SCOPE: "RESET_TOKEN_TTL",
+    VERIFY_SCOPE: "VERIFY_TOKEN_TTL",
+    CHANGE_SCOPE: "VERIFY_TOKEN_TTL",
+}
 
 
 def new_token() -> str:

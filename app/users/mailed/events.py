@@ -4,17 +4,9 @@ from dataclasses import replace
 
 from flask import Flask
 
-from app import outbox
+from app import outbox, signals
 from app.database.session import db
 from app.outbox import Attempt, Payload
-from app.signals import (
-    EMAIL_CHANGE_NOTICE,
-    account_claimed,
-    email_change_request,
-    email_changed,
-    reset_password_request,
-    verification_request,
-)
 from app.users.app_model import user_model
 
 from . import tokens
@@ -49,10 +41,10 @@ def load_notice(data: Payload, _attempt: Attempt) -> Payload:
 
 
 LOADS = {
-    reset_password_request.name: tokens.load,
-    verification_request.name: load_confirmation,
-    email_change_request.name: load_confirmation,
-    EMAIL_CHANGE_NOTICE: load_notice,
-    email_changed.name: load_notice,
-    account_claimed.name: load_notice,
+    signals.reset_password_request.name: tokens.load,
+    signals.verification_request.name: load_confirmation,
+    signals.email_change_request.name: load_confirmation,
+    signals.EMAIL_CHANGE_NOTICE: load_notice,
+    signals.email_changed.name: load_notice,
+    signals.account_claimed.name: load_notice,
 }

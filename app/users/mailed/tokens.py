@@ -15,23 +15,8 @@ from app.signals import emit_after_commit
 from app.throttles.digests import key_digest
 from app.times import now
 from app.users.app_model import user_model
-from app.users.models import (
-    CHANGE_SCOPE,
-    HANDLE_LENGTH,
-    RESET_SCOPE,
-    VERIFY_SCOPE,
-    AccessToken,
-    User,
-    token_digest,
-)
+from app.users.models import HANDLE_LENGTH, TTL_SETTINGS, AccessToken, User, token_digest
 from app.users.sessions.tokens import IssuedToken, issue, lock
-
-# The settings that have the seconds for which a token of a scope is valid.
-LIFETIMES = {
-    RESET_SCOPE: "RESET_TOKEN_TTL",
-    VERIFY_SCOPE: "VERIFY_TOKEN_TTL",
-    CHANGE_SCOPE: "VERIFY_TOKEN_TTL",
-}
 
 
 def mail_token(event: NamedSignal, scope: str, user: User | None, email: str) -> None:
@@ -40,7 +25,7 @@ def mail_token(event: NamedSignal, scope: str, user: User | None, email: str) ->
     Does nothing if the user is deleted meanwhile. Without a user decoys are stored, which takes the
     same time: otherwise it would reveal which users there are.
     """
-    ttl = current_app.config[LIFETIMES[scope]]
+    ttl = current_app.config[TTL_SETTINGS[scope]]
     any_user_id = select(User.id).order_by(User.id).limit(1).scalar_subquery()
     with suppress(IntegrityError), transaction():
         value, row = issue(user.id if user else any_user_id, ttl, scope, email=email)

@@ -11,9 +11,7 @@ from app.users.accounts import confirmation, email_change
 from app.users.mailed import verification
 from app.users.models import token_digest
 from app.users.resource import users
-from app.users.schemas import (
-    ChangeEmailSchema,
-)
+from app.users.schemas import ChangeEmailSchema
 
 BAD_NEW_EMAIL = errors.ValidationError({"newEmail": ["is not an email address"]})
 CONFIRMATION = (

@@ -8,13 +8,7 @@ from flask import Blueprint, Flask, Response, make_response, render_template, re
 from flask.typing import ResponseReturnValue
 from jinja2 import Template
 
-from app.errors import (
-    InvalidConfirmation,
-    InvalidToken,
-    TooManyHashes,
-    TooManyRequests,
-    ValidationError,
-)
+from app import errors
 from app.http.languages import current_languages, preferred_languages, to_language
 from app.rest.hashing import computes_hash
 from app.rest.requests.bodies import read_body
@@ -43,7 +37,7 @@ def show() -> ResponseReturnValue:
     token = request.args.get("access_token", "")
     try:
         user = check_reset_token(token_digest(token))
-    except InvalidToken:
+    except errors.InvalidToken:
         return _page("reset_password.html", 401, current_languages(), expired=True)
     return _page("reset_password.html", 200, preferred_languages(user), token=token)
 
@@ -57,12 +51,12 @@ def submit() -> ResponseReturnValue:
     languages = _languages_of(form)
     try:
         reset_password(token, form.get("newPassword", ""))
-    except InvalidToken:
+    except errors.InvalidToken:
         return page(401, languages, expired=True)
-    except ValidationError as error:
+    except errors.ValidationError as error:
         problem = error.details["messages"]["newPassword"][0]
         return page(422, languages, token=token, problem=f"The password {problem}.")
-    except (TooManyHashes, TooManyRequests) as error:
+    except (errors.TooManyHashes, errors.TooManyRequests) as error:
         response = page(error.code, languages, token=token, problem=error.description)
         response.headers["Retry-After"] = str(error.retry_after)
         return response
@@ -75,7 +69,7 @@ def ask() -> ResponseReturnValue:
     token = request.args.get("token", "")
     try:
         confirmation = find_confirmation(token_digest(token))
-    except InvalidConfirmation:
+    except errors.InvalidConfirmation:
         return _page("confirm_email.html", 400, current_languages(), expired=True)
     user = confirmation.user
     return _page(
@@ -96,9 +90,9 @@ def submit_confirmation() -> ResponseReturnValue:
     token, languages = form.get("token", ""), _languages_of(form)
     try:
         confirmation = confirm_email(token, kept=form, end_sessions="endSessions" in form)
-    except InvalidConfirmation:
+    except errors.InvalidConfirmation:
         return page(400, languages, expired=True)
-    except ValidationError:
+    except errors.ValidationError:
         return page(422, languages, taken=True)
     return page(200, languages, done=True, confirmation=confirmation)
 

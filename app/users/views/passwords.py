@@ -7,11 +7,7 @@ from app.rest.requests.bodies import Body
 from app.users.accounts import password_change, password_reset
 from app.users.models import RESET_SCOPE
 from app.users.resource import users
-from app.users.schemas import (
-    ChangePasswordSchema,
-    NewPasswordSchema,
-    ResetRequestSchema,
-)
+from app.users.schemas import ChangePasswordSchema, NewPasswordSchema, ResetRequestSchema
 
 BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
 
