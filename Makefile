@@ -26,9 +26,6 @@ run: install ## migrate the database and serve on http://127.0.0.1:3000 (HOST, P
 	$(BIN)/flask db upgrade
 	exec $(BIN)/gunicorn wsgi:app
 
-# Tests start the service often; none of its processes should compile it again.
-test coverage drills: export PYTHONDONTWRITEBYTECODE :=
-
 test: .venv/.installed-dev ## run the whole test suite
 	$(BIN)/pytest -n auto --dist worksteal
 

@@ -29,7 +29,16 @@ PASSWORD = "correct horse battery"
 NEW = "a new and longer one"
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
 # Tests of these take many seconds each.
-LONG = {"test_model_example.py", "test_kills.py", "test_browser.py", "test_drills.py"}
+LONG = {
+    "test_model_example.py",
+    "test_kills.py",
+    "test_browser.py",
+    "test_drills.py",
+    "test_bounded_work.py",
+    "test_clients.py",
+    "test_conformance.py",
+    "test_deployment.py",
+}
 
 
 def pytest_xdist_auto_num_workers():
