@@ -86,7 +86,7 @@ def _to_cell(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_to_cell, value))
     text = iso_time(value) if isinstance(value, datetime) else str(value)
-    escaped = (each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    escaped = (char if char.isprintable() else ascii(char)[1:-1] for char in text)
     return "".join(escaped)
 
 
@@ -94,6 +94,6 @@ def _database_sentence(error: SQLAlchemyError) -> str:
     cause = getattr(error, "orig", None)
     reason = str(cause or error).strip().splitlines()[0]
     known = f"{getattr(cause, 'sqlstate', '')} {reason}"
-    is_missing = any(each in known for each in MISSING)
+    is_missing = any(sign in known for sign in MISSING)
     hint = " (`flask db upgrade` makes the tables)" if is_missing else ""
     return f"The database failed: {reason}{hint}."

@@ -1,6 +1,6 @@
 """Authorization: whether the caller may call a method, and on which rows."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from .identity import current_identity
 from .rules import (
     OWNER,
     Decision,
+    DynamicRole,
     MethodRules,
     Principal,
     Rule,
@@ -30,9 +31,6 @@ from .rules import (
 # The name of the rules for rows that are created through a relation, for which $owner may be the
 # caller: their model is not asked alone, but after the row that they belong to.
 CREATE_RELATED = "create through a relation"
-
-# A dynamic role: returns the condition under which the user with an id has it for a row.
-DynamicRole = Callable[[Id], ColumnElement[bool]]
 
 # The rules of each model and method.
 compiled_rules = AppState[dict[tuple[str, str], MethodRules]](
@@ -122,8 +120,8 @@ def install_rules(
     rule of a method that does not exist, or to which it cannot apply.
     """
     dynamic = dynamic or {}
+    replaced = (app.config["ACLS"] or {}).get(model)
     try:
-        replaced = (app.config["ACLS"] or {}).get(model)
         form = FORMS[app.config["ID_TYPE"]]
         rules = list(rules) if replaced is None else parse_rules(replaced, methods, form)
         check_methods(rules, methods)
@@ -134,13 +132,20 @@ def install_rules(
         raise ConfigurationError(f"{source} {model} cannot be used: {error}") from None
     compiled = compiled_rules.of(app)
     for method, access in methods.items():
-        barred = {*(() if method in owned else {OWNER}), *(() if method in by_row else dynamic)}
-        chosen = [rule for rule in rules if rule.principal not in barred]
-        compiled[model, method] = MethodRules(chosen, method, access, dynamic)
+        applicable = _applicable(rules, method in owned, () if method in by_row else dynamic)
+        compiled[model, method] = MethodRules(applicable, method, access, dynamic)
     if "create" in methods:
-        barred = {*dynamic, *(() if owned else {OWNER})}
-        chosen = [rule for rule in rules if rule.principal not in barred]
-        compiled[model, CREATE_RELATED] = MethodRules(chosen, "create", methods["create"])
+        applicable = _applicable(rules, bool(owned), dynamic)
+        compiled[model, CREATE_RELATED] = MethodRules(applicable, "create", methods["create"])
+
+
+def _applicable(rules: Iterable[Rule], has_owner: bool, barred: Collection[str]) -> list[Rule]:
+    """Return the rules for a method: those for $owner if its rows have owners, and none barred."""
+    return [
+        rule
+        for rule in rules
+        if rule.principal not in barred and (has_owner or rule.principal != OWNER)
+    ]
 
 
 def related_method(method: str) -> str:

@@ -1,10 +1,13 @@
 """Access rules for the methods of a model, scored as in LoopBack 3, once, at start."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from marshmallow import Schema, ValidationError, fields, validate
+from sqlalchemy import ColumnElement
 
 from app.ids import Id, IdForm
 
@@ -31,6 +34,9 @@ class UserPrincipal(NamedTuple):
 
 
 Principal = str | UserPrincipal
+
+# A dynamic role: returns the condition under which the user with an id has it for a row.
+DynamicRole = Callable[[Id], ColumnElement[bool]]
 
 
 @dataclass(frozen=True)
@@ -98,17 +104,15 @@ class MethodRules:
         rules: Iterable[Rule],
         method: str,
         access: str,
-        dynamic: Mapping[str, Any] | None = None,
+        dynamic: Mapping[str, DynamicRole] = MappingProxyType({}),
     ) -> None:
         """Rank the rules; `dynamic` are the model's dynamic roles."""
-        scored = [(rule.score(method, access), rule) for rule in rules]
-        matching = [(score, rule) for score, rule in scored if score is not None]
-        self._ranked = [rule for _, rule in sorted(matching, key=lambda each: -each[0])]
+        self._ranked = _rank(rules, method, access)
         principals = {rule.principal for rule in self._ranked}
         users = {principal for principal in principals if isinstance(principal, UserPrincipal)}
         self._user_ids = {user.id for user in users}
-        # The dynamic roles that a decision depends on, with what each of them takes.
-        self.dynamic = {name: each for name, each in (dynamic or {}).items() if name in principals}
+        # The dynamic roles that a decision depends on.
+        self.dynamic = {name: role for name, role in dynamic.items() if name in principals}
         # The stored roles that it depends on; if there are none, the caller's are not queried.
         self.roles = principals - users - PRINCIPAL_RANKS.keys() - self.dynamic.keys()
         self._for_anonymous = self._decide({EVERYONE, UNAUTHENTICATED})
@@ -161,12 +165,19 @@ class RuleSchema(Schema):
     property = fields.Raw(load_default="*")
 
 
+def _rank(rules: Iterable[Rule], method: str, access: str) -> list[Rule]:
+    """Return the rules that match a method, the most specific first."""
+    scores = [(rule, rule.score(method, access)) for rule in rules]
+    matching = [(rule, score) for rule, score in scores if score is not None]
+    return [rule for rule, _ in sorted(matching, key=itemgetter(1), reverse=True)]
+
+
 def parse_rules(settings: Any, methods: Collection[str], id_form: IdForm) -> list[Rule]:
     """Read rules in LoopBack 3's form for a model with these methods.
 
     `id_form` is that of users' ids. Raises ValidationError for an invalid rule.
     """
-    rules = [_parse(each, id_form) for each in RuleSchema(many=True).load(settings)]
+    rules = [_parse(loaded, id_form) for loaded in RuleSchema(many=True).load(settings)]
     check_methods(rules, methods)
     return rules
 

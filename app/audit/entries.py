@@ -14,10 +14,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.database.columns import Json, UtcDateTime
 from app.database.ids import IntegerId, RowId
 from app.database.purging import delete_batch, purge_all, purger
-from app.database.session import Model, after_commit, connection, db, transaction
+from app.database.session import Model, connection, db, transaction
 from app.ids import Id
 from app.observability.origin import MAX_ADDRESS, current_origin
-from app.signals import audited, emit
+from app.signals import audited, emit_after_commit
 from app.times import now
 
 #: Records an hour of failed logins, as many of throttled requests, and as many of anonymous calls
@@ -222,7 +222,7 @@ def purge_batch(days: float) -> int:
 def _announce(action: Action, details: Mapping[str, Any]) -> None:
     """Send the signal of a record, once it cannot be rolled back any more."""
     if audited.receivers:
-        after_commit(partial(emit, audited, action=action, details=details))
+        emit_after_commit(audited, action=action, details=details)
 
 
 def _is_enabled() -> bool:

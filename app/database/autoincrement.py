@@ -64,7 +64,8 @@ def _has_numbers(connection: Connection, table: str) -> bool:
     """Tell whether a table has ids that count up; with another ID_TYPE they do not."""
     key = inspect(connection).get_pk_constraint(table)["constrained_columns"]
     columns = inspect(connection).get_columns(table)
-    return [isinstance(each["type"], Integer) for each in columns if each["name"] in key] == [True]
+    types = [column["type"] for column in columns if column["name"] in key]
+    return len(types) == 1 and isinstance(types[0], Integer)
 
 
 def _rebuild(connection: Connection, table: str) -> None:

@@ -4,7 +4,7 @@ import os
 import select
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from logging import Logger
@@ -13,7 +13,9 @@ from typing import Any
 from flask import has_request_context
 from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
-from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+
+from app.settings import Settings
 
 from .dialects import begin
 from .timeouts import interrupter
@@ -48,7 +50,7 @@ PAGE_CACHE = 500
 OTHERS_MAY = stat.S_IRWXG | stat.S_IRWXO
 
 
-def engine_options(config: Mapping[str, Any]) -> dict[str, Any]:
+def engine_options(config: Settings) -> dict[str, object]:
     """Return the arguments of `create_engine`: the defaults, overridden by the settings.
 
     Autocommit and hidden parameters cannot be overridden: statements commit by themselves unless
@@ -64,7 +66,7 @@ def engine_options(config: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _pool_options(url: URL, config: Mapping[str, Any]) -> dict[str, Any]:
+def _pool_options(url: URL, config: Settings) -> dict[str, object]:
     """Return the pool's size: a connection for each thread; SQLite in memory has only one."""
     if "poolclass" in config["SQLALCHEMY_ENGINE_OPTIONS"] or _is_in_memory(url):
         return {}
@@ -85,12 +87,12 @@ def _is_file(url: URL) -> bool:
     return is_sqlite and not _is_in_memory(url) and not str(url.database).startswith("file:")
 
 
-def _postgres_arguments(url: URL, config: Mapping[str, Any]) -> dict[str, Any]:
+def _postgres_arguments(url: URL, config: Settings) -> dict[str, object]:
     """Return the arguments of psycopg that are not in the URL.
 
     PgBouncer accepts no `options`, and its connections have other prepared statements each time.
     """
-    defaults = {name: each for name, each in POSTGRES_DEFAULTS.items() if name not in url.query}
+    defaults = {name: POSTGRES_DEFAULTS[name] for name in POSTGRES_DEFAULTS.keys() - url.query}
     if config["PGBOUNCER"]:
         return {**defaults, "prepare_threshold": None}
     return {**defaults, "options": _postgres_options(url, config["STATEMENT_TIMEOUT"])}
@@ -125,7 +127,7 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
         _replace_read_only(engine.dialect, lambda: True)
 
 
-def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
     """Set the pragmas: WAL, foreign keys, and the size of the cache."""
     for pragma in (
         "journal_mode=WAL",
@@ -147,13 +149,13 @@ def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> Non
     """
     is_lost = dialect.is_disconnect
 
-    def is_unusable(error: Any, connection: Any, cursor: Any) -> bool:
-        return (is_read_only(error) and is_writable()) or is_lost(error, connection, cursor)
+    def is_unusable(error: Any, *used: Any) -> bool:
+        return (is_read_only(error) and is_writable()) or is_lost(error, *used)
 
     dialect.is_disconnect = is_unusable  # type: ignore[assignment]
 
 
-def is_read_only(error: Any) -> bool:
+def is_read_only(error: BaseException | None) -> bool:
     """Tell whether the database refused a statement because this connection only reads."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith("SQLITE_READONLY") or getattr(error, "sqlstate", None) == READ_ONLY
@@ -165,7 +167,7 @@ def _is_writable(path: str) -> bool:
     Until then connections are kept, because SQLite leaves files open that others have locked.
     """
     needed = path, os.path.dirname(path) or ".", f"{path}-wal", f"{path}-shm"
-    return all(os.access(each, os.W_OK) for each in needed if os.path.exists(each))
+    return all(os.access(file, os.W_OK) for file in needed if os.path.exists(file))
 
 
 @contextmanager
@@ -199,24 +201,26 @@ def _limit_statements(engine: Engine, seconds: float) -> None:
     """
 
     @event.listens_for(engine, "connect")
-    def prepare(connection: sqlite3.Connection, record: Any) -> None:
+    def prepare(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
         def limit() -> None:
             if has_request_context():
                 interrupter.limit(connection, seconds)
 
-        record.info |= {"limit": limit, "busy_timeout": _milliseconds(seconds)}
+        record.info.update(limit=limit, busy_timeout=_milliseconds(seconds))
         connection.execute(f"PRAGMA busy_timeout={_milliseconds(seconds)}")
 
     @event.listens_for(engine, "checkout")
-    def start_with_checkout(_connection: Any, record: Any, _proxy: Any) -> None:
+    def start_with_checkout(
+        _connection: sqlite3.Connection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection
+    ) -> None:
         record.info["limit"]()
 
     @event.listens_for(engine, "before_cursor_execute")
-    def start_with_statement(connection: Connection, *_: Any) -> None:
+    def start_with_statement(connection: Connection, *_: object) -> None:
         limit_statement(connection)
 
     @event.listens_for(engine, "checkin")
-    def release(connection: sqlite3.Connection, _record: Any) -> None:
+    def release(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
         interrupter.release(connection)
 
 
@@ -240,7 +244,9 @@ def _protect_file(path: str, logger: Logger) -> None:
             logger.warning("%s is open to other users (mode %o): chmod 600 it", path, mode)
 
 
-def _refuse_ended(connection: Any, _record: Any, _proxy: Any) -> None:
+def _refuse_ended(
+    connection: Any, _record: ConnectionPoolEntry, _proxy: PoolProxiedConnection
+) -> None:
     """Invalidate the pool if the server has closed this connection, without a round trip.
 
     An idle connection is readable only if the server has closed it or is about to.

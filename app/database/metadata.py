@@ -29,18 +29,20 @@ def all_metadata(app: Flask) -> MetaData:
 
 
 def missing_from_database(app: Flask) -> list[str]:
-    """Return the tables, and the columns as `table.column`, of this app alone that are not made."""
+    """Return the tables of its own, and the columns as `table.column`, that the database lacks."""
     own = app_metadata.of(app).tables
     with app.app_context():
         with db.engine.connect() as connection:
             found = inspect(connection).get_multi_columns(filter_names=list(own))
         # Forked processes must not share a connection.
         db.engine.dispose()
-    columns = {name: {each["name"] for each in there} for (_, name), there in found.items()}
+    columns = {
+        name: {column["name"] for column in reflected} for (_, name), reflected in found.items()
+    }
     missing = [name for name in own if name not in columns]
     return missing + [
         f"{name}.{column.name}"
-        for name, there in columns.items()
+        for name, stored in columns.items()
         for column in own[name].columns
-        if column.name not in there
+        if column.name not in stored
     ]

@@ -1,4 +1,4 @@
-"""Purging rows that are of no use any more: by a thread of each process of the service."""
+"""Purging of expired rows, by a thread of each process of the service."""
 
 import atexit
 import random
@@ -60,7 +60,7 @@ class Purger:
 
     def purge_some(self) -> bool:
         """Delete a batch of each table; tell whether there may be more in any of them."""
-        counts = [self._purge(*each) for each in self._batches.items()]
+        counts = [self._purge(table, batch) for table, batch in self._batches.items()]
         return max(counts, default=0) >= PURGE_BATCH
 
     def _run(self) -> None:

@@ -10,10 +10,10 @@ import threading
 import time
 from contextlib import suppress
 
-#: Seconds between two looks for statements that exceed `STATEMENT_TIMEOUT` on SQLite.
+#: Seconds between two searches for statements that exceed `STATEMENT_TIMEOUT` on SQLite.
 INTERVAL = 0.2
-# Looks without a statement after which the thread ends.
-IDLE_LOOKS = 50
+# Rounds without a statement after which the thread ends.
+IDLE_ROUNDS = 50
 
 
 class Interrupter:
@@ -47,19 +47,19 @@ class Interrupter:
             self._deadlines.pop(connection, None)
 
     def _run(self) -> None:
-        idle_looks = 0
-        while idle_looks < IDLE_LOOKS:
+        idle_rounds = 0
+        while idle_rounds < IDLE_ROUNDS:
             time.sleep(INTERVAL)
             # A connection begins no statement meanwhile, which the interrupt would be for.
             with self._lock:
-                idle_looks = 0 if self._deadlines else idle_looks + 1
+                idle_rounds = 0 if self._deadlines else idle_rounds + 1
                 self._interrupt_late()
-                if idle_looks == IDLE_LOOKS:
+                if idle_rounds == IDLE_ROUNDS:
                     self._thread = None
 
     def _interrupt_late(self) -> None:
         moment = time.monotonic()
-        late = [each for each, deadline in self._deadlines.items() if deadline < moment]
+        late = [one for one, deadline in self._deadlines.items() if deadline < moment]
         for connection in late:
             del self._deadlines[connection]
             # It may have been closed.

@@ -21,7 +21,7 @@ def init_app(app: Flask) -> None:
         # Patterns, because Flask-CORS takes a text with brackets, as of an IPv6 address, for one.
         origins="*"
         if "*" in origins
-        else [re.compile(rf"{re.escape(each)}\Z") for each in origins],
+        else [re.compile(rf"{re.escape(origin)}\Z") for origin in origins],
         send_wildcard=not with_cookies,
         supports_credentials=with_cookies,
         expose_headers=EXPOSED,

@@ -111,4 +111,4 @@ def _without_port(address: str) -> str:
 
 def _printable(text: str, length: int) -> str | None:
     """Return the first characters, as a client may have sent them, without unprintable ones."""
-    return "".join(each if each.isprintable() else "?" for each in text[:length]) or None
+    return "".join(char if char.isprintable() else "?" for char in text[:length]) or None

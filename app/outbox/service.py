@@ -61,4 +61,6 @@ def _insert(
         db.session.add_all(deliveries)
         db.session.flush()
         if is_reserved:
-            after_commit(partial(worker.of(app).reserve, [each.id for each in deliveries], secret))
+            after_commit(
+                partial(worker.of(app).reserve, [delivery.id for delivery in deliveries], secret)
+            )

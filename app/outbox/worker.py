@@ -63,7 +63,7 @@ class Worker:
         """Attempt deliveries soon, which were recorded with the lease of a worker."""
         ready = time.monotonic() + DELIVERY_DELAY
         with self._changed:
-            self._reserved += [Reservation(each, ready, secret) for each in delivery_ids]
+            self._reserved += [Reservation(id, ready, secret) for id in delivery_ids]
             self._changed.notify()
         self.start()
 
@@ -89,7 +89,7 @@ class Worker:
 
     def _release(self) -> None:
         with self._changed:
-            ids = [each.delivery_id for each in self._reserved]
+            ids = [reservation.delivery_id for reservation in self._reserved]
             self._reserved.clear()
         if ids:
             with self._app.app_context():

@@ -10,8 +10,8 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, NotFound
 
 from app.access.identity import current_identity
-from app.access.policy import DynamicRole, authorize, install_rules
-from app.access.rules import Rule
+from app.access.policy import authorize, install_rules
+from app.access.rules import DynamicRole, Rule
 from app.config import ConfigurationError
 from app.state import AppState
 

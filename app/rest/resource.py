@@ -9,8 +9,7 @@ from sqlalchemy import Column, inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
-from app.access.policy import DynamicRole
-from app.access.rules import Rule
+from app.access.rules import DynamicRole, Rule
 from app.ids import Id
 
 from .endpoint import Endpoint, Route, View
