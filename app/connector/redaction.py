@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from itertools import islice
 from urllib.parse import quote, quote_plus, unquote
 
-from .nesting import levels_of
+from .nesting import SCALARS, levels_of
 from .types import JsonValue
 
 MASK = "***"
@@ -24,8 +24,6 @@ _ESCAPE = re.compile("%[0-9A-F]{2}")
 _WORD = re.compile(r"\w")
 _CREDENTIALS = re.compile("//[^/@]*@")
 _SHORT_SECRET = 4
-# Checked before Mapping, whose check takes five times as long.
-_SCALARS = (str, int, float)
 _MAX_DEPTH = 50
 # Characters of a log line of urllib3 that are kept.
 _MAX_LOG_LENGTH = 2000
@@ -158,16 +156,18 @@ def secrets_by_name(value: object) -> Iterator[str]:
     found: set[tuple[type, object]] = set()
     level = [(value, False)]
     for _ in range(_MAX_DEPTH + 1):
+        if not level:
+            break
         found |= {
             (type(item), item)
             for item, is_secret in level
-            if is_secret and isinstance(item, _SCALARS)
+            if is_secret and isinstance(item, SCALARS)
         }
         level = [
             part
             for item, is_secret in level
             # Most items are scalars, and a call for each would take most of the time.
-            if not isinstance(item, _SCALARS)
+            if not isinstance(item, SCALARS)
             for part in _parts(item, is_secret)
         ]
     for text in {scalar_text(scalar) for _, scalar in found}:
@@ -187,7 +187,7 @@ def scalar_texts(value: object) -> Iterator[str]:
     """Yield the text of every scalar in a structure."""
     for level in islice(levels_of(value), _MAX_DEPTH + 1):
         for item in level:
-            if not isinstance(item, list | tuple | Mapping):
+            if isinstance(item, SCALARS) or not isinstance(item, list | tuple | Mapping):
                 yield scalar_text(item)
 
 
