@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from app.database.ids import app_id_form
 from app.errors import InvalidFilter
-from app.problems import Problems
 from app.rest.filters.kinds import OBJECT
 from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import OTHERS
@@ -25,19 +24,19 @@ def check(models: Models, resolved: Mapping[str, Resolved], users: Resource) -> 
     Without problems, the latter are found when the models are served.
     """
     for definition in models.definitions.values():
-        _check_scope(definition, models.problems)
+        _check_scope(definition)
     if models.problems.found:
         for definition in models.stored:
             _check_methods(definition, models, resolved[definition.name], users)
 
 
-def _check_scope(definition: Definition, problems: Problems) -> None:
+def _check_scope(definition: Definition) -> None:
     """Check the default filter of a model."""
     others = {OTHERS: OBJECT} if definition.is_open else {}
     try:
         parse_filter(definition.scope, {**definition.filterable(app_id_form()), **others})
     except InvalidFilter as error:
-        problems.add(f"{definition.file}: scope", str(error.description))
+        definition.at("scope").add(str(error.description))
 
 
 def _check_methods(
@@ -50,12 +49,12 @@ def _check_methods(
     }
     if definition is models.users:
         endpoints = users_endpoints(users, relations)
-        methods = {each.method: each.owned for each in endpoints}
+        methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
     elif definition.source.code.exists():
         # Which methods it adds is not known until it is executed.
         return
     else:
         endpoints = usual_endpoints(relations)
-        methods = {each.method: resolved.owner is not None for each in endpoints}
-    applicable_rules(definition, methods, models.problems)
-    definition.switches.usable(endpoints, models.problems)
+        methods = {endpoint.method: resolved.owner is not None for endpoint in endpoints}
+    applicable_rules(definition, methods)
+    definition.switches.usable(endpoints)

@@ -1,13 +1,14 @@
 """The commands `flask models`: check, list and show the models in JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 from flask import current_app
 
 from app.commands import CommandGroup, json_option, print_rows
 from app.rest.collection import served_collections
-from app.rest.endpoint import served_endpoints, switched_off
+from app.rest.endpoint import Endpoint, served_endpoints, switched_off
+from app.rest.fields.base import Field
 from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
@@ -40,8 +41,8 @@ def check(strict: bool) -> None:
 def list_(as_json: bool) -> None:
     """List all models."""
     rows = [
-        (each.name, each.file, f"/{each.path}", each.table, each.is_public)
-        for each in json_models.current.all.values()
+        (model.name, model.file, f"/{model.path}", model.table, model.is_public)
+        for model in json_models.current.all.values()
     ]
     print_rows(("name", "file", "path", "table", "public"), rows, as_json)
 
@@ -50,11 +51,11 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Show the properties, relations and endpoints of the model NAME."""
-    found = {each.lower(): definition for each, definition in json_models.current.all.items()}
-    if name.lower() not in found:
-        known = ", ".join(each.name for each in found.values()) or "none"
+    found = {model.lower(): definition for model, definition in json_models.current.all.items()}
+    definition = found.get(name.lower())
+    if definition is None:
+        known = ", ".join(model.name for model in found.values()) or "none"
         raise click.ClickException(f"There is no model {name}; there are {known}.")
-    definition = found[name.lower()]
     describe = _describe_remote if definition.name in json_models.current.remote else _describe
     for line in describe(definition):
         click.echo(line)
@@ -62,14 +63,12 @@ def show(name: str) -> None:
 
 def _switched_off(found: Models) -> Iterator[str]:
     """Yield, for each model of which not everything is served, what is not."""
-    names = {each.plural: each.name for each in found.all.values()}
-    described = [*found.all.values()]
+    names = {model.plural: model.name for model in found.all.values()}
     if found.users:
         names[USERS] = found.users.name
-        described.append(found.users)
-    for each in described:
-        if not each.is_public:
-            yield f"{each.name} has no endpoints of its own: it is not public."
+    for model in (*found.all.values(), *([found.users] if found.users else ())):
+        if not model.is_public:
+            yield f"{model.name} has no endpoints of its own: it is not public."
     for resource, methods in switched_off.current.items():
         if methods:
             yield f"{names.get(resource, resource)}: switched off are {', '.join(methods)}."
@@ -78,21 +77,15 @@ def _switched_off(found: Models) -> Iterator[str]:
 def _describe(definition: Definition) -> Iterator[str]:
     """Yield a model, its properties, relations, endpoints and rules in lines of text."""
     collection = served_collections.current[definition.plural]
-    resource = collection.resource
+    resource, off = collection.resource, switched_off.current[definition.plural]
     yield f"{definition.name}\t{definition.file}\ttable {definition.table}"
     for name, field in collection.schema.fields.items():
-        words = [field.data_key or name, type(field).__name__]
-        words += ["required"] if field.required else []
-        words += ["read-only"] if field.dump_only else ["hidden"] if field.load_only else []
-        yield "\t".join(["  property", *words])
+        yield "\t".join(["  property", field.data_key or name, *_describe_field(field)])
     for name, relation in resource.relations.items():
         yield f"  relation\t{name}\t{relation.kind}\t{relation.target}"
-    root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
-    off = switched_off.current[definition.plural]
-    for endpoint in declared_endpoints(resource) if resource.is_public else ():
-        if endpoint.method not in off:
-            for verb, path in endpoint.routes:
-                yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
+    endpoints = declared_endpoints(resource) if resource.is_public else ()
+    served = [endpoint for endpoint in endpoints if endpoint.method not in off]
+    yield from _describe_endpoints(definition, served)
     yield from (f"  switched off\t{method}" for method in off)
     for rule in resource.rules(current_app.config):
         allowed = "ALLOW" if rule.allow else "DENY"
@@ -100,14 +93,29 @@ def _describe(definition: Definition) -> Iterator[str]:
         yield f"  rule\t{allowed}\t{rule.principal}\t{rule.access}\t{methods}"
 
 
+def _describe_field(field: Field) -> Iterator[str]:
+    yield type(field).__name__
+    if field.required:
+        yield "required"
+    if field.dump_only:
+        yield "read-only"
+    elif field.load_only:
+        yield "hidden"
+
+
+def _describe_endpoints(definition: Definition, endpoints: Iterable[Endpoint]) -> Iterator[str]:
+    root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
+    for endpoint in endpoints:
+        for verb, path in endpoint.routes:
+            yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
+
+
 def _describe_remote(definition: Definition) -> Iterator[str]:
     """Yield a model at a data source, and its endpoints, in lines of text."""
     yield f"{definition.name}\t{definition.file}\tdata source {definition.data_source}"
-    yield from (
-        f"  property\t{each.name}\t{each.type.name}" for each in definition.properties.values()
-    )
-    root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
-    for name, endpoint in served_endpoints.current.items():
-        if name.startswith(f"{definition.plural}."):
-            for verb, path in endpoint.routes:
-                yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
+    for property_ in definition.properties.values():
+        yield f"  property\t{property_.name}\t{property_.type.name}"
+    endpoints = served_endpoints.current.items()
+    prefix = f"{definition.plural}."
+    served = [endpoint for name, endpoint in endpoints if name.startswith(prefix)]
+    yield from _describe_endpoints(definition, served)

@@ -1,25 +1,25 @@
-"""What a file says of a model, read and checked."""
+"""A validated model definition."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
-from typing import Any
+from typing import NamedTuple
 
 from app.access.rules import Rule
 from app.ids import IdForm
 from app.plurals import pluralize
-from app.problems import MISSPELT, Problems, suggest
-from app.properties.declaration import Declaration
+from app.problems import MISSPELT, suggest
+from app.properties.declaration import Declaration, JsonObject
 from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
 from app.rest.filters.columns import kind_of
 from app.rest.filters.kinds import Kind, identifier
 from app.rest.relations import BELONGS_TO
-from app.times import now
 
-from .bases import USER, USER_SETTINGS, Merged
+from .bases import USER, USER_SETTINGS, MergedModel
 from .files import CONFIG, Source
 from .ids import IdProperty, take_id
+from .mixins import read_times
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
 NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)
@@ -28,39 +28,14 @@ NAME_RULE = (
 )
 # Segments of a path below the base path; none is `.` or `..`.
 PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
-# What LoopBack 3 has in files and does nothing here, or what nothing needs to be said of.
+# Keys of LoopBack 3 that change nothing here, or are read elsewhere.
 WITHOUT_EFFECT = (
-    *(
-        "scopes",
-        "name",
-        "base",
-        "plural",
-        "http",
-        "description",
-        "validations",
-        "idInjection",
-        "indexes",
-    ),
-    *(
-        "validateUpsert",
-        "validateUpdate",
-        "forceId",
-        "strictDelete",
-    ),
-    *(
-        "injectOptionsFromRemoteContext",
-        "trackChanges",
-        "enableRemoteReplication",
-        "legacyExplorer",
-    ),
-    *(
-        "persistUndefinedAsNull",
-        "strictObjectIDCoercion",
-        "caseSensitiveEmail",
-        "disableDefaultSort",
-    ),
-    *("dataSource", "public", "ttl", "maxTTL", "allowEternalTokens", "automaticHydration"),
-    *("saltWorkFactor", "restrictResetPasswordTokenScope"),
+    *("name", "base", "plural", "http", "description", "scopes", "validations", "indexes"),
+    *("idInjection", "forceId", "validateUpsert", "validateUpdate", "strictDelete"),
+    *("injectOptionsFromRemoteContext", "trackChanges", "enableRemoteReplication"),
+    *("persistUndefinedAsNull", "strictObjectIDCoercion", "automaticHydration"),
+    *("caseSensitiveEmail", "disableDefaultSort", "legacyExplorer", "dataSource", "public"),
+    *("ttl", "maxTTL", "allowEternalTokens", "saltWorkFactor", "restrictResetPasswordTokenScope"),
     *("rejectPasswordChangesViaPatchOrReplace", "logoutSessionsOnSensitiveChanges"),
 )
 KEYS = (
@@ -69,8 +44,13 @@ KEYS = (
     *MAPPINGS,
     *("replaceOnPUT", REMOTING, DISABLED),
 )
-# The names of the mixin of loopback-ds-timestamp-mixin.
-TIME_STAMP = ("timestamp", "timestamps")
+
+
+class PlacedRule(NamedTuple):
+    """A rule, and its declaration, which warnings name."""
+
+    declared: Declaration
+    rule: Rule
 
 
 @dataclass
@@ -87,10 +67,10 @@ class Definition:
     # The key that names the table, if one does.
     table_key: str
     properties: dict[str, Property]
-    # With their places: relations and rules as the file has them, and the rules themselves.
-    relations: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    acls: list[tuple[str, Any]] = field(default_factory=list)
-    rules: list[tuple[str, Rule]] = field(default_factory=list)
+    # Relations and rules as they are declared, and the rules that were read.
+    relations: dict[str, Declaration] = field(default_factory=dict)
+    acls: list[Declaration] = field(default_factory=list)
+    rules: list[PlacedRule] = field(default_factory=list)
     # The names of the models whose ids properties hold.
     foreign_keys: dict[str, str] = field(default_factory=dict)
     # Those of them that models derived from another have in common with it.
@@ -99,7 +79,7 @@ class Definition:
     held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
     protected: frozenset[str] = frozenset()
-    scope: dict[str, Any] = field(default_factory=dict)
+    scope: dict[str, object] = field(default_factory=dict)
     # Whether properties that are not declared are kept.
     is_open: bool = False
     # The properties of the mixin TimeStamp: when a row was created and last changed.
@@ -123,135 +103,156 @@ class Definition:
     own_columns: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset({"exists", "replace"})
     # The properties as the file has them.
-    declared: Mapping[str, Any] = field(default_factory=dict)
+    declared: JsonObject = field(default_factory=dict)
     # The settings that the options of users are.
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: JsonObject = field(default_factory=dict)
 
     @property
     def file(self) -> str:
         """The name of the file, which problems begin with."""
         return self.source.file
 
+    def at(self, key: str) -> Declaration:
+        """Return the place of a key of the file, for problems."""
+        return self.source.declared[key]
+
     def filterable(self, row_ids: IdForm) -> dict[str, Kind]:
         """Return what filters may name, and the kinds of the values, as `kind_of` does."""
         kinds = {self.id.name: identifier(self.id.form)}
-        for name, declared in self.properties.items():
-            if not declared.hidden and name not in self.hidden:
-                kinds[name] = kind_of(declared.type.column_type, row_ids)
+        for name, property_ in self.properties.items():
+            if not property_.hidden and name not in self.hidden:
+                kinds[name] = kind_of(property_.type.column_type, row_ids)
         return kinds
 
     def new_column(self, name: str) -> str:
         """Return a name for the column of a further property, which no other has."""
         wanted = column_name(name)
-        taken = {"id", *self.own_columns, *(each.column_name for each in self.properties.values())}
+        columns = {property_.column_name for property_ in self.properties.values()}
+        taken = {"id", *self.own_columns, *columns}
         names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
-        return next(each for each in names if each not in taken)
+        return next(name for name in names if name not in taken)
 
     def column_of(self, name: str) -> str:
         """Return the name of the column of a property."""
         return self.properties[name].column_name
 
 
-def read_definition(merged: Merged, problems: Problems) -> Definition:
+class BelongsTo(NamedTuple):
+    """A belongsTo relation: its name, the model that it leads to, and its foreign key."""
+
+    name: str
+    model: object
+    key: str
+
+
+def belongs_to(relations: Mapping[str, Declaration]) -> list[BelongsTo]:
+    """Return the relations that are declared as belongsTo."""
+    return [
+        BelongsTo(
+            name,
+            relation.mapping.get("model"),
+            str(relation.mapping.get("foreignKey") or f"{name}Id"),
+        )
+        for name, relation in relations.items()
+        if relation.mapping.get("type") == BELONGS_TO
+    ]
+
+
+def read_definition(merged: MergedModel) -> Definition:
     """Read a model that has rows."""
-    source, settings = merged.source, merged.settings
-    file = source.file
-    name = source.name
-    _check_keys(merged, problems)
-    if not NAME.fullmatch(name):
-        problems.add(f"{file}: name", NAME_RULE)
-    hidden = _names(settings, "hidden", merged, problems)
-    times = _times(merged, problems)
-    for each in times:
-        merged.properties.pop(each, None)
-    properties = _properties(merged, hidden, problems)
-    id_property = take_id(file, merged, properties, problems)
-    properties |= times
-    table, table_key = _table(settings, name)
+    source, settings, declared = merged.source, merged.settings, merged.declared
+    _check_keys(merged)
+    if not NAME.fullmatch(source.name):
+        declared["name"].add(NAME_RULE)
+    times = read_times(merged)
+    hidden = _property_names(declared["hidden"], merged, times)
+    for name in times:
+        merged.properties.pop(name, None)
+    properties = _properties(merged, hidden)
+    id_property = take_id(merged, properties)
+    plural = _plural(declared, source.name)
+    table, table_key = _table(settings, source.name)
     definition = Definition(
         source=source,
-        name=name,
-        plural=_plural(settings, name, problems, file),
-        path="",
+        name=source.name,
+        plural=plural,
+        path=_path(declared, plural),
         id=id_property,
         table=table,
         table_key=table_key,
-        properties=properties,
-        declared={name: each for name, (_, each) in merged.properties.items()},
+        properties=properties | times,
+        declared={name: property_.value for name, property_ in merged.properties.items()},
         relations=merged.relations,
         acls=merged.acls,
         hidden=hidden,
-        protected=_names(settings, "protected", merged, problems),
-        scope=_scope(settings, problems, file),
+        protected=_property_names(declared["protected"], merged, times),
+        scope=_scope(declared["scope"]),
         is_open=settings.get("strict") is False,
         times=tuple(times),
         owner=str(settings.get("owner") or ""),
-        owner_relations=_owner_relations(settings, problems, file),
-        allows_by_default=_default_permission(settings, problems, file),
+        owner_relations=_owner_relations(declared["ownerRelations"]),
+        allows_by_default=_allows_by_default(declared),
         switches=merged.switches,
         replaces_on_put=settings.get("replaceOnPUT") is not False,
         bases=merged.bases,
         is_public=merged.is_public,
         data_source=merged.data_source,
+        remote_path=str(settings.get("resourceName") or plural),
     )
-    if len(definition.table) > MAX_NAME:
-        problems.add(
-            f"{file}: name", f"the table {definition.table} has over {MAX_NAME} characters"
-        )
-    definition.path = _path(settings, definition.plural, problems, file)
-    definition.remote_path = str(settings.get("resourceName") or definition.plural)
-    _check_columns(definition, problems)
-    _warn_of_methods(merged, problems)
+    if len(table) > MAX_NAME:
+        declared["name"].add(f"the table {table} has over {MAX_NAME} characters")
+    _check_columns(definition)
+    _warn_of_methods(merged)
     return definition
 
 
-def _check_keys(merged: Merged, problems: Problems) -> None:
+def _check_keys(merged: MergedModel) -> None:
     """Report keys of the model's file and of its options in `model-config.json`."""
-    file, configured = merged.source.file, merged.configured
-    own = [name for name in merged.settings if name not in configured]
+    declared, configured = merged.declared, merged.configured
+    own = {name: value for name, value in merged.settings.items() if name not in configured}
     known = (*KEYS, *USER_SETTINGS) if merged.root == USER else KEYS
     # Applications have keys such as `sharedMethodNames`, which is not this one misspelt.
     ignored = (*WITHOUT_EFFECT, SHARED)
-    problems.check_keys(file, own, known, ignored)
+    declared.with_value(own).check_keys(known, ignored)
     place = f"{CONFIG}: {merged.source.name}.options"
-    problems.check_keys(place, configured, known, ignored)
+    Declaration(configured, declared.problems, place).check_keys(known, ignored)
     if merged.settings.get("public") is False:
-        problems.warn(f"{file}: public", f"is ignored: {CONFIG} says which models have endpoints")
+        declared["public"].warn(f"is ignored: {CONFIG} says which models have endpoints")
 
 
-def _check_columns(definition: Definition, problems: Problems) -> None:
+def _check_columns(definition: Definition) -> None:
     """Report columns that two properties have, of which one may be the id or a time."""
-    file, taken = definition.file, {"id": definition.id.name}
-    for each in definition.properties.values():
-        if each.name == definition.id.name:
-            problems.add(f"{file}: mixins", f"{each.name} is the id")
-        elif other := taken.get(each.column_name):
-            is_time = each.name in definition.times
-            path = f"{file}: {'mixins' if is_time else f'properties.{each.name}'}"
-            its = f"the column of {each.name}" if is_time else f"its column {each.column_name}"
-            problems.add(path, f"{its} is that of {other} too")
-        taken[each.column_name] = each.name
+    taken = {"id": definition.id.name}
+    for name, property_ in definition.properties.items():
+        column, is_time = property_.column_name, name in definition.times
+        if name == definition.id.name:
+            definition.at("mixins").add(f"{name} is the id")
+        elif other := taken.get(column):
+            place = definition.at("mixins" if is_time else f"properties.{name}")
+            its = f"the column of {name}" if is_time else f"its column {column}"
+            place.add(f"{its} is that of {other} too")
+        taken[column] = name
 
 
-def _plural(settings: Mapping[str, Any], name: str, problems: Problems, file: str) -> str:
-    plural = settings.get("plural") or pluralize(name)
+def _plural(declared: Declaration, name: str) -> str:
+    plural = declared.mapping.get("plural") or pluralize(name)
     if isinstance(plural, str) and NAME.fullmatch(plural.strip("/")):
         return plural.strip("/")
-    problems.add(f"{file}: plural", NAME_RULE)
+    declared["plural"].add(NAME_RULE)
     return name
 
 
-def _path(settings: Mapping[str, Any], plural: str, problems: Problems, file: str) -> str:
-    http = settings.get("http") or {}
+def _path(declared: Declaration, plural: str) -> str:
+    http = declared.mapping.get("http")
     path = http.get("path") if isinstance(http, Mapping) else http
     path = (path.strip("/") if isinstance(path, str) else path) or plural
     if not isinstance(path, str) or not PATH.fullmatch(path):
-        problems.add(f"{file}: http.path", "must be a path such as /notes")
+        declared.at("http.path", path).add("must be a path such as /notes")
         return plural
     return path
 
 
-def _table(settings: Mapping[str, Any], name: str) -> tuple[str, str]:
+def _table(settings: JsonObject, name: str) -> tuple[str, str]:
     """Return the name of the table, and the key that names it, if there is one."""
     for connector in MAPPINGS:
         mapping = settings.get(connector)
@@ -263,120 +264,64 @@ def _table(settings: Mapping[str, Any], name: str) -> tuple[str, str]:
     return column_name(name), ""
 
 
-def _properties(merged: Merged, hidden: frozenset[str], problems: Problems) -> dict[str, Property]:
+def _properties(merged: MergedModel, hidden: frozenset[str]) -> dict[str, Property]:
     properties: dict[str, Property] = {}
-    for name, (path, declared) in merged.properties.items():
+    for name, declared in merged.properties.items():
         # LoopBack 3's way to drop a property of the base, or the id.
-        if declared in (False, None):
+        if declared.value in (False, None):
             continue
-        property_ = read_property(name, Declaration(declared, problems, path))
-        if property_ is None:
-            continue
-        properties[name] = replace(property_, hidden=property_.hidden or name in hidden)
+        if property_ := read_property(name, declared):
+            properties[name] = replace(property_, hidden=property_.hidden or name in hidden)
     return properties
 
 
-def _names(
-    settings: Mapping[str, Any], key: str, merged: Merged, problems: Problems
+def _property_names(
+    declared: Declaration, merged: MergedModel, times: Iterable[str]
 ) -> frozenset[str]:
     """Return the names of properties in a list; a name that is none hides nothing."""
-    path = f"{merged.source.file}: {key}"
-    names = settings.get(key) or []
-    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-        problems.add(path, "must be a list of properties")
+    names = declared.value or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        declared.add("must be a list of properties")
         return frozenset()
-    known = {*merged.properties, *_implied(merged), "id"}
-    for each in names:
-        if each not in known and merged.root != USER:
-            meant = suggest(each, merged.properties, MISSPELT)
-            report = problems.add if meant else problems.warn
-            report(path, f"there is no property {each!r}{meant}")
+    keys = (relation.key for relation in belongs_to(merged.relations))
+    unknown = set(names) - {"id", *merged.properties, *times, *keys}
+    for name in names:
+        if name in unknown and merged.root != USER:
+            meant = suggest(name, merged.properties, MISSPELT)
+            report = declared.add if meant else declared.warn
+            report(f"there is no property {name!r}{meant}")
     return frozenset(names)
 
 
-def _implied(merged: Merged) -> set[str]:
-    """Return the properties that are not declared: foreign keys and times."""
-    keys = {
-        str(declared.get("foreignKey") or f"{name}Id")
-        for name, (_, declared) in merged.relations.items()
-        if isinstance(declared, Mapping) and declared.get("type") == BELONGS_TO
-    }
-    return keys | _times(merged, Problems()).keys()
+def _scope(declared: Declaration) -> dict[str, object]:
+    if declared.value and not declared.mapping:
+        declared.add("must be a filter")
+    return dict(declared.mapping)
 
 
-def _scope(settings: Mapping[str, Any], problems: Problems, file: str) -> dict[str, Any]:
-    scope = settings.get("scope") or {}
-    if not isinstance(scope, Mapping):
-        problems.add(f"{file}: scope", "must be a filter")
-        return {}
-    return dict(scope)
-
-
-def _times(merged: Merged, problems: Problems) -> dict[str, Property]:
-    """Read `mixins`, of which only TimeStamp exists here; return its properties."""
-    file, mixins = merged.source.file, merged.settings.get("mixins") or {}
-    if not isinstance(mixins, Mapping):
-        problems.add(f"{file}: mixins", "must be an object")
-        return {}
-    times: dict[str, Property] = {}
-    for name, options in mixins.items():
-        if not options and options != {}:
-            continue
-        if name.lower() not in TIME_STAMP:
-            code = file.removesuffix(".json") + ".py"
-            problems.warn(f"{file}: mixins.{name}", f"there is no such mixin; write it in {code}")
-            continue
-        given = options if isinstance(options, Mapping) else {}
-        for key, on_change in (("createdAt", None), ("updatedAt", now)):
-            time = _time(str(given.get(key) or key), merged, problems, f"{file}: mixins.{name}")
-            times |= {each.name: replace(each, on_change=on_change) for each in time}
-    return times
-
-
-def _time(name: str, merged: Merged, problems: Problems, path: str) -> list[Property]:
-    """Return a time that the service sets; it replaces the property of this name."""
-    _, declared = merged.properties.get(name, ("", None))
-    given = declared if isinstance(declared, Mapping) else {}
-    columns = {key: given[key] for key in MAPPINGS if key in given}
-    stamp = {"type": "date", "required": True, "readOnly": True, "defaultFn": "now"}
-    property_ = read_property(name, Declaration({**columns, **stamp}, problems, path))
-    return [property_] if property_ else []
-
-
-def _owner_relations(
-    settings: Mapping[str, Any], problems: Problems, file: str
-) -> list[str] | bool:
-    given = settings.get("ownerRelations")
-    if given in (None, False):
-        return False
-    if given is True or (isinstance(given, list) and all(isinstance(each, str) for each in given)):
+def _owner_relations(declared: Declaration) -> list[str] | bool:
+    given = declared.value
+    if given is None or isinstance(given, bool):
+        return given is True
+    if isinstance(given, list) and all(isinstance(name, str) for name in given):
         return given
-    problems.add(f"{file}: ownerRelations", "must be true, or a list of relations")
+    declared.add("must be true, or a list of relations")
     return False
 
 
-def _default_permission(settings: Mapping[str, Any], problems: Problems, file: str) -> bool:
-    permission = settings.get("defaultPermission", "DENY")
+def _allows_by_default(declared: Declaration) -> bool:
+    permission = declared.mapping.get("defaultPermission", "DENY")
     if permission not in ("ALLOW", "DENY"):
-        problems.add(f"{file}: defaultPermission", "must be ALLOW or DENY")
-    return bool(permission == "ALLOW")
+        declared["defaultPermission"].add("must be ALLOW or DENY")
+    return permission == "ALLOW"
 
 
-def _warn_of_methods(merged: Merged, problems: Problems) -> None:
-    methods = merged.settings.get("methods") or {}
-    names = list(methods) if isinstance(methods, Mapping) else []
-    for name in names:
-        problems.warn(
-            f"{merged.source.file}: methods.{name}",
-            f"is not served until {merged.source.code.name} has an endpoint of this name",
-        )
-    if merged.settings.get("scopes"):
-        code = merged.source.code.name
-        problems.warn(
-            f"{merged.source.file}: scopes",
-            f"are not served: use a filter, or write endpoints in {code}",
-        )
-    if merged.settings.get("validations"):
-        problems.warn(
-            f"{merged.source.file}: validations", "are ignored: a property has `validates` instead"
-        )
+def _warn_of_methods(merged: MergedModel) -> None:
+    declared, code = merged.declared, merged.source.code.name
+    for method in declared["methods"].mapping:
+        place = declared["methods"][method]
+        place.warn(f"is not served until {code} has an endpoint of this name")
+    if declared["scopes"].value:
+        declared["scopes"].warn(f"are not served: use a filter, or write endpoints in {code}")
+    if declared["validations"].value:
+        declared["validations"].warn("are ignored: a property has `validates` instead")

@@ -1,12 +1,11 @@
 """The files of a folder of models, and `model-config.json` beside it."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from app.problems import Problems
+from app.properties.declaration import Declaration
 
 CONFIG = "model-config.json"
 # The files that LoopBack 3 reads in addition, such as that for production.
@@ -18,7 +17,7 @@ class Source:
     """A model as its file has it."""
 
     path: Path
-    declared: Mapping[str, Any]
+    declared: Declaration
 
     @property
     def file(self) -> str:
@@ -28,7 +27,7 @@ class Source:
     @property
     def name(self) -> str:
         """The name of the model."""
-        return str(self.declared["name"])
+        return str(self.declared.mapping["name"])
 
     @property
     def code(self) -> Path:
@@ -43,40 +42,42 @@ def read_models(folder: Path, problems: Problems) -> dict[str, Source]:
         declared = _read(path, problems)
         if path.name == CONFIG or path.match(OTHER_CONFIGS) or declared is None:
             continue
-        name = declared.get("name")
+        name = declared.mapping.get("name")
         if not isinstance(name, str) or not name:
-            problems.add(path.name, "name is missing: it must be the model's name")
+            declared.add("name is missing: it must be the model's name")
         elif other := sources.get(name):
-            problems.add(path.name, f"name: {other.file} has a model {name} too")
+            declared["name"].add(f"{other.file} has a model {name} too")
         else:
             sources[name] = Source(path, declared)
     return sources
 
 
-def read_model_config(folder: Path, problems: Problems) -> Mapping[str, Any] | None:
-    """Return what `model-config.json`, in the folder or beside it, says of each model, if any."""
+def read_model_config(folder: Path, problems: Problems) -> Declaration | None:
+    """Return `model-config.json`, in the folder or beside it, with an entry for each model."""
     for path in (folder / CONFIG, folder.parent / CONFIG):
         if path.exists():
             return _read(path, problems)
     return None
 
 
-def _read(path: Path, problems: Problems) -> Mapping[str, Any] | None:
+def _read(path: Path, problems: Problems) -> Declaration | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_object)
     except (OSError, ValueError, RecursionError) as error:
         problems.add(path.name, f"cannot be read: {error}")
         return None
+    declared = Declaration(content, problems, path.name, separator=": ")
     if not isinstance(content, dict):
-        problems.add(path.name, "must be a JSON object")
+        declared.add("must be a JSON object")
         return None
-    return content
+    return declared
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object; refuse a key that is there twice, of which one would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(each for each in names if names.count(each) > 1)} is given twice")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice} is given twice")
     return found

@@ -1,21 +1,26 @@
 """The ids of models in JSON."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from app.database.ids import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
 from app.ids import INTEGER, MAX_TEXT_ID, UUID_LENGTH, IdForm
-from app.problems import Problems
+from app.properties.declaration import Declaration
 from app.properties.properties import Property
 from app.properties.types import PropertyType
 from app.rest.fields.ids import Id
 
-from .bases import Merged
+from .bases import MergedModel
 
-# What a property that is not declared is called.
+# The name of an id that is not declared.
 ID = "id"
+# The types of ids that clients choose if `generated` is false.
+COLUMN_TYPES: dict[str, type[IdColumn]] = {
+    "number": IntegerId,
+    "integer": IntegerId,
+    "uuid": UuidId,
+    "objectid": ObjectId,
+}
 
 
 @dataclass(frozen=True)
@@ -40,52 +45,45 @@ def key_type(column_type: IdColumn | type[IdColumn]) -> PropertyType:
     return PropertyType(ID, made, partial(Id, made))
 
 
-def take_id(
-    file: str, merged: Merged, properties: dict[str, Property], problems: Problems
-) -> IdProperty:
+def take_id(merged: MergedModel, properties: dict[str, Property]) -> IdProperty:
     """Take the id out of the properties of a model; without one, rows have an `id` of their own."""
-    declared = [each for each in properties.values() if each.is_id or each.name == ID]
-    if len([each for each in declared if each.name != ID]) > 1:
-        _warn_of_several(file, declared, problems)
-        for each in declared:
-            properties[each.name] = replace(each, is_id=False, required=True)
-        declared = [each for each in declared if each.name == ID]
-    if not declared:
-        return IdProperty()
+    declared = [
+        property_ for property_ in properties.values() if property_.is_id or property_.name == ID
+    ]
+    others = [property_ for property_ in declared if property_.name != ID]
+    are_several = len(others) > 1
+    if are_several:
+        names = ", ".join(property_.name for property_ in declared)
+        merged.declared["properties"].warn(
+            f"{names} are not the id together: rows have an `id` of their own"
+        )
+    for property_ in others:
+        required = property_.required or are_several
+        properties[property_.name] = replace(property_, is_id=False, required=required)
     # The one called `id` rather than another.
-    chosen = max(declared, key=lambda each: each.name == ID)
-    for each in declared:
-        properties[each.name] = replace(each, is_id=False)
-    del properties[chosen.name]
-    path, given = merged.properties[chosen.name]
-    return _read(chosen, given if isinstance(given, Mapping) else {}, problems, path)
+    chosen = properties.pop(ID, None)
+    if chosen is None and len(others) == 1:
+        chosen = properties.pop(others[0].name)
+    return _read(chosen, merged.properties[chosen.name]) if chosen else IdProperty()
 
 
-def _warn_of_several(file: str, declared: list[Property], problems: Problems) -> None:
-    names = ", ".join(each.name for each in declared)
-    problems.warn(
-        f"{file}: properties", f"{names} are not the id together: rows have an `id` of their own"
-    )
-
-
-def _read(
-    property_: Property, declared: Mapping[str, Any], problems: Problems, path: str
-) -> IdProperty:
+def _read(property_: Property, declared: Declaration) -> IdProperty:
     kind = property_.type.name
-    generated = declared.get("generated")
-    if kind in ("number", "integer"):
-        return _chosen(property_, IntegerId, generated is False)
+    generated = declared.mapping.get("generated")
+    if kind in COLUMN_TYPES:
+        return _chosen(property_, COLUMN_TYPES[kind], generated is False)
     if kind == "string":
-        chosen = not generated and not declared.get("defaultFn")
-        declared_length = getattr(property_.type.column_type, "length", None)
-        length = min(declared_length or MAX_TEXT_ID, MAX_TEXT_ID)
-        return _chosen(property_, TextId(length if chosen else max(length, UUID_LENGTH)), chosen)
-    types: dict[str, type[IdColumn]] = {"uuid": UuidId, "objectid": ObjectId}
-    if kind in types:
-        return _chosen(property_, types[kind], generated is False)
-    if declared.get("type") is not None:
-        problems.warn(f"{path}.type", f"is ignored: an id cannot be of the type {kind}")
+        is_generated = generated or declared.mapping.get("defaultFn")
+        return _text_id(property_, is_chosen=not is_generated)
+    if declared.mapping.get("type") is not None:
+        declared["type"].warn(f"is ignored: an id cannot be of the type {kind}")
     return IdProperty(property_.name)
+
+
+def _text_id(property_: Property, is_chosen: bool) -> IdProperty:
+    declared = getattr(property_.type.column_type, "length", None)
+    length = min(declared or MAX_TEXT_ID, MAX_TEXT_ID)
+    return _chosen(property_, TextId(length if is_chosen else max(length, UUID_LENGTH)), is_chosen)
 
 
 def _chosen(

@@ -1,4 +1,4 @@
-"""Whose the rows of a model in JSON are, which rules for $owner ask."""
+"""The owners of the rows of models in JSON, for rules with the principal $owner."""
 
 from collections.abc import Mapping
 
@@ -19,10 +19,11 @@ def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str |
     if definition.owner:
         return to_users.get(definition.owner)
     if (named := definition.owner_relations) is not False:
-        chosen = [key for name, key in to_users.items() if named is True or name in named]
-        return next(iter(chosen), None)
-    for name in OWNER_PROPERTIES:
-        if name in definition.properties:
-            return name
-    has_rules = any(rule.principal == OWNER for _, rule in definition.rules)
-    return next(iter(to_users.values()), None) if has_rules or len(to_users) == 1 else None
+        keys = [key for name, key in to_users.items() if named is True or name in named]
+    elif names := [name for name in OWNER_PROPERTIES if name in definition.properties]:
+        keys = names
+    elif len(to_users) == 1 or any(rule.principal == OWNER for _, rule in definition.rules):
+        keys = list(to_users.values())
+    else:
+        keys = []
+    return next(iter(keys), None)

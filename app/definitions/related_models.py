@@ -1,18 +1,19 @@
 """The models that relations may lead to: those in JSON, and those in Python."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Column, inspect
+from sqlalchemy import inspect
 
-from app.properties.types import PropertyType
+from app.properties.types import AnyColumn, PropertyType
 from app.rest.resource import Resource
 
 from .definition import Definition
 from .ids import key_type
 
 USERS = "users"
+WORD_START = re.compile(r"[_-]+(\w)")
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,28 @@ class RelatedModel:
     # The name of its resource.
     resource: str
     # The column of its ids, or what a foreign key calls it, and the type of properties with ids.
-    id_column: Column[Any] | str
+    id_column: AnyColumn | str
     id_type: PropertyType
     # What it is: a model in JSON, or a model in Python, with the columns of its properties by
     # attribute; users may be both.
     definition: Definition | None = None
-    columns: Mapping[str, Column[Any]] | None = None
+    columns: Mapping[str, AnyColumn] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of a model in JSON, or of the resource of one in Python."""
+        return self.definition.name if self.definition else self.resource
+
+    @property
+    def table(self) -> str:
+        """The table of a model in JSON, or the singular of the resource of one in Python."""
+        return self.definition.table if self.definition else self.resource.rstrip("s")
+
+    @property
+    def usual_key(self) -> str:
+        """The name that LoopBack 3 gives to a foreign key with its ids."""
+        name = self.definition.name if self.definition else self.resource.rstrip("s")
+        return f"{camel_case(name)}Id"
 
 
 class RelatedModels:
@@ -40,25 +57,21 @@ class RelatedModels:
         users: Definition | None,
     ) -> None:
         self.definitions = definitions
-        self.users = users
         self._by_name: dict[str, RelatedModel] = {}
         for resource in resources:
-            definition = users if resource.name == USERS else None
-            key = inspect(resource.model).columns["id"]
-            columns = _shown_columns(resource)
-            target = RelatedModel(resource.name, key, key_type(key.type), definition, columns)
+            model = _model_in_python(resource, users if resource.name == USERS else None)
             names = (resource.name, resource.singular, resource.model.__name__)
-            self._by_name |= dict.fromkeys(map(str.lower, names), target)
-        self._by_resource = {each.resource: each for each in self._by_name.values()}
+            self._by_name |= dict.fromkeys(map(str.lower, names), model)
+        self._by_resource = {model.resource: model for model in self._by_name.values()}
         if users is not None:
             self._by_name[users.name.lower()] = self._by_resource[USERS]
-        for each in definitions.values():
-            key_column = f"{each.table}.id"
-            target = RelatedModel(each.plural, key_column, key_type(each.id.type), each)
-            self._by_name[each.name.lower()] = target
-            self._by_resource[each.plural] = target
+        for definition in definitions.values():
+            id_type = key_type(definition.id.type)
+            model = RelatedModel(definition.plural, f"{definition.table}.id", id_type, definition)
+            self._by_name[definition.name.lower()] = model
+            self._by_resource[definition.plural] = model
 
-    def find(self, name: Any) -> RelatedModel | None:
+    def find(self, name: object) -> RelatedModel | None:
         """Return the model of a name in any case, if there is one."""
         return self._by_name.get(name.lower()) if isinstance(name, str) else None
 
@@ -76,8 +89,16 @@ class RelatedModels:
         return list(self._by_name)
 
 
-def _shown_columns(resource: Resource) -> dict[str, Column[Any]]:
-    """Return the columns of a model in Python that are properties, by attribute."""
+def camel_case(name: str) -> str:
+    """Return a name such as `order-item` or `OrderItem` as `orderItem`."""
+    joined = WORD_START.sub(lambda match: match[1].upper(), name)
+    return joined[0].lower() + joined[1:]
+
+
+def _model_in_python(resource: Resource, definition: Definition | None) -> RelatedModel:
+    """Return a model in Python, with the columns of its properties."""
+    columns = inspect(resource.model).columns
     shown = {id(column) for column in resource.properties.values()}
-    columns = inspect(resource.model).columns.items()
-    return {name: column for name, column in columns if id(column) in shown}
+    by_attribute = {name: column for name, column in columns.items() if id(column) in shown}
+    key = columns["id"]
+    return RelatedModel(resource.name, key, key_type(key.type), definition, by_attribute)

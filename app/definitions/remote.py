@@ -1,8 +1,7 @@
 """Models in JSON whose data source, in `model-config.json`, is a REST data source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from flask import Flask
 from sqlalchemy import Column, MetaData, Table
@@ -14,10 +13,9 @@ from app.database.ids import IntegerId, RowId
 from app.datasources import data_sources
 from app.datasources.remote import register_remote_resource
 from app.rest.endpoint import Endpoint
-from app.rest.relations import BELONGS_TO
 from app.rest.resource import Resource
 
-from .definition import Definition
+from .definition import Definition, belongs_to
 from .owners import owner_property
 from .reading import Models, json_models
 from .related_models import USERS
@@ -34,7 +32,7 @@ def init_app(app: Flask) -> None:
             try:
                 _serve(app, definition, models)
             except ConfigurationError as error:
-                models.problems.add(definition.file, str(error))
+                definition.source.declared.add(str(error))
     report(app, models.problems)
 
 
@@ -43,25 +41,22 @@ def _serve(app: Flask, definition: Definition, models: Models) -> None:
 
     def rules(endpoints: Sequence[Endpoint]) -> Sequence[Rule]:
         methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
-        return applicable_rules(definition, methods, models.problems)
-
-    def shared_methods(endpoints: Sequence[Endpoint]) -> Mapping[str, bool]:
-        return definition.switches.usable(endpoints, models.problems)
+        return applicable_rules(definition, methods)
 
     resource = _make_resource(definition, models)
-    extend(definition.source, resource, models.problems)
+    extend(definition.source, resource)
     source, path = data_sources.of(app)[definition.data_source], definition.remote_path
-    register_remote_resource(app, resource, source, path, rules, shared_methods)
+    register_remote_resource(app, resource, source, path, rules, definition.switches.usable)
 
 
 def _make_resource(definition: Definition, models: Models) -> Resource:
     """Return the resource of a model: without relations, and with ids that the service gives."""
     related = ServedRelations({}, (), _owner_column(definition, models))
-    resource = make_resource(definition, _make_model(definition), related, models.problems)
+    resource = make_resource(definition, _make_model(definition), related)
     return replace(resource, withheld=definition.hidden, default_filter={}, id_on_create=False)
 
 
-def _make_model(definition: Definition) -> type[Any]:
+def _make_model(definition: Definition) -> type[object]:
     """Return a class with the attributes of a model; its table is in no database."""
     id_type = IntegerId() if definition.id.type is RowId else definition.id.type
     columns = [property_.column() for property_ in definition.properties.values()]
@@ -75,11 +70,9 @@ def _owner_column(definition: Definition, models: Models) -> str | None:
     """Return the column with the owner of a row, if one is declared."""
     names = {USERS, "user", *([models.users.name.lower()] if models.users else [])}
     keys = {
-        name: str(declared.get("foreignKey") or f"{name}Id")
-        for name, (_, declared) in definition.relations.items()
-        if isinstance(declared, Mapping)
-        and declared.get("type") == BELONGS_TO
-        and str(declared.get("model")).lower() in names
+        relation.name: relation.key
+        for relation in belongs_to(definition.relations)
+        if str(relation.model).lower() in names
     }
     owner = definition.properties.get(owner_property(definition, keys) or "")
     return owner.column_name if owner else None

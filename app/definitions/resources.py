@@ -4,10 +4,8 @@ import runpy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from traceback import extract_tb
-from typing import Any
 
 from app.access.rules import Rule
-from app.problems import Problems
 from app.rest.endpoint import Endpoint
 from app.rest.relations import THROUGH, Relation
 from app.rest.resource import Resource
@@ -15,10 +13,10 @@ from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
 from .files import Source
-from .relations import Link
 from .roles import writing_methods
 from .rules import applicable_rules
 from .schemas import make_schema
+from .through import Link
 
 # The function of a model's Python file that gets its resource.
 EXTEND = "extend"
@@ -26,7 +24,7 @@ EXTEND = "extend"
 
 @dataclass(frozen=True)
 class ServedRelations:
-    """What relations give to a model."""
+    """The relations of a model, with the classes between both sides."""
 
     relations: Mapping[str, Relation]
     # Relations without endpoints, whose foreign keys are checked.
@@ -36,13 +34,15 @@ class ServedRelations:
 
 
 def make_resource(
-    definition: Definition, model: type[Any], related: ServedRelations, problems: Problems
+    definition: Definition, model: type[object], related: ServedRelations
 ) -> Resource:
     """Return the resource of a model."""
 
-    def rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
-        methods = {each.method: each.owned for each in declared_endpoints(resource)}
-        return applicable_rules(definition, methods, problems)
+    def rules(settings: Mapping[str, object]) -> Sequence[Rule]:
+        endpoints = declared_endpoints(resource)
+        return applicable_rules(
+            definition, {endpoint.method: endpoint.owned for endpoint in endpoints}
+        )
 
     resource = Resource(
         name=definition.plural,
@@ -65,25 +65,23 @@ def make_resource(
     return resource
 
 
-def with_switches(resource: Resource, definition: Definition, problems: Problems) -> Resource:
+def with_switches(resource: Resource, definition: Definition) -> Resource:
     """Return a resource, which has all of its endpoints, with the methods that are switched off."""
-    switches = usable_switches(definition, declared_endpoints(resource), problems)
+    switches = usable_switches(definition, declared_endpoints(resource))
     return replace(resource, shared_methods=switches) if switches else resource
 
 
-def usable_switches(
-    definition: Definition, endpoints: Sequence[Endpoint], problems: Problems
-) -> dict[str, bool]:
+def usable_switches(definition: Definition, endpoints: Sequence[Endpoint]) -> dict[str, bool]:
     """Return the methods of a model that are switched off and on."""
-    return definition.switches.usable(endpoints, problems) | writing_methods(endpoints)
+    return definition.switches.usable(endpoints) | writing_methods(endpoints)
 
 
 def _written_only(definition: Definition) -> set[str]:
     """Return the hidden properties that the service does not read either."""
-    return {each.name for each in definition.properties.values() if each.hidden}
+    return {name for name, property_ in definition.properties.items() if property_.hidden}
 
 
-def make_relation(link: Link, through: Mapping[str, type[Any]]) -> Relation:
+def make_relation(link: Link, through: Mapping[str, type[object]]) -> Relation:
     """Return the relation of a link; `through` are the models between both sides, by name."""
     if link.kind != THROUGH:
         return Relation(link.kind, link.target, link.foreign_key)
@@ -91,11 +89,11 @@ def make_relation(link: Link, through: Mapping[str, type[Any]]) -> Relation:
     return Relation(THROUGH, link.target, link.foreign_key, model, link.target_key)
 
 
-def extend(source: Source, resource: Resource, problems: Problems) -> None:
+def extend(source: Source, resource: Resource) -> None:
     """Run the Python code of a model, which may add to its resource."""
-    if not source.code.exists():
+    code, problems = source.code, source.declared.problems
+    if not code.exists():
         return
-    code = source.code
     try:
         function: Callable[[Resource], None] | None = runpy.run_path(str(code)).get(EXTEND)
         if function is None:

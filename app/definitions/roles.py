@@ -4,7 +4,6 @@ They are only read: roles are granted by `flask roles grant`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from sqlalchemy import Column, String, text
 from sqlalchemy.orm import registry
@@ -55,12 +54,12 @@ class RoleMappingSchema(Schema):
     roleId = Id(attribute="role_id", dump_only=True)  # noqa: N815
 
 
-def _role_rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
+def _role_rules(settings: Mapping[str, object]) -> Sequence[Rule]:
     """Let those read a role who may call the relation that leads to it, if they are logged in."""
     return [allow(AUTHENTICATED, access=READ)]
 
 
-def _mapping_rules(settings: Mapping[str, Any]) -> Sequence[Rule]:
+def _mapping_rules(settings: Mapping[str, object]) -> Sequence[Rule]:
     return [allow(OWNER, access=READ), allow(ADMIN, access=READ)]
 
 
@@ -81,13 +80,13 @@ role_mappings = Resource(
     owner=MappedRole.principal_id,  # type: ignore[attr-defined]
     is_public=False,
 )
-RESOURCES = {each.name: each for each in (roles, role_mappings)}
+RESOURCES = {resource.name: resource for resource in (roles, role_mappings)}
 
 
 def writing_methods(endpoints: Iterable[Endpoint]) -> dict[str, bool]:
     """Return the methods that would write roles or grant them, each as switched off."""
     return {
-        each.method: False
-        for each in endpoints
-        if each.subject in RESOURCES and each.access == WRITE
+        endpoint.method: False
+        for endpoint in endpoints
+        if endpoint.subject in RESOURCES and endpoint.access == WRITE
     }

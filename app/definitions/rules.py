@@ -1,98 +1,98 @@
 """The rules of models in JSON."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from marshmallow import ValidationError
 
 from app.access.rules import EVERYONE, OWNER, Rule, allow, parse_rules
 from app.ids import IdForm
-from app.problems import Problems
+from app.properties.declaration import Declaration, JsonObject
 from app.rest.shared_methods import ALIASES, PROTOTYPE
 
-from .definition import Definition
+from .definition import Definition, PlacedRule
 
 # Types of principals of LoopBack 3 that no caller is.
 OTHER_PRINCIPALS = ("APP", "APPLICATION", "SCOPE")
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
 
 
-def read_rules(
-    definition: Definition, id_form: IdForm, problems: Problems
-) -> list[tuple[str, Rule]]:
-    """Return the rules of a model with their places, whatever methods they name."""
+def read_rules(definition: Definition, id_form: IdForm) -> list[PlacedRule]:
+    """Return the rules of a model with their declarations, whatever methods they name."""
     default = "ALLOW" if definition.allows_by_default else "DENY"
-    rules = [
-        (path, _read(path, each, default, id_form, problems)) for path, each in definition.acls
-    ]
-    return [(path, rule) for path, rule in rules if rule is not None]
+    rules = [(declared, _read(declared, default, id_form)) for declared in definition.acls]
+    return [PlacedRule(declared, rule) for declared, rule in rules if rule is not None]
 
 
-def applicable_rules(
-    definition: Definition, methods: Mapping[str, bool], problems: Problems
-) -> list[Rule]:
+def applicable_rules(definition: Definition, methods: Mapping[str, bool]) -> list[Rule]:
     """Return the rules of a model, given whether the rows of each of its methods have owners.
 
     Rules for methods that do not exist are left out, with a warning.
     """
     rules = [allow(EVERYONE)] if definition.allows_by_default else []
-    for path, rule in definition.rules:
-        rules += _applicable(path, rule, methods, problems)
+    for placed in definition.rules:
+        if names := _applicable(placed, methods):
+            rule = placed.rule
+            rules.append(Rule(rule.principal, rule.allow, rule.access, frozenset(names)))
     return rules
 
 
-def _read(
-    path: str, declared: Any, default: str, id_form: IdForm, problems: Problems
-) -> Rule | None:
-    if not isinstance(declared, Mapping):
-        problems.add(path, "must be an object")
+def _read(declared: Declaration, default: str, id_form: IdForm) -> Rule | None:
+    if not isinstance(declared.value, Mapping):
+        declared.add("must be an object")
         return None
-    problems.check_keys(path, declared, (*KEYS, "model"))
-    given = {key: declared[key] for key in KEYS if declared.get(key)}
+    declared.check_keys((*KEYS, "model"))
+    given = {key: value for key in KEYS if (value := declared.mapping.get(key))}
     if "principalType" not in given:
-        problems.add(path, "has no principalType, which is ROLE or USER")
+        declared.add("has no principalType, which is ROLE or USER")
         return None
     if reason := _ineffective(given):
-        problems.warn(path, f"is without effect: {reason}")
+        declared.warn(f"is without effect: {reason}")
         return None
     if "permission" not in given:
-        problems.warn(path, "has no permission: it does what defaultPermission says")
+        declared.warn("has no permission: it does what defaultPermission says")
         given["permission"] = default
-    names = _names(f"{path}.property", declared.get("property"), given["permission"], problems)
-    if not names:
-        return None
+    names = _names(declared["property"], given["permission"] == "DENY")
+    return _parse({**given, "property": names}, names, id_form, declared) if names else None
+
+
+def _parse(
+    rule: JsonObject, methods: Collection[str], id_form: IdForm, declared: Declaration
+) -> Rule | None:
     try:
-        return parse_rules([{**given, "property": names}], names, id_form)[0]
+        return parse_rules([rule], methods, id_form)[0]
     except (ValidationError, ValueError, TypeError) as error:
-        problems.add(path, _text(error))
+        declared.add(_text(error))
         return None
 
 
-def _ineffective(declared: Mapping[str, Any]) -> str:
+def _ineffective(declared: JsonObject) -> str:
     """Return why a rule that LoopBack 3 knows is about no call here, if that is so."""
     if (kind := declared.get("principalType")) in OTHER_PRINCIPALS:
         return f"there are no principals of the type {kind}"
-    if declared.get("accessType") == "REPLICATE":
-        return "nothing is replicated"
-    return ""
+    return "nothing is replicated" if declared.get("accessType") == "REPLICATE" else ""
 
 
-def _names(path: str, given: Any, permission: str, problems: Problems) -> list[str]:
+def _names(declared: Declaration, denies: bool) -> list[str]:
     """Return the methods that a rule names, or * for all."""
+    given = declared.value
     if not given and not isinstance(given, list):
         return ["*"]
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        problems.add(path, "must be the name of a method, or a list of names")
+        declared.add("must be the name of a method, or a list of names")
         return []
     if not names:
-        problems.warn(path, "names no method")
-    if permission == "DENY":
+        declared.warn("names no method")
+    if denies:
         return [_canonical(name) for name in names]
-    if names is given and "*" in names:
-        problems.warn(path, "* in a list is no method; without property, a rule is for all of them")
-        return [name for name in names if name != "*"]
-    return names
+    return names if isinstance(given, str) else _without_wildcard(names, declared)
+
+
+def _without_wildcard(names: list[str], declared: Declaration) -> list[str]:
+    """Return the methods that a list of a rule names that allows them."""
+    if "*" in names:
+        declared.warn("* in a list is no method; without property, a rule is for all of them")
+    return [name for name in names if name != "*"]
 
 
 def _text(error: Exception) -> str:
@@ -114,16 +114,13 @@ def _canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-def _applicable(
-    path: str, rule: Rule, methods: Mapping[str, bool], problems: Problems
-) -> list[Rule]:
-    """Return the rule with those of its methods that it can be about."""
+def _applicable(placed: PlacedRule, methods: Mapping[str, bool]) -> Collection[str]:
+    """Return those of the methods of a rule that it can be about."""
+    declared, rule = placed
     for name in sorted(rule.properties - methods.keys() - {"*"}):
-        problems.warn(f"{path}.property", f"there is no method {name}{_meant(name, methods)}")
-    names: Collection[str] = rule.properties & (methods.keys() | {"*"})
-    if rule.principal == OWNER:
-        names = _owned(path, names, methods, problems)
-    return [Rule(rule.principal, rule.allow, rule.access, frozenset(names))] if names else []
+        declared["property"].warn(f"there is no method {name}{_meant(name, methods)}")
+    names = rule.properties & (methods.keys() | {"*"})
+    return _owned(names, methods, declared) if rule.principal == OWNER else names
 
 
 def _meant(name: str, methods: Collection[str]) -> str:
@@ -133,12 +130,13 @@ def _meant(name: str, methods: Collection[str]) -> str:
 
 
 def _owned(
-    path: str, names: Collection[str], methods: Mapping[str, bool], problems: Problems
+    names: Collection[str], methods: Mapping[str, bool], declared: Declaration
 ) -> Collection[str]:
     """Return the methods whose rows have owners."""
     if not any(methods.values()):
-        problems.warn(path, "is without effect: the rows have no $owner, as no property says whose")
+        declared.warn("is without effect: the rows have no $owner, as no property says whose")
         return ()
-    if unowned := sorted(each for each in names if each != "*" and not methods[each]):
-        problems.warn(path, f"is without effect for {', '.join(unowned)}: it is not about a row")
-    return [each for each in names if each == "*" or methods[each]]
+    unowned = sorted(name for name in names if name != "*" and not methods[name])
+    if unowned:
+        declared.warn(f"is without effect for {', '.join(unowned)}: it is not about a row")
+    return [name for name in names if name not in unowned]

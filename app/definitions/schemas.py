@@ -1,7 +1,6 @@
 """The marshmallow schemas of models in JSON."""
 
 from collections.abc import Collection
-from typing import Any
 
 from app.rest.fields.base import Schema
 from app.rest.fields.ids import Id
@@ -13,18 +12,20 @@ from .definition import Definition
 def make_schema(definition: Definition, relations: Collection[str]) -> type[Schema]:
     """Return the schema of a model with these relations."""
     # By their columns, whose names are none of a schema's own attributes.
-    made: dict[str, Any] = {
-        each.column_name: each.field(data_key=each.name) for each in definition.properties.values()
+    fields = {
+        property_.column_name: property_.field(data_key=name)
+        for name, property_ in definition.properties.items()
     }
-    given: dict[str, Any] = {
+    attributes: dict[str, object] = {
         "id": Id(definition.id.type, data_key=definition.id.name, dump_only=True),
-        **made,
+        **fields,
+        "__doc__": f"A row of {definition.plural}.",
+        "Meta": Unregistered,
     }
-    bases: tuple[type[Schema], ...] = (Schema,)
-    named: dict[str, Any] = {"__doc__": f"A row of {definition.plural}.", "Meta": Unregistered}
+    base: type[Schema] = Schema
     if definition.is_open:
-        bases, named["reserved_"] = (OpenSchema,), {*relations, *definition.hidden}
-    return type(f"{definition.name}Schema", bases, {**given, **named})
+        base, attributes["reserved_"] = OpenSchema, {*relations, *definition.hidden}
+    return type(f"{definition.name}Schema", (base,), attributes)
 
 
 class Unregistered(Schema.Meta):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from flask import Flask
 
@@ -19,12 +18,13 @@ from app.users.resource import users
 
 from .checks import check
 from .definition import Definition
-from .reading import Models, check_names, json_models, read_folder, takes_place
+from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, Resolved
 from .resources import ServedRelations, extend, make_relation, make_resource, with_switches
 from .roles import RESOURCES
 from .tables import Tables
+from .taken_names import check_names, takes_place
 from .users import configure_users
 
 SUBJECT = "the models in JSON"
@@ -53,26 +53,29 @@ def init_app(app: Flask) -> None:
     models = json_models.of(app)
     sources = app.config["DATA_SOURCES"]
     served = [collection.resource for collection in served_collections.of(app).values()]
-    check_names(models, served, [name for name, each in sources.items() if _is_public(each)])
+    check_names(models, served, [name for name in sources if _is_public(sources[name])])
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     related_models = RelatedModels(models.definitions, python, models.users)
-    reader = Relations(related_models, models.problems)
+    relations = Relations(related_models)
     with app.app_context():
-        resolved = reader.resolve(models.stored)
+        resolved = relations.resolve(models.stored)
         check(models, resolved, usual)
         if models.problems.found:
             report(app, models.problems)
         tables = Tables(app, related_models)
         classes = {
-            name: tables.make_model(each, resolved[name].owner)
-            for name, each in models.definitions.items()
+            name: tables.make_model(definition, resolved[name].owner)
+            for name, definition in models.definitions.items()
         }
-        links = {name: tables.make_link_model(each) for name, each in reader.link_tables.items()}
-        links |= {name: each.model for name, each in RESOURCES.items()}
+        classes |= {
+            name: tables.make_link_model(table)
+            for name, table in relations.many_to_many.link_tables.items()
+        }
+        classes |= {name: resource.model for name, resource in RESOURCES.items()}
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
-        _serve(app, models, classes, _relations(resolved, classes | links))
+        _serve(app, models, classes, _relations(resolved, classes))
     report(app, models.problems)
 
 
@@ -84,59 +87,56 @@ def report(app: Flask, problems: Problems) -> None:
         raise ConfigurationError(problems.describe(SUBJECT))
 
 
-def _is_public(data_source: Any) -> bool:
+def _is_public(data_source: object) -> bool:
     return isinstance(data_source, Mapping) and bool(data_source.get("public"))
 
 
 def targets_of(resolved: Mapping[str, Resolved]) -> set[str]:
     """Return the resources that relations lead to."""
-    return {link.target for each in resolved.values() for link in each.links.values()}
+    return {link.target for model in resolved.values() for link in model.links.values()}
 
 
 def _relations(
-    resolved: Mapping[str, Resolved], through: Mapping[str, type[Any]]
+    resolved: Mapping[str, Resolved], through: Mapping[str, type[object]]
 ) -> dict[str, ServedRelations]:
     """Return the relations of each model; `through` are the models between both sides, by name."""
     return {
         name: ServedRelations(
-            {key: make_relation(link, through) for key, link in each.links.items()},
-            [make_relation(link, through) for link in each.to_check],
-            each.owner,
+            {key: make_relation(link, through) for key, link in model.links.items()},
+            [make_relation(link, through) for link in model.to_check],
+            model.owner,
         )
-        for name, each in resolved.items()
+        for name, model in resolved.items()
     }
 
 
 def _serve(
     app: Flask,
     models: Models,
-    classes: Mapping[str, type[Any]],
+    classes: Mapping[str, type[object]],
     related: Mapping[str, ServedRelations],
 ) -> None:
     """Register the resources of all models, and set what users are."""
-    problems = models.problems
     for name, definition in models.definitions.items():
-        resource = make_resource(definition, classes[name], related[name], problems)
-        extend(definition.source, resource, problems)
+        resource = make_resource(definition, classes[name], related[name])
+        extend(definition.source, resource)
         try:
-            register_resource(app, with_switches(resource, definition, problems))
+            register_resource(app, with_switches(resource, definition))
         except ConfigurationError as error:
-            problems.add(definition.file, str(error))
-    if problems.found:
+            definition.source.declared.add(str(error))
+    if models.problems.found:
         return
     collections = served_collections.of(app)
     for definition in models.definitions.values():
-        _check_default_includes(collections[definition.plural], definition, problems)
+        _check_default_includes(collections[definition.plural], definition)
     if models.users is not None:
-        configure_users(app, models.users, related[models.users.name], problems)
+        configure_users(app, models.users, related[models.users.name])
 
 
-def _check_default_includes(
-    collection: Collection, definition: Definition, problems: Problems
-) -> None:
+def _check_default_includes(collection: Collection, definition: Definition) -> None:
     """Leave out what a default filter includes and cannot."""
     try:
         parse_includes(collection, collection.parse(None))
     except InvalidFilter as error:
-        problems.warn(f"{definition.file}: scope.include", f"is ignored: {error.description}")
+        definition.at("scope")["include"].warn(f"is ignored: {error.description}")
         definition.scope.pop("include")

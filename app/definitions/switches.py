@@ -1,10 +1,9 @@
 """Methods that are switched off and on in JSON: `sharedMethods`, `disableRemoteMethodByName`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from app.problems import Problems
+from app.properties.declaration import Declaration
 from app.rest.endpoint import Endpoint
 from app.rest.shared_methods import ineffective, unknown_methods
 
@@ -13,48 +12,41 @@ REMOTING, SHARED, DISABLED = "remoting", "sharedMethods", "disableRemoteMethodBy
 
 @dataclass
 class Switches:
-    """What JSON says of the methods of a model, by their names, each with its place."""
+    """Whether methods of a model are switched off (false) or on, by their names."""
 
-    shared: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    shared: dict[str, Declaration] = field(default_factory=dict)
     # Those that no `sharedMethods` switches on again.
-    disabled: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    disabled: dict[str, Declaration] = field(default_factory=dict)
 
-    def read(self, place: str, declared: Mapping[str, Any], problems: Problems) -> None:
-        """Add what an object says, which precedes what was said before."""
-        remoting = declared.get(REMOTING)
-        path = f"{place}{REMOTING}"
-        if isinstance(remoting, Mapping):
-            problems.check_keys(path, remoting, [SHARED])
-            self.shared |= _shared(f"{path}.{SHARED}", remoting.get(SHARED), problems)
-        elif remoting is not None:
-            problems.add(path, "must be an object")
-        self.shared |= _shared(f"{place}{SHARED}", declared.get(SHARED), problems)
-        self.disabled |= _disabled(f"{place}{DISABLED}", declared.get(DISABLED), problems)
+    def read(self, declared: Declaration) -> None:
+        """Add the switches of a model or of its options, which precede those known before."""
+        remoting = declared[REMOTING]
+        remoting.check_object()
+        remoting.check_keys([SHARED])
+        self.shared |= _shared(remoting[SHARED]) | _shared(declared[SHARED])
+        self.disabled |= _disabled(declared[DISABLED])
 
-    def usable(self, endpoints: Sequence[Endpoint], problems: Problems) -> dict[str, bool]:
+    def usable(self, endpoints: Sequence[Endpoint]) -> dict[str, bool]:
         """Return which methods are switched off and on, given all; warn of names without effect."""
         switches = {**self.shared, **self.disabled}
-        values = {name: value for name, (_, value) in switches.items()}
+        values = {name: declared.value is True for name, declared in switches.items()}
         for name, reason in ineffective(endpoints, values):
-            problems.warn(switches[name][0], reason)
+            switches[name].warn(reason)
         unknown = unknown_methods(endpoints, values)
         return {name: value for name, value in values.items() if name not in unknown}
 
 
-def _shared(path: str, methods: Any, problems: Problems) -> Iterator[tuple[str, tuple[str, bool]]]:
-    if methods is not None and not isinstance(methods, Mapping):
-        problems.add(path, "must be an object")
-        return
-    for name, value in (methods or {}).items():
-        if isinstance(value, bool):
-            yield name, (f"{path}.{name}", value)
-        else:
-            problems.add(f"{path}.{name}", "must be true or false")
+def _shared(methods: Declaration) -> dict[str, Declaration]:
+    switches = methods.entries()
+    for switch in switches.values():
+        if not isinstance(switch.value, bool):
+            switch.add("must be true or false")
+    return {name: switch for name, switch in switches.items() if isinstance(switch.value, bool)}
 
 
-def _disabled(path: str, names: Any, problems: Problems) -> Iterator[tuple[str, tuple[str, bool]]]:
-    names = [names] if isinstance(names, str) else names or []
+def _disabled(declared: Declaration) -> dict[str, Declaration]:
+    names = [declared.value] if isinstance(declared.value, str) else declared.value or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        problems.add(path, "must be the name of a method, or a list of names")
-        return
-    yield from ((name, (path, False)) for name in names)
+        declared.add("must be the name of a method, or a list of names")
+        return {}
+    return dict.fromkeys(names, declared.with_value(False))

@@ -1,7 +1,6 @@
 """The tables of models in JSON, and the classes that are mapped to them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from flask import Flask
 from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
@@ -12,11 +11,12 @@ from app.database.columns import Json
 from app.database.metadata import app_metadata
 from app.database.session import db
 from app.properties.properties import Property
+from app.properties.types import AnyColumn
 from app.rest.rows.undeclared import ATTRIBUTE
 
 from .definition import Definition
 from .related_models import RelatedModels
-from .relations import LinkTable
+from .through import LinkTable
 
 Edges = Mapping[str, set[str]]
 
@@ -32,18 +32,20 @@ class Tables:
         }
         self._models = models
         self._edges: Edges = {
-            each.plural: set(each.foreign_keys.values()) for each in models.definitions.values()
+            definition.plural: set(definition.foreign_keys.values())
+            for definition in models.definitions.values()
         }
 
-    def make_model(self, definition: Definition, owner: str | None) -> type[Any]:
+    def make_model(self, definition: Definition, owner: str | None) -> type[object]:
         """Return a class that is mapped to the table of a model."""
-        columns = [self._column(definition, each, owner) for each in definition.properties.values()]
-        columns = [Column("id", definition.id.type, primary_key=True), *columns]
+        columns: list[AnyColumn] = [Column("id", definition.id.type, primary_key=True)]
+        for property_ in definition.properties.values():
+            columns.append(self._column(definition, property_, owner))
         if definition.is_open:
             columns.append(Column(ATTRIBUTE, Json(dict)))
         return self._map(definition.name, definition.table, columns)
 
-    def make_link_model(self, links: LinkTable) -> type[Any]:
+    def make_link_model(self, links: LinkTable) -> type[object]:
         """Return a class that is mapped to the table between two models."""
         keys = [
             Column(
@@ -58,7 +60,7 @@ class Tables:
         ]
         return self._map(links.name, links.name, keys)
 
-    def _map(self, name: str, table: str, columns: list[Column[Any]]) -> type[Any]:
+    def _map(self, name: str, table: str, columns: list[AnyColumn]) -> type[object]:
         """Return a new class that is mapped to a new table."""
         model = type(name, (), {"__doc__": f"A row of {table}."})
         # Ids of deleted rows are not reused.
@@ -72,14 +74,14 @@ class Tables:
 
         The name of that of `item_id` of the table `order` is that of `id` of `order_item` too.
         """
-        for each in _indexes(table):
-            if _name(each) in self._index_names:
-                each = _renamed(each, _name(each).replace(f"_{table.name}_", f"_{table.name}__", 1))
-            self._index_names.add(_name(each))
+        for index in _indexes(table):
+            name = _name(index)
+            if name in self._index_names:
+                name = name.replace(f"_{table.name}_", f"_{table.name}__", 1)
+                _rename(index, name)
+            self._index_names.add(name)
 
-    def _column(
-        self, definition: Definition, property_: Property, owner: str | None
-    ) -> Column[Any]:
+    def _column(self, definition: Definition, property_: Property, owner: str | None) -> AnyColumn:
         column = property_.column()
         key = definition.foreign_keys.get(property_.name)
         if key is None or property_.name in definition.shared_keys:
@@ -104,7 +106,9 @@ class Tables:
 
 def _indexes(table: Table) -> list[Index | UniqueConstraint]:
     """Return the indexes of a table, also those of its unique constraints, by name."""
-    unique = [each for each in table.constraints if isinstance(each, UniqueConstraint)]
+    unique = [
+        constraint for constraint in table.constraints if isinstance(constraint, UniqueConstraint)
+    ]
     return sorted([*table.indexes, *unique], key=_name)
 
 
@@ -112,16 +116,15 @@ def _name(index: Index | UniqueConstraint) -> str:
     return str(index.name)
 
 
-def _renamed(index: Index | UniqueConstraint, name: str) -> Index | UniqueConstraint:
+def _rename(index: Index | UniqueConstraint, name: str) -> None:
     """Replace the index that a column asks for, whose name follows from the column's."""
     [column] = index.columns
     table = column.table
     if isinstance(index, Index):
         table.indexes.remove(index)
         column.index = None
-        return Index(conv(name), column)
-    table.constraints.remove(index)
-    column.unique = None
-    unique = UniqueConstraint(column, name=conv(name))
-    table.append_constraint(unique)
-    return unique
+        Index(conv(name), column)
+    else:
+        table.constraints.remove(index)
+        column.unique = None
+        table.append_constraint(UniqueConstraint(column, name=conv(name)))

@@ -1,13 +1,11 @@
-"""What a model with the base User says of users."""
+"""Users as a model with the base User declares them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from flask import Flask
 from marshmallow import ValidationError, fields
 
-from app.problems import Problems
 from app.rest.added_relations import with_added_relations
 from app.rest.endpoint import Endpoint
 from app.rest.relations import Relation
@@ -18,7 +16,7 @@ from app.users.extension import TAKEN, UsersExtension, problem_of
 from app.users.models import User
 from app.users.resource import users, users_extension
 
-from .bases import USER_SETTINGS, Merged
+from .bases import USER_SETTINGS, MergedModel
 from .definition import Definition, read_definition
 from .resources import ServedRelations, usable_switches
 from .rules import applicable_rules
@@ -31,14 +29,13 @@ BUILT_IN = {
 }
 
 
-def define_users(merged: Merged, problems: Problems) -> Definition:
+def define_users(merged: MergedModel) -> Definition:
     """Return the definition of users, without the properties that users have anyway."""
-    for name in [each for each in merged.properties if each in BUILT_IN]:
-        path, _ = merged.properties.pop(name)
-        problems.warn(path, "is ignored: users have this property already")
-    _keep_ids(merged, problems)
-    definition = read_definition(merged, problems)
-    definition.settings = dict(_settings(merged, problems))
+    for name in [name for name in merged.properties if name in BUILT_IN]:
+        merged.properties.pop(name).warn("is ignored: users have this property already")
+    _keep_ids(merged)
+    definition = read_definition(merged)
+    definition.settings = dict(_settings(merged))
     for name in BUILT_IN.intersection(definition.times):
         del definition.properties[name]
     definition.own_names = frozenset({*BUILT_IN, *TAKEN})
@@ -46,33 +43,33 @@ def define_users(merged: Merged, problems: Problems) -> Definition:
     definition.own_columns = frozenset(dir(User))
     for name, property_ in definition.properties.items():
         if problem := problem_of(property_, definition.own_names):
-            path, _ = merged.properties.get(name, (f"{merged.source.file}: mixins", None))
-            problems.add(path, problem)
+            merged.properties.get(name, definition.at("mixins")).add(problem)
     if definition.is_open or definition.scope:
-        problems.warn(merged.source.file, "strict and scope are ignored: these are users")
+        merged.declared.warn("strict and scope are ignored: these are users")
     return definition
 
 
-def _keep_ids(merged: Merged, problems: Problems) -> None:
+def _keep_ids(merged: MergedModel) -> None:
     """Let properties that would be the id be like others."""
-    for name, (path, declared) in merged.properties.items():
-        if isinstance(declared, Mapping) and declared.get("id"):
-            problems.warn(f"{path}.id", "is ignored: users have an id")
-            rest = {key: value for key, value in declared.items() if key != "id"}
-            merged.properties[name] = path, rest
+    for name, property_ in merged.properties.items():
+        if property_.mapping.get("id"):
+            property_["id"].warn("is ignored: users have an id")
+            rest = {key: value for key, value in property_.mapping.items() if key != "id"}
+            merged.properties[name] = property_.with_value(rest)
 
 
 def _calls() -> set[str]:
     """Return the names of what is served below the path of a user, beside relations."""
-    paths = (route.path for each in users.own_endpoints for route in each.routes)
+    paths = (route.path for endpoint in users.own_endpoints for route in endpoint.routes)
     return {path.split("/")[2] for path in paths if path.startswith("/<id>/")}
 
 
-def _settings(merged: Merged, problems: Problems) -> Iterator[tuple[str, Any]]:
+def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
     """Yield the settings that LoopBack 3's options of User are, with their values."""
     known = SettingsSchema().fields
     for option, name in USER_SETTINGS.items():
-        if (value := merged.settings.get(option)) is None:
+        setting = merged.setting(option)
+        if (value := setting.value) is None:
             continue
         try:
             if name == VERIFICATION:
@@ -80,13 +77,11 @@ def _settings(merged: Merged, problems: Problems) -> Iterator[tuple[str, Any]]:
             yield name, known[name].deserialize(value)
         except ValidationError as error:
             # Without it a token lives as long as the settings say; LoopBack 3 has -1 for ever.
-            report = problems.warn if isinstance(known[name], fields.Integer) else problems.add
-            report(merged.path(option), f"cannot be used: {error.messages[0]}")
+            report = setting.warn if isinstance(known[name], fields.Integer) else setting.add
+            report(f"cannot be used: {error.messages[0]}")
 
 
-def configure_users(
-    app: Flask, definition: Definition, related: ServedRelations, problems: Problems
-) -> None:
+def configure_users(app: Flask, definition: Definition, related: ServedRelations) -> None:
     """Set what the app's users are; what the settings say otherwise than usual stays."""
     usual = SettingsSchema().load({})
     for name, value in {"USERS_PATH": definition.path, **definition.settings}.items():
@@ -101,15 +96,15 @@ def configure_users(
     }
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
     endpoints = users_endpoints(with_added_relations(app, users), related.relations)
-    methods = {each.method: each.owned for each in endpoints}
+    methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
     made = UsersExtension(
         relations=related.relations,
-        keys=[each for name, each in definition.properties.items() if name not in own],
+        keys=[key for name, key in definition.properties.items() if name not in own],
         foreign_keys=related.foreign_keys,
-        rules=applicable_rules(definition, methods, problems),
+        rules=applicable_rules(definition, methods),
         hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
         singular=definition.name,
-        shared_methods=usable_switches(definition, endpoints, problems),
+        shared_methods=usable_switches(definition, endpoints),
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
     )

@@ -1,6 +1,6 @@
 """Values that JSON files declare, with their places, which problems of them name."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from app.problems import Problems
@@ -26,7 +26,7 @@ class Declaration:
 
     def __getitem__(self, key: str) -> "Declaration":
         """Return the value of a key, None if there is no such key, or this is no object."""
-        return self.at(key, self.object.get(key))
+        return self.at(key, self.mapping.get(key))
 
     def at(self, key: str, value: object) -> "Declaration":
         """Return another value in the place of a key."""
@@ -37,20 +37,31 @@ class Declaration:
         return replace(self, value=value)
 
     @property
-    def object(self) -> JsonObject:
+    def mapping(self) -> JsonObject:
         """The value, if it is an object; an empty object otherwise."""
         return self.value if isinstance(self.value, Mapping) else {}
 
-    def entries(self) -> Iterator[tuple[str, "Declaration"]]:
-        """Yield the keys of an object with their values; anything but null is a problem."""
-        if self.value is not None and not isinstance(self.value, Mapping):
+    def entries(self) -> dict[str, "Declaration"]:
+        """Return the values of an object by their keys; anything but null is a problem."""
+        self.check_object()
+        return {key: self[key] for key in self.mapping}
+
+    def check_object(self) -> None:
+        """Report a value that is neither an object nor null."""
+        if not isinstance(self.value, Mapping | None):
             self.add("must be an object")
-        for key in self.object:
-            yield key, self[key]
+
+    def items(self) -> list["Declaration"]:
+        """Return the items of a list with their places; anything else has none."""
+        values = self.value if isinstance(self.value, list) else []
+        return [
+            Declaration(value, self.problems, f"{self.path}[{index}]")
+            for index, value in enumerate(values)
+        ]
 
     def flag(self, key: str) -> bool:
         """Return whether a key is true; anything but true, false and null is a problem."""
-        value = self.object.get(key) or False
+        value = self.mapping.get(key) or False
         if value not in (True, False, "true", "false"):
             self[key].add("must be true or false")
         return value in (True, "true")
@@ -65,4 +76,4 @@ class Declaration:
 
     def check_keys(self, known: Iterable[str], ignored: Iterable[str] = ()) -> None:
         """Report the keys of an object that are not known."""
-        self.problems.check_keys(self.path, self.object, known, ignored)
+        self.problems.check_keys(self.path, self.mapping, known, ignored)

@@ -26,7 +26,7 @@ NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 
 def read_default(declared: Declaration, type_: PropertyType) -> Default | None:
     """Return the function that returns the default of a property, if there is one."""
-    function, value = declared.object.get("defaultFn"), declared.object.get("default")
+    function, value = declared.mapping.get("defaultFn"), declared.mapping.get("default")
     if function is None and value == "$now" and type_.name in ("date", "dateonly"):
         function = "now"
     if function is not None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from keyword import iskeyword
-from typing import Any, Unpack
+from typing import Unpack
 
 from sqlalchemy import Column
 
@@ -12,7 +12,7 @@ from app.rest.fields.base import Field, FieldOptions, not_blank
 
 from .declaration import Declaration, JsonObject
 from .defaults import Default, read_default
-from .types import PropertyType, is_indexed, read_type
+from .types import AnyColumn, PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
 #: Characters of the name of a property of a model in JSON, a column or a table, as in PostgreSQL.
@@ -53,7 +53,7 @@ class Property:
     on_change: Callable[[], object] | None = None
     validators: list[Validator] = field(default_factory=list)
 
-    def column(self) -> Column[Any]:
+    def column(self) -> AnyColumn:
         """Return a new column; it has the default of a property that no body sets."""
         return Column(
             self.column_name,
@@ -88,7 +88,7 @@ def read_property(name: str, declared: Declaration) -> Property | None:
     if not isinstance(declared.value, Mapping):
         declared = declared.with_value({"type": declared.value})
     declared.check_keys(KEYS, NOTES)
-    column = _column_name(name, declared.object)
+    column = _column_name(name, declared.mapping)
     if problem := _name_problem(name, column):
         declared.add(problem)
         return None
@@ -107,10 +107,10 @@ def read_property(name: str, declared: Declaration) -> Property | None:
         default=default,
         validators=_validators(declared, type_, required),
         hidden=declared.flag("hidden"),
-        is_id=bool(declared.object.get("id")),
+        is_id=bool(declared.mapping.get("id")),
         index=_has_index(declared, type_),
-        unique=is_unique(declared.object) and type_.name not in JSON_TYPES,
-        description=str(declared.object.get("description", "")),
+        unique=is_unique(declared.mapping) and type_.name not in JSON_TYPES,
+        description=str(declared.mapping.get("description", "")),
     )
 
 
@@ -132,13 +132,13 @@ def _is_required(declared: Declaration, can_be_set: bool) -> bool:
 
 def _validators(declared: Declaration, type_: PropertyType, required: bool) -> list[Validator]:
     validators = read_validators(declared["validates"], type_)
-    is_text = type_.name == "string" and "enum" not in declared.object
+    is_text = type_.name == "string" and "enum" not in declared.mapping
     return [not_blank, *validators] if required and is_text else validators
 
 
 def _has_index(declared: Declaration, type_: PropertyType) -> bool:
     """Tell whether a property gets an index: PostgreSQL has none for JSON."""
-    if not is_indexed(declared.object) or declared.object.get("id"):
+    if not is_indexed(declared.mapping) or declared.mapping.get("id"):
         return False
     if type_.name in JSON_TYPES:
         declared.warn(f"has no index: its type is {type_.name}")

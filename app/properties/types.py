@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Date, Double, String, Text, Uuid
+from sqlalchemy import BigInteger, Boolean, Column, Date, Double, String, Text, Uuid
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json, UtcDateTime
@@ -17,6 +17,7 @@ from app.rest.fields.base import MAX_TEXT, Field
 from .declaration import Declaration, JsonObject
 
 ColumnType = TypeEngine[Any]
+AnyColumn = Column[Any]
 
 #: Characters of a text of a model in JSON that has an index: an entry of an index of PostgreSQL has
 #: at most 2704 bytes.
@@ -67,7 +68,7 @@ NAMES = ("string", "decimal", "array", *SIMPLE)
 
 def read_type(declared: Declaration) -> PropertyType | None:
     """Return the type of a property; None if it has none, which is a problem."""
-    given = declared.object.get("type", "any")
+    given = declared.mapping.get("type", "any")
     if isinstance(given, list):
         return _array(given[0] if given else "any", declared)
     if isinstance(given, dict):
@@ -86,7 +87,7 @@ def read_type(declared: Declaration) -> PropertyType | None:
 
 def _replacement(name: str, declared: Declaration) -> str:
     """Return the type that stands for one that we do not have; none if it is misspelt."""
-    given = str(declared.object.get("type", "any"))
+    given = str(declared.mapping.get("type", "any"))
     if meant := suggest(name, NAMES, MISSPELT):
         declared["type"].add(f"there is no type {given!r}{meant}")
         return ""
@@ -103,9 +104,9 @@ def _array(item: object, declared: Declaration) -> PropertyType:
 
 
 def _text(declared: Declaration) -> PropertyType:
-    if "enum" in declared.object:
+    if "enum" in declared.mapping:
         return _enumeration(declared["enum"])
-    indexed = is_indexed(declared.object)
+    indexed = is_indexed(declared.mapping)
     most = MAX_INDEXED if indexed else MAX_TEXT
     length = _whole_number(declared["length"], INDEXED_TEXT if indexed else MAX_TEXT)
     if length > most:

@@ -20,9 +20,7 @@ def read_validators(declared: Declaration, type_: PropertyType) -> list[Validato
         declared.add(f"must be an object with {', '.join(READERS)}")
         return []
     declared.check_keys(READERS)
-    found = [
-        _read(key, validation, type_) for key, validation in declared.entries() if key in READERS
-    ]
+    found = [_read(key, declared[key], type_) for key in declared.mapping if key in READERS]
     return [validator for validator in found if validator is not None]
 
 

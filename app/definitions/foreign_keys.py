@@ -1,0 +1,112 @@
+"""Foreign keys, which relations in JSON add to the models that hold them."""
+
+from dataclasses import replace
+
+from app.database.ids import IdColumn
+from app.properties.declaration import Declaration
+from app.properties.properties import Property, column_name
+from app.properties.types import AnyColumn
+
+from .definition import Definition
+from .related_models import RelatedModel, RelatedModels
+
+# Types of properties that may hold the id of another row.
+KEY_TYPES = ("string", "number", "integer", "uuid", "objectid", "object", "id")
+
+
+class ForeignKeys:
+    """Adds foreign keys to models in JSON, and finds those of models in Python."""
+
+    def __init__(self, models: RelatedModels) -> None:
+        self._models = models
+
+    def add(
+        self, holder: RelatedModel, name: str, refers_to: RelatedModel, relation: Declaration
+    ) -> str:
+        """Return the column with the ids of another model; add it to a model in JSON.
+
+        Empty, and a warning, if the holder cannot have it.
+        """
+        definition = holder.definition
+        if definition is None:
+            column, problem = _column_in_python(holder, name, refers_to)
+        elif problem := self._problem(definition, name, refers_to):
+            column = ""
+        else:
+            column = self._add(definition, name, refers_to)
+        if problem:
+            relation.warn(f"is not served: {problem}")
+        return column
+
+    def _problem(self, holder: Definition, name: str, refers_to: RelatedModel) -> str:
+        """Return why a model cannot have a foreign key, if that is so."""
+        declared, key = holder.properties.get(name), f"{name} of {holder.name}"
+        if name == holder.id.name:
+            return f"{key} is the id"
+        if name in holder.own_names or name in holder.held:
+            return f"{key} holds no ids"
+        if declared and declared.type.name not in KEY_TYPES:
+            return f"{key} is of the type {declared.type.name}"
+        known = self._known(holder, name)
+        if known is None or known is refers_to or _common(known, refers_to):
+            return ""
+        return f"{key} refers to another model"
+
+    def _known(self, holder: Definition, name: str) -> RelatedModel | None:
+        """Return the model that a foreign key refers to already."""
+        resource = holder.foreign_keys.get(name)
+        return None if resource is None else self._models[resource]
+
+    def _add(self, holder: Definition, name: str, refers_to: RelatedModel) -> str:
+        known = self._known(holder, name)
+        if known is not None and known is not refers_to:
+            # The ids of the key may be those of either model.
+            holder.shared_keys.add(name)
+            refers_to = _common(known, refers_to) or refers_to
+        found = holder.properties.get(name)
+        found = found or Property(name, holder.new_column(name), refers_to.id_type)
+        if found.hidden:
+            holder.hidden |= {name}
+        # A hidden key is read, and withheld.
+        holder.properties[name] = replace(
+            found, hidden=False, type=refers_to.id_type, validators=[], index=True
+        )
+        holder.foreign_keys[name] = refers_to.resource
+        return found.column_name
+
+
+def _common(known: RelatedModel, refers_to: RelatedModel) -> RelatedModel | None:
+    """Return the model that a key refers to, where two models have it in common.
+
+    That is the base, which comes after a model that extends it, or the first of two with one base.
+    """
+    first, second = known.definition, refers_to.definition
+    if not first or not second or not _have_same_ids(known, refers_to):
+        return None
+    if second.name in first.bases:
+        return refers_to
+    return known if first.name in second.bases or first.bases & second.bases else None
+
+
+def _have_same_ids(first: RelatedModel, second: RelatedModel) -> bool:
+    kinds = [model.id_type.column_type.python_type for model in (first, second)]
+    return kinds[0] is kinds[1]
+
+
+def _column_in_python(holder: RelatedModel, name: str, refers_to: RelatedModel) -> tuple[str, str]:
+    """Return the column of a model in Python, or why it is not a property that holds such ids."""
+    attribute = column_name(name)
+    column = (holder.columns or {}).get(attribute)
+    if column is None:
+        return "", f"{holder.resource} has no {attribute}"
+    if not _holds_ids(column, refers_to):
+        return "", f"{attribute} of {holder.resource} holds other values"
+    return attribute, ""
+
+
+def _holds_ids(column: AnyColumn, target: RelatedModel) -> bool:
+    """Tell whether a column of a model in Python holds the ids of another model."""
+    if column.foreign_keys:
+        return any(key.column is target.id_column for key in column.foreign_keys)
+    made = target.id_type.column_type
+    return isinstance(column.type, IdColumn) and column.type.python_type is made.python_type

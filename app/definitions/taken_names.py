@@ -1,0 +1,67 @@
+"""Names, paths and tables that models in JSON cannot have, as something else has them."""
+
+from collections.abc import Iterable, Mapping
+
+from app.database.session import db
+from app.properties.properties import MAPPINGS
+from app.rest.resource import Resource
+from app.users.resource import users
+
+from .definition import Definition
+from .reading import Models
+
+# The paths of other parts of the service.
+RESERVED = (
+    *("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages"),
+    *("oauth", "audit"),
+)
+
+
+def takes_place(models: Models, sample: Resource) -> bool:
+    """Tell whether the models, or what users have, take the place of a sample model."""
+    taken = {name.lower() for model in models.all.values() for name in (model.plural, model.path)}
+    if models.users:
+        own = {sample.name, sample.singular} - {name.lower() for name in models.all}
+        relations = models.users.relations.items()
+        taken |= models.users.properties.keys()
+        taken |= {
+            name
+            for name, relation in relations
+            if str(relation.mapping.get("model")).lower() not in own
+        }
+    return sample.name in taken
+
+
+def check_names(models: Models, served: Iterable[Resource], sources: Iterable[str]) -> None:
+    """Report names, paths and tables that two models have, or one of the public data sources."""
+    shipped = {resource.name.lower(): resource.name for resource in [users, *served]}
+    if models.users:
+        shipped[models.users.path.lower()] = users.name
+    taken = dict.fromkeys(RESERVED, "Ostiary")
+    taken |= {name.lower(): f"the data source {name}" for name in sources}
+    taken |= shipped
+    tables = dict.fromkeys(db.metadata.tables, "Ostiary")
+    for definition in models.all.values():
+        _claim_path(definition, taken, shipped)
+        if definition.name not in models.remote:
+            _claim_table(definition, tables)
+
+
+def _claim_path(definition: Definition, taken: dict[str, str], shipped: Mapping[str, str]) -> None:
+    """Report a path or a name that is taken, and a path below that of another model."""
+    for name, key in {definition.path: "http.path", definition.plural: "plural"}.items():
+        other = taken.setdefault(name.lower(), definition.name)
+        if other != definition.name:
+            definition.at(key).add(f"{name} is taken by {other}; set another")
+    head, _, rest = definition.path.lower().partition("/")
+    if rest and head in shipped:
+        definition.at("http.path").add(f"{definition.path} is below that of {shipped[head]}")
+
+
+def _claim_table(definition: Definition, tables: dict[str, str]) -> None:
+    """Report a table that another model has."""
+    table, key = definition.table, definition.table_key
+    if (other := tables.setdefault(table, definition.name)) != definition.name:
+        example = f'"{MAPPINGS[0]}": {{"table": "{table}_2"}}'
+        hint = "" if key else f", for instance as `{example}`"
+        definition.at(key or "name").add(f"{other} has a table {table} already; set another{hint}")

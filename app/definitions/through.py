@@ -1,0 +1,129 @@
+"""Relations between many rows of each side: by a model between both, or by a table of their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.database.session import db
+from app.properties.declaration import Declaration
+from app.rest.relations import THROUGH
+
+from .definition import belongs_to
+from .foreign_keys import ForeignKeys
+from .related_models import USERS, RelatedModel, RelatedModels
+from .roles import RESOURCES
+
+
+@dataclass(frozen=True)
+class Link:
+    """A relation whose keys are known, as columns."""
+
+    kind: str
+    target: str
+    foreign_key: str
+    # The model between both, and its foreign key to the target.
+    through: str = ""
+    target_key: str = ""
+
+
+@dataclass(frozen=True)
+class LinkTable:
+    """The table of a hasAndBelongsToMany relation that no model is named for."""
+
+    name: str
+    # The column of each of the two ids, and the model that it refers to.
+    keys: Mapping[str, RelatedModel]
+
+
+class ManyToMany:
+    """Finds the models between both sides of relations, or the tables that take their place."""
+
+    def __init__(self, models: RelatedModels, keys: ForeignKeys) -> None:
+        self._models = models
+        self._keys = keys
+        self.link_tables: dict[str, LinkTable] = {}
+
+    def link(self, own: RelatedModel, target: RelatedModel, relation: Declaration) -> Link | None:
+        """Return a relation with many rows of each side; None, and a warning, if it has no keys."""
+        through = self._model_between(own, target, relation)
+        if through is None and not relation.mapping.get("through"):
+            return self._link_by_table(own, target, relation)
+        problem = _problem_of(through, target, relation)
+        if through is None or problem:
+            relation["through"].warn(f"is not served: {problem}")
+            return None
+        key, other = self._keys_between(own, through, target, relation)
+        column = self._keys.add(through, key, own, relation)
+        target_column = self._keys.add(through, other, target, relation)
+        if not column or not target_column:
+            return None
+        return Link(THROUGH, target.resource, column, through.name, target_column)
+
+    def _keys_between(
+        self, own: RelatedModel, through: RelatedModel, target: RelatedModel, relation: Declaration
+    ) -> tuple[str, str]:
+        """Return the foreign keys of the model between both: to this one, and to the target."""
+        declared, keys = relation.mapping, self._keys_of(through)
+        key = str(declared.get("foreignKey") or _key_to(own, keys, ""))
+        if target is not own and keys.get(key) is target:
+            # The key of the other side, which its relation tells.
+            return _key_to(own, keys, key), key
+        return key, str(declared.get("keyThrough") or _key_to(target, keys, key))
+
+    def _model_between(
+        self, own: RelatedModel, target: RelatedModel, relation: Declaration
+    ) -> RelatedModel | None:
+        """Return the model between two: the one that is named, or as LoopBack 3 would name it."""
+        if named := relation.mapping.get("through"):
+            return self._models.find(named)
+        if own.definition is None or target.definition is None:
+            return None
+        names = (own.definition.name, target.definition.name)
+        found = map(self._models.find, ("".join(names), "".join(reversed(names))))
+        return next((model for model in found if model and model.resource != USERS), None)
+
+    def _keys_of(self, through: RelatedModel) -> dict[str, RelatedModel | None]:
+        """Return the foreign keys of the relations of a model in JSON, and what they refer to."""
+        relations = through.definition.relations if through.definition else {}
+        return {
+            relation.key: self._models.find(relation.model) for relation in belongs_to(relations)
+        }
+
+    def _link_by_table(
+        self, own: RelatedModel, target: RelatedModel, relation: Declaration
+    ) -> Link:
+        """Link two models by a table that both sides of the relation have."""
+        key, other = f"{own.table}_id", f"{target.table}_id"
+        if key == other:
+            other = f"other_{other}"
+        table = "_".join(sorted((own.table, target.table)))
+        ends = {key: own, other: target}
+        made = self.link_tables.setdefault(table, LinkTable(table, ends))
+        if holder := self._holder(made, ends):
+            relation.add(f"its table {table} is that of {holder} too; set through")
+        return Link(THROUGH, target.resource, key, table, other)
+
+    def _holder(self, links: LinkTable, ends: Mapping[str, RelatedModel]) -> str:
+        """Return whose a table between two models is already, if it is not theirs."""
+        if links.keys != ends:
+            return " and ".join(model.name for model in links.keys.values())
+        models = self._models.definitions.values()
+        others = (definition.name for definition in models if definition.table == links.name)
+        return next(others, "Ostiary" if links.name in db.metadata.tables else "")
+
+
+def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_key: str) -> str:
+    """Return the one of the keys of the model between both that refers to the target."""
+    found = (key for key, model in keys.items() if model is target and key != own_key)
+    return next(found, target.usual_key)
+
+
+def _problem_of(through: RelatedModel | None, target: RelatedModel, relation: Declaration) -> str:
+    """Return why a model cannot be the one between two others, if that is so."""
+    if through is None or (through.definition is None and through.resource not in RESOURCES):
+        return f"there is no model {relation.mapping.get('through')!r} in JSON"
+    if through.resource == USERS:
+        return "users are no model between others"
+    if through.resource in RESOURCES and target.resource not in RESOURCES:
+        # Nothing else would keep its links from being written.
+        return f"{through.resource} leads to roles only"
+    return ""
