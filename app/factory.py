@@ -5,20 +5,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-import click
 from flask import Flask
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.access.policy import check_acls
 from app.audit import entries as audit
 from app.commands import Commands
-from app.config import ConfigurationError
-from app.database import session
-from app.database.dialects import begin
-from app.database.engine import BOUNCED, warn_of_no_time_out
-from app.database.ids import stored_id_type
-from app.database.metadata import app_metadata, missing_from_database
-from app.database.session import db
+from app.database import startup as database
 from app.hashing import slots as hash_slots
 from app.http import headers, json
 from app.oauth import identity_views
@@ -70,7 +62,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     app.cli = Commands(COMMANDS)
     config.configure(app, overrides)
     logs.init_app(app)
-    _connect_database(app)
+    database.init_app(app)
 
     # Features register their own hooks, error handlers and commands.
     headers.init_app(app)
@@ -101,7 +93,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     check_acls(app)
     check_setting(app)
     check_relations(app)
-    _check_own_tables(app)
+    database.check_own_tables(app)
     openapi.init_app(app)
 
     app.wsgi_app = routing.RoutedPaths(app.wsgi_app, root)  # type: ignore[method-assign]
@@ -118,47 +110,3 @@ def _add_optional_features(app: Flask) -> None:
             import_module(module).init_app(app)
     if app.config["MODELS_FOLDER"] and app.config["DATA_SOURCES"]:
         import_module("app.definitions.remote").init_app(app)
-
-
-def _check_own_tables(app: Flask) -> None:
-    """Raise ConfigurationError if the database lacks tables that only this app has.
-
-    Commands may run without them, such as the one that makes them; `flask run` serves.
-    """
-    command = click.get_current_context(silent=True)
-    runs_command = command is not None and command.info_name != "run"
-    if not app_metadata.of(app).tables or runs_command:
-        return
-    if missing := missing_from_database(app):
-        raise ConfigurationError(
-            f"the database has no {', '.join(sorted(missing))}: run `flask db migrate` and"
-            " `flask db upgrade`"
-        )
-
-
-def _connect_database(app: Flask) -> None:
-    """Check that the database can be opened for writing, and has the ids of the settings."""
-    try:
-        session.init_app(app)
-        with app.app_context(), db.engine.connect() as connection:
-            begin(connection)
-            stored = stored_id_type(connection)
-            warn_of_no_time_out(connection, app.logger)
-            connection.rollback()
-        with app.app_context():
-            # Forked processes must not share a connection.
-            db.engine.dispose()
-    except (SQLAlchemyError, ImportError, ValueError) as error:
-        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        hint = "; for PgBouncer set PGBOUNCER" if BOUNCED in reason else ""
-        raise ConfigurationError(f"the database cannot be used: {reason}{hint}") from None
-    _check_id_type(app, stored)
-
-
-def _check_id_type(app: Flask, stored: str | None) -> None:
-    """Raise ConfigurationError if the database was created with another ID_TYPE."""
-    if stored not in (None, app.config["ID_TYPE"]):
-        raise ConfigurationError(
-            f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"
-            f" set ID_TYPE to {stored}, or use another database"
-        )

@@ -36,8 +36,6 @@ ALWAYS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 IDLE_IN_TRANSACTION = 60
 # PostgreSQL's read_only_sql_transaction: the server has become a standby, or is to become one.
 READ_ONLY = "25006"
-# What PgBouncer says about the `options` of a connection.
-BOUNCED = "unsupported startup parameter"
 #: Database connections of a process beyond `THREADS`: for the outbox, the purge, and a scrape of
 #: the metrics.
 POOL_OVERFLOW = 3
@@ -257,17 +255,6 @@ def _refuse_ended(
     poll.register(connection.fileno(), select.POLLIN)
     if poll.poll(0):
         raise InvalidatePoolError
-
-
-def warn_of_no_time_out(connection: Connection, logger: Logger) -> None:
-    """Warn if PostgreSQL does not limit the statements of a new connection."""
-    if connection.dialect.name != "postgresql":
-        return
-    if connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0":
-        logger.warning(
-            "statements have no time-out: behind PgBouncer set PGBOUNCER, and statement_timeout"
-            " for the role"
-        )
 
 
 def abandon(pooled: PoolProxiedConnection, engine: Engine) -> None:

@@ -1,7 +1,7 @@
 """The tables of an app: those of every app, and those that only it has."""
 
 from flask import Flask
-from sqlalchemy import MetaData, inspect
+from sqlalchemy import MetaData
 
 from app.state import AppState
 
@@ -26,23 +26,3 @@ def all_metadata(app: Flask) -> MetaData:
     for table in {**db.metadata.tables, **own}.values():
         table.to_metadata(merged)
     return merged
-
-
-def missing_from_database(app: Flask) -> list[str]:
-    """Return the tables of its own, and the columns as `table.column`, that the database lacks."""
-    own = app_metadata.of(app).tables
-    with app.app_context():
-        with db.engine.connect() as connection:
-            found = inspect(connection).get_multi_columns(filter_names=list(own))
-        # Forked processes must not share a connection.
-        db.engine.dispose()
-    columns = {
-        name: {column["name"] for column in reflected} for (_, name), reflected in found.items()
-    }
-    missing = [name for name in own if name not in columns]
-    return missing + [
-        f"{name}.{column.name}"
-        for name, stored in columns.items()
-        for column in own[name].columns
-        if column.name not in stored
-    ]

@@ -1,0 +1,85 @@
+"""Connecting an app to its database, which is checked when the app starts."""
+
+from collections.abc import Iterator
+
+import click
+from flask import Flask
+from sqlalchemy import Connection, inspect
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.config import ConfigurationError
+
+from . import session
+from .dialects import begin
+from .ids import stored_id_type
+from .metadata import app_metadata
+from .session import db
+
+# What PgBouncer says about the `options` of a connection.
+BOUNCED = "unsupported startup parameter"
+
+
+def init_app(app: Flask) -> None:
+    """Connect the app; raise ConfigurationError unless the database can be written and fits."""
+    try:
+        session.init_app(app)
+        with app.app_context(), db.engine.connect() as connection:
+            begin(connection)
+            stored = stored_id_type(connection)
+            _warn_of_no_time_out(app, connection)
+            connection.rollback()
+        with app.app_context():
+            # Forked processes must not share a connection.
+            db.engine.dispose()
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        hint = "; for PgBouncer set PGBOUNCER" if BOUNCED in reason else ""
+        raise ConfigurationError(f"the database cannot be used: {reason}{hint}") from None
+    if stored not in (None, app.config["ID_TYPE"]):
+        raise ConfigurationError(
+            f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"
+            f" set ID_TYPE to {stored}, or use another database"
+        )
+
+
+def _warn_of_no_time_out(app: Flask, connection: Connection) -> None:
+    """Warn if PostgreSQL does not limit the statements of a new connection."""
+    if connection.dialect.name != "postgresql":
+        return
+    if connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0":
+        app.logger.warning(
+            "statements have no time-out: behind PgBouncer set PGBOUNCER, and statement_timeout"
+            " for the role"
+        )
+
+
+def check_own_tables(app: Flask) -> None:
+    """Raise ConfigurationError if the database lacks tables or columns that only this app has.
+
+    Commands may run without them, such as the one that makes them; `flask run` serves.
+    """
+    command = click.get_current_context(silent=True)
+    runs_command = command is not None and command.info_name != "run"
+    if not app_metadata.of(app).tables or runs_command:
+        return
+    if missing := sorted(_missing(app)):
+        raise ConfigurationError(
+            f"the database has no {', '.join(missing)}: run `flask db migrate` and"
+            " `flask db upgrade`"
+        )
+
+
+def _missing(app: Flask) -> Iterator[str]:
+    """Yield the tables, and the columns as `table.column`, that the database lacks."""
+    own = app_metadata.of(app).tables
+    with app.app_context():
+        with db.engine.connect() as connection:
+            found = inspect(connection).get_multi_columns(filter_names=list(own))
+        db.engine.dispose()
+    stored = {name: {column["name"] for column in columns} for (_, name), columns in found.items()}
+    for name, table in own.items():
+        if name not in stored:
+            yield name
+        else:
+            lacking = {column.name for column in table.columns} - stored[name]
+            yield from (f"{name}.{column}" for column in lacking)
