@@ -53,11 +53,6 @@ def new_handle() -> str:
     return secrets.token_hex(HANDLE_LENGTH // 2)
 
 
-def has_expired(expires_at: datetime) -> bool:
-    """Tell whether a token with this expiry time has expired."""
-    return expires_at <= now()
-
-
 class User(Model):
     """A user; email and username are unique within the realm."""
 

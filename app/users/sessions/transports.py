@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -26,10 +26,13 @@ from app.database.statements import PreparedStatement
 from app.errors import InvalidToken
 from app.observability.origin import note_caller
 from app.times import now
-from app.users.models import AccessToken, has_expired, token_digest
+from app.users.models import AccessToken, token_digest
 
 from .cookies import refuse_cross_site, renew_cookie
 from .lifetimes import SlidingToken, prolong
+
+# A transport, and the function that reads it.
+Reader = tuple[TokenTransport, Callable[[], str | None]]
 
 AUTHORIZATION = TokenTransport(
     HEADER, "Authorization", "The access token itself, which `users.login` answers as `id`."
@@ -61,19 +64,19 @@ def init_app(app: Flask) -> None:
     token_transports.set(app, transports)
     is_sliding = app.config["TOKEN_SLIDING"]
     resolve = resolve_sliding_token if is_sliding else resolve_access_token
-    app.before_request(partial(resolve, transports))
+    app.before_request(
+        partial(resolve, [(transport, _reader(transport)) for transport in transports])
+    )
     if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
         app.before_request(partial(_replace_user_literal, literal))
 
 
-def resolve_access_token(
-    transports: Iterable[TokenTransport], query: PreparedStatement = TOKEN_QUERY
-) -> None:
+def resolve_access_token(readers: Sequence[Reader], query: PreparedStatement = TOKEN_QUERY) -> None:
     """Set the identity of the request from its access token, with at most one query.
 
     Raises AccessDenied for a cross-site request with a cookie.
     """
-    transport, value = _find_token(transports)
+    transport, value = _find_token(readers)
     identity = ANONYMOUS if transport is None else _identify(transport, value, query)
     set_identity(identity)
     note_caller(identity.user_id)
@@ -81,16 +84,16 @@ def resolve_access_token(
         refuse_cross_site()
 
 
-def resolve_sliding_token(transports: Iterable[TokenTransport]) -> None:
+def resolve_sliding_token(readers: Sequence[Reader]) -> None:
     """Set the identity as `resolve_access_token` does, and prolong the token of a login.
 
     If it came in a cookie, the response renews the cookie.
     """
-    resolve_access_token(transports, SLIDING_TOKEN_QUERY)
+    resolve_access_token(readers, SLIDING_TOKEN_QUERY)
     session = cast("SlidingToken | None", current_identity().session)
     if session is None or not (expires_at := prolong(session)):
         return
-    transport, value = _find_token(transports)
+    transport, value = _find_token(readers)
     if transport is not None and transport.location == COOKIE:
         seconds = (expires_at - now()).total_seconds()
         after_this_request(
@@ -109,17 +112,24 @@ def _transports(middleware: Mapping[str, list[str]]) -> Iterator[TokenTransport]
         yield TokenTransport(COOKIE, name)
 
 
-def _find_token(transports: Iterable[TokenTransport]) -> tuple[TokenTransport | None, str]:
+def _reader(transport: TokenTransport) -> Callable[[], str | None]:
+    """Return the function that reads a transport of the current request."""
+    if transport.location == HEADER:
+        return partial(_header, f"HTTP_{transport.name.upper().replace('-', '_')}")
+    return partial(_query if transport.location == QUERY else _cookie, transport.name)
+
+
+def _find_token(readers: Sequence[Reader]) -> tuple[TokenTransport | None, str]:
     """Return the first transport that has a value, and the value."""
-    for transport in transports:
-        if value := READERS[transport.location](transport.name):
+    for transport, read in readers:
+        if value := read():
             return transport, value
     return None, ""
 
 
-def _header(name: str) -> str | None:
+def _header(key: str) -> str | None:
     """Return a header unless it is repeated, which servers join by commas (RFC 9110 5.3)."""
-    value: str = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}", "")
+    value: str = request.environ.get(key, "")
     return None if "," in value else value
 
 
@@ -136,25 +146,24 @@ def _single(values: list[str]) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-READERS: dict[str, Callable[[str], str | None]] = {HEADER: _header, QUERY: _query, COOKIE: _cookie}
-
-
 def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -> Identity:
     """Return the identity of the caller with this token."""
     if transport.location == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
         return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
     candidates = _tokens_in_authorization(value) if transport is AUTHORIZATION else [value]
-    digests = [token_digest(token) for token in candidates]
+    digests = [*map(token_digest, candidates)]
     row = query.first({"first": digests[0], "last": digests[-1]}) if digests else None
     if row is None:
         return ANONYMOUS
-    if has_expired(row.expires_at):
+    if row.expires_at <= now():
         return Identity(None, InvalidToken(), transport)
     return Identity(row, None, transport)
 
 
 def _tokens_in_authorization(header: str) -> list[str]:
     """Return the possible tokens in the header: plain, `Bearer` (also base64) or in `Basic`."""
+    if " " not in header:
+        return [header]
     scheme, _, rest = header.partition(" ")
     match scheme.lower():
         case "bearer":
