@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from app.errors import InvalidFilter, quote
@@ -37,14 +38,9 @@ def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Fi
             f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
         )
     where = parse_where(raw["where"], properties) if raw.get("where") else ()
-    nearest = tuple(
-        Order(condition.place, near=condition.operand)
-        for condition in where
-        if isinstance(condition, Comparison) and isinstance(condition.operand, Near)
-    )
     filter_ = Filter(
         where=where,
-        order=_order(raw.get("order"), properties) or nearest,
+        order=_order(raw.get("order"), properties) or _nearest_first(where),
         limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
         skip=_integer("skip", raw.get("skip", raw.get("offset"))),
         fields=_fields(raw.get("fields"), properties),
@@ -59,33 +55,48 @@ def parse_where(where: object, properties: Properties) -> Where:
     """Parse a `where`; raise InvalidFilter, which names the invalid part."""
     if not isinstance(where, dict):
         raise InvalidFilter("where must be an object.")
-    return tuple(
-        condition
-        for name, value in where.items()
-        for condition in _conditions(name, value, properties)
-    )
+    parsed = (_conditions(name, value, properties) for name, value in where.items())
+    return tuple(chain.from_iterable(parsed))
 
 
-def _conditions(name: str, value: object, properties: Properties) -> Iterator[Condition]:
+def _conditions(name: str, value: object, properties: Properties) -> list[Condition]:
     if name in ("and", "or"):
-        yield Group(name, tuple(parse_where(item, properties) for item in as_list(value, name)))
-        return
-    operands = value if isinstance(value, dict) else {"eq": value}
-    if "near" in operands:
-        others = {word: operand for word, operand in operands.items() if word not in NEAR_KEYS}
-        near = {word: operand for word, operand in operands.items() if word in NEAR_KEYS}
-        operands = {"near": near, **others}
-    words = {word: operand for word, operand in operands.items() if word != "options"}
-    ignores_case = len(words) < len(operands)
-    if ignores_case and (operands["options"] != "i" or not words.keys() <= IGNORING_CASE.keys()):
+        return [Group(name, tuple(parse_where(item, properties) for item in as_list(value, name)))]
+    operands = _with_near(value) if isinstance(value, dict) else {"eq": value}
+    read_as: Mapping[str, str] = {}
+    if "options" in operands:
+        operands, read_as = _without_options(name, operands), IGNORING_CASE
+    return [
+        _comparison(name, word, read_as.get(word, word), operand, properties)
+        for word, operand in operands.items()
+    ]
+
+
+def _with_near(operands: Mapping[str, object]) -> Mapping[str, object]:
+    """Return operands in which `near` has what belongs to it, such as `maxDistance`."""
+    if "near" not in operands:
+        return operands
+    near = {word: operand for word, operand in operands.items() if word in NEAR_KEYS}
+    others = {word: operand for word, operand in operands.items() if word not in NEAR_KEYS}
+    return {"near": near, **others}
+
+
+def _without_options(name: str, operands: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the operands of operators that ignore the case because of `options: "i"`."""
+    others = {word: operand for word, operand in operands.items() if word != "options"}
+    if operands["options"] != "i" or not others.keys() <= IGNORING_CASE.keys():
         raise InvalidFilter(
             f'{name}.options must be "i", beside {", ".join(IGNORING_CASE)} and nothing else.'
         )
-    for word, operand in words.items():
-        place = _place(name, properties)
-        kind = kind_at_path(operand) if place.steps else properties[place.property]
-        read_as = IGNORING_CASE[word] if ignores_case else word
-        yield Comparison(place, kind, word, read_operand(name, read_as, kind, operand))
+    return others
+
+
+def _comparison(
+    name: str, word: str, read_as: str, value: object, properties: Properties
+) -> Comparison:
+    place = _place(name, properties)
+    kind = kind_at_path(value) if place.steps else properties[place.property]
+    return Comparison(place, kind, word, read_operand(name, read_as, kind, value))
 
 
 def _place(name: str, properties: Properties) -> Place:
@@ -133,6 +144,15 @@ def _order(given: object, properties: Properties) -> tuple[Order, ...]:
     return tuple(ordered.values())
 
 
+def _nearest_first(where: Where) -> tuple[Order, ...]:
+    """Return LoopBack 3's order of rows that are near a position."""
+    return tuple(
+        Order(condition.place, near=condition.operand)
+        for condition in where
+        if isinstance(condition, Comparison) and isinstance(condition.operand, Near)
+    )
+
+
 def _order_term(term: object, properties: Properties) -> Order:
     words = term.split(maxsplit=2) if isinstance(term, str) else []
     if len(words) not in (1, 2):
@@ -163,10 +183,9 @@ def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
     """Return the properties that a list names, or that an object maps to true or not to false."""
     if not given:
         return None
-    if isinstance(given, str):
-        given = [given]
     if not isinstance(given, dict) or "0" in given:
-        given = {_text("fields", name): True for name in as_list(given, "fields")}
+        names = [given] if isinstance(given, str) else as_list(given, "fields")
+        given = {_text("fields", name): True for name in names}
     flags = {}
     for name, keep in given.items():
         _check_property(name, properties)

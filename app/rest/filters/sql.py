@@ -223,18 +223,20 @@ ARRAY_OPERATORS: dict[str, Operator] = {
 
 
 def _order(term: Order, columns: Columns) -> list[Value]:
-    """Return what a term orders by; NULLs sort first, on every database."""
     column, steps = columns[term.place.property], term.place.steps
     if term.near:
         return [_squared_chord(column, term.near)]
-    values: list[Value] = [column]
     if steps:
         # Numbers sort before text: one of the two is NULL.
-        values = [_at_path(column, steps, TEXT), _at_path(column, steps, NUMBER)]
-    values = [_by_code_point(value) for value in values]
-    directed: list[Value]
-    directed = [value.desc() if term.descending else value.asc() for value in values]
-    if not steps and not column.nullable:
+        return [_directed(_at_path(column, steps, kind), term, True) for kind in (TEXT, NUMBER)]
+    return [_directed(column, term, bool(column.nullable))]
+
+
+def _directed(value: Value, term: Order, is_nullable: bool) -> Value:
+    """Return a value in the direction of a term; NULLs sort first, on every database."""
+    value = _by_code_point(value)
+    directed = value.desc() if term.descending else value.asc()
+    if not is_nullable:
         # NULLS FIRST on a NOT NULL column would keep PostgreSQL from using an index.
         return directed
-    return [value.nulls_last() if term.descending else value.nulls_first() for value in directed]
+    return directed.nulls_last() if term.descending else directed.nulls_first()
