@@ -265,7 +265,10 @@ CONDITIONS = [
 
 def test_conditions_on_json_and_positions(samples, stored):
     for where, expected in CONDITIONS:
-        assert ids(samples(filter={"where": where})) == expected, where
+        answers = [ids(samples(filter={"where": where})) for _ in range(2)]
+
+        # The second time, most statements were compiled in advance.
+        assert answers == [expected, expected], where
 
 
 REFUSED_CONDITIONS = [
