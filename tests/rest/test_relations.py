@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import insert
 
 from app.config import ConfigurationError
-from app.database.session import db
+from app.database.session import db, in_transaction
 from app.rest.added_relations import add_relation
 from app.rest.collection import served_collections
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
@@ -212,7 +212,7 @@ def test_a_user_is_created_and_linked_in_one_transaction_after_the_throttle(clin
 
     def note(_app, info):
         secrets.append(info["accessToken"].id)
-        events.append((info["user"].email, db.session().info["in_transaction"]))
+        events.append((info["user"].email, in_transaction()))
 
     with verification_request.connected_to(note, sender=clinic.app):
         answers = [clinic("POST", "/rooms/1/holders", body) for body in (*bodies, bodies[0])]
