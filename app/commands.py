@@ -1,4 +1,4 @@
-"""What all commands share: errors as one sentence, and lists as a table or JSON."""
+"""Groups of commands; they report errors as one sentence, and print lists as a table or JSON."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

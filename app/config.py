@@ -1,4 +1,4 @@
-"""The layers of the settings: reading and checking them."""
+"""Reading and checking the layers of the settings."""
 
 import json
 import os

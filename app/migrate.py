@@ -1,4 +1,4 @@
-"""The migrations, and the commands `flask db`, which are Alembic's."""
+"""Migrations by Alembic, and the commands `flask db`."""
 
 import sys
 from collections.abc import Callable

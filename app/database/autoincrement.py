@@ -1,4 +1,4 @@
-"""Ids on SQLite: none is given twice, although migrations copy tables.
+"""AUTOINCREMENT on SQLite, kept when migrations copy tables, so that no id is generated twice.
 
 SQLite changes most of a table by a copy that takes its place. The copy neither has AUTOINCREMENT,
 unless the migration says so, nor knows the ids of rows that were deleted. PostgreSQL changes a
@@ -14,12 +14,14 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, Integer, MetaData, inspect, text
 
 # The columns that have ids of deleted rows, by table: the audit log outlives the users.
-MENTIONS = {"users": ("user_id", "actor_id")}
+REFERENCES = {"users": ("user_id", "actor_id")}
 
 
 @contextmanager
-def ids_given_once(connection: Connection, metadata: MetaData, logger: Logger) -> Iterator[None]:
-    """Run migrations; then give every table AUTOINCREMENT that its model says, and its highest id.
+def keep_autoincrement(
+    connection: Connection, metadata: MetaData, logger: Logger
+) -> Iterator[None]:
+    """Run migrations; then restore AUTOINCREMENT, and the highest ids, of tables that lost them.
 
     This also repairs tables that were copied before.
     """
@@ -31,12 +33,12 @@ def ids_given_once(connection: Connection, metadata: MetaData, logger: Logger) -
     for table in _without_autoincrement(connection, metadata):
         logger.warning("table %s had lost AUTOINCREMENT, and is built anew", table)
         _rebuild(connection, table)
-        highest[table] = max(highest.get(table, 0), *_mentioned(connection, table))
-    _go_on_after(connection, highest)
+        highest[table] = max(highest.get(table, 0), *_referenced_ids(connection, table))
+    _advance_sequences(connection, highest)
 
 
 def _highest_ids(connection: Connection) -> dict[str, int]:
-    """Return the highest id that was ever given, by table."""
+    """Return the highest id that was ever generated, by table."""
     if "sqlite_sequence" not in _tables(connection):
         return {}
     rows = connection.execute(text("SELECT name, seq FROM sqlite_sequence"))
@@ -56,12 +58,12 @@ def _without_autoincrement(connection: Connection, metadata: MetaData) -> list[s
         for table in metadata.sorted_tables
         if table.dialect_options["sqlite"]["autoincrement"]
         and "AUTOINCREMENT" not in created.get(table.name, "AUTOINCREMENT").upper()
-        and _has_numbers(connection, table.name)
+        and _has_integer_ids(connection, table.name)
     ]
 
 
-def _has_numbers(connection: Connection, table: str) -> bool:
-    """Tell whether a table has ids that count up; with another ID_TYPE they do not."""
+def _has_integer_ids(connection: Connection, table: str) -> bool:
+    """Tell whether a table has integer ids; with another ID_TYPE it has others."""
     key = inspect(connection).get_pk_constraint(table)["constrained_columns"]
     columns = inspect(connection).get_columns(table)
     types = [column["type"] for column in columns if column["name"] in key]
@@ -76,16 +78,16 @@ def _rebuild(connection: Connection, table: str) -> None:
         pass
 
 
-def _mentioned(connection: Connection, table: str) -> list[int]:
-    """Return the highest ids of rows of a table that other tables mention."""
-    if table not in MENTIONS or "audit" not in _tables(connection):
+def _referenced_ids(connection: Connection, table: str) -> list[int]:
+    """Return the highest ids of rows of a table to which the audit log refers."""
+    if table not in REFERENCES or "audit" not in _tables(connection):
         return [0]
-    highest = (f"SELECT max({column}) FROM audit" for column in MENTIONS[table])  # noqa: S608
+    highest = (f"SELECT max({column}) FROM audit" for column in REFERENCES[table])  # noqa: S608
     return [connection.scalar(text(query)) or 0 for query in highest]
 
 
-def _go_on_after(connection: Connection, highest: Mapping[str, int]) -> None:
-    """Let the tables give no id that is not higher than these."""
+def _advance_sequences(connection: Connection, highest: Mapping[str, int]) -> None:
+    """Let each table generate only ids that are higher than these."""
     created, counted = _tables(connection), _highest_ids(connection)
     for table, seq in highest.items():
         if "AUTOINCREMENT" not in created.get(table, "").upper() or counted.get(table, 0) >= seq:

@@ -29,7 +29,7 @@ POSTGRES_DEFAULTS = {
     "keepalives_count": 2,
     "tcp_user_timeout": 10_000,
 }
-ALWAYS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
+FIXED_OPTIONS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 #: Seconds after which PostgreSQL ends a transaction that sends nothing, as that of a host that
 #: died.
 # Longer than the calls of data sources that a hook may make in one.
@@ -45,7 +45,7 @@ QUERY_CACHE = 200
 # KiB of a SQLite file that a connection keeps in memory, instead of 2,000: a process has several,
 # and the system keeps the file for all of them.
 PAGE_CACHE = 500
-OTHERS_MAY = stat.S_IRWXG | stat.S_IRWXO
+ALL_BUT_OWNER = stat.S_IRWXG | stat.S_IRWXO
 
 
 def engine_options(config: Settings) -> dict[str, object]:
@@ -57,7 +57,7 @@ def engine_options(config: Settings) -> dict[str, object]:
     given = config["SQLALCHEMY_ENGINE_OPTIONS"]
     url = make_url(config["SQLALCHEMY_DATABASE_URI"])
     pool = _pool_options(url, config)
-    options = {"query_cache_size": QUERY_CACHE, **pool, **given, **ALWAYS}
+    options = {"query_cache_size": QUERY_CACHE, **pool, **given, **FIXED_OPTIONS}
     if url.get_backend_name() == "postgresql":
         defaults = _postgres_arguments(url, config)
         options["connect_args"] = defaults | given.get("connect_args", {})
@@ -141,7 +141,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> None:
-    """Replace connections that refuse to write: they would go on to do so.
+    """Replace connections that only read, which they would go on to do.
 
     A new one may not, if PostgreSQL has another primary, or SQLite's file is writable again.
     """
@@ -223,7 +223,7 @@ def _limit_statements(engine: Engine, seconds: float) -> None:
 
 
 def limit_statement(connection: Connection) -> None:
-    """Let the time-out of a connection's next statement begin, if it is SQLite's."""
+    """Start the time-out of the next statement of a connection, if it is SQLite's."""
     if limit := connection.info.get("limit"):
         limit()
 
@@ -238,7 +238,7 @@ def _protect_file(path: str, logger: Logger) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with suppress(OSError):
         mode = stat.S_IMODE(os.stat(path).st_mode)
-        if mode & OTHERS_MAY:
+        if mode & ALL_BUT_OWNER:
             logger.warning("%s is open to other users (mode %o): chmod 600 it", path, mode)
 
 
@@ -258,7 +258,7 @@ def _refuse_ended(
 
 
 def abandon(pooled: PoolProxiedConnection, engine: Engine) -> None:
-    """Let nobody use this connection again, nor those as old: they are to the same server.
+    """Invalidate this connection, and those as old, which are to the same server.
 
     SQLAlchemy has no public name for what it does so after errors of its own executions.
     """

@@ -1,4 +1,4 @@
-"""Columns of ids: their types, what stores them on each database, and new ids."""
+"""Column types of ids, and new ids."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The tables of an app: those of every app, and those that only it has."""
+"""Tables of an app: those that every app has, and its own."""
 
 from flask import Flask
 from sqlalchemy import MetaData

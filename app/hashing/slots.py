@@ -1,4 +1,4 @@
-"""The places of a process for requests that compute a password hash."""
+"""Limits on how many requests of a process compute a password hash at once."""
 
 from collections.abc import Iterator, Sized
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How JSON responses are written."""
+"""The app's JSON provider."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Delivers messages to an SMTP server or into files."""
+"""Delivery of messages, to an SMTP server or into files."""
 
 import smtplib
 import ssl

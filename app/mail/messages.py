@@ -1,4 +1,4 @@
-"""Makes messages from the templates of their kind, in a language that their reader prefers."""
+"""Messages, rendered from templates in a language that the reader prefers."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,7 @@ from flask import current_app
 from sqlalchemy import BigInteger, Connection
 
 from app import ids
-from app.database.autoincrement import ids_given_once
+from app.database.autoincrement import keep_autoincrement
 from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
 from app.database.dialects import has_decimals
 from app.database.ids import IdColumn, TextId
@@ -43,7 +43,9 @@ def run() -> None:
         )
         # What only looks at the database does not repair it either.
         reads = context.get_context().opts.get("dont_mutate")
-        with nullcontext() if reads else ids_given_once(connection, metadata, current_app.logger):
+        with (
+            nullcontext() if reads else keep_autoincrement(connection, metadata, current_app.logger)
+        ):
             context.run_migrations()
 
 

@@ -1,1 +1,1 @@
-"""What an operator observes: log lines, the origin of work, and health."""
+"""Observability: log lines, the origin of requests, and health."""

@@ -1,4 +1,4 @@
-"""What monitoring asks for: whether the process answers, and whether it can do its work."""
+"""Health checks: whether the process answers, and whether it can do its work."""
 
 import ast
 import re

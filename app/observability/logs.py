@@ -1,4 +1,4 @@
-"""The form of log lines: text, or JSON for programs that collect them."""
+"""Formatters of log lines: text, or JSON for programs that collect them."""
 
 import json
 import logging

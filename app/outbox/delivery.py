@@ -1,4 +1,4 @@
-"""One attempt at a delivery, and what follows from it."""
+"""Attempts to deliver an event, and their outcomes."""
 
 import logging
 import math

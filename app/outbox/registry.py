@@ -1,4 +1,4 @@
-"""Which events an app has, and who delivers them."""
+"""The events of an app, and their subscribers."""
 
 from collections import defaultdict
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The service for recording events in the transaction of their cause."""
+"""Recording of events, in the transaction of their cause."""
 
 from datetime import timedelta
 from functools import partial

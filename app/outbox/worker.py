@@ -1,4 +1,4 @@
-"""The thread of a process that delivers what the outbox holds."""
+"""The background thread of a process that delivers events."""
 
 import atexit
 import threading
