@@ -79,7 +79,8 @@ def resolve_access_token(readers: Sequence[Reader], query: PreparedStatement = T
     transport, value = _find_token(readers)
     identity = ANONYMOUS if transport is None else _identify(transport, value, query)
     set_identity(identity)
-    note_caller(identity.user_id)
+    session = identity.session
+    note_caller(None if session is None else session.user_id)
     if transport is not None and transport.location == COOKIE and identity.token is not None:
         refuse_cross_site()
 
