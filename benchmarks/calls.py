@@ -108,7 +108,7 @@ def environ(request: Request, row: int) -> dict[str, Any]:
     path, _, query = target.partition("?")
     fields = {
         f"HTTP_{name.upper().replace('-', '_')}": value
-        for name, _, value in (each.partition(": ") for each in headers)
+        for name, _, value in (header.partition(": ") for header in headers)
     }
     sizes = {name: fields.pop(f"HTTP_{name}", "") for name in ("CONTENT_TYPE", "CONTENT_LENGTH")}
     return {

@@ -136,7 +136,7 @@ def compare(base: str, calls: int) -> Iterator[Table]:
         times = [[measure(work) for work in works] for _ in range(calls)]
         rounds.append([statistics.median(column) for column in zip(*times, strict=True)])
     ratios = sorted(call / hand for call, hand in rounds)
-    micro = [round(statistics.median(each) * 1e6) for each in zip(*rounds, strict=True)]
+    micro = [round(statistics.median(times) * 1e6) for times in zip(*rounds, strict=True)]
     spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
     table.rows.append(["µs", *micro, round(statistics.median(ratios), 2), spread])
     request = source.geocode._builder

@@ -36,7 +36,7 @@ def count(
         os.environ["DATABASE_URL"] = counting.render_as_string(hide_password=False)
     app = importlib.import_module("wsgi").app
     counter = _pages(url) if url.get_backend_name() == "postgresql" else _steps(app)
-    return {each.name: _mean(app, each, counter) for each in requests}
+    return {request.name: _mean(app, request, counter) for request in requests}
 
 
 def _mean(app: Any, request: Request, counter: Counter) -> tuple[float, float]:

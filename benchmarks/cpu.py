@@ -52,5 +52,5 @@ def cpu_seconds(pid: int) -> float:
         lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    children = [int(child) for each in lists for child in each.split()]
+    children = [int(child) for text in lists for child in text.split()]
     return sum(map(int, fields[11:15])) / TICKS + sum(map(cpu_seconds, children))

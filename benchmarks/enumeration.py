@@ -130,7 +130,7 @@ def _measure(client: Client, case: Case, samples: int) -> dict[str, tuple[Answer
     for sample in range(1, samples + 1):
         emails = f"user{sample}@example.com", f"none{sample}@example.com"
         # The ids of users are numbered from 1.
-        paths = [case.path.replace("{id}", str(each)) for each in (sample, sample + 10**6)]
+        paths = [case.path.replace("{id}", str(number)) for number in (sample, sample + 10**6)]
         addresses = client.new_address(), client.new_address()
         if case.uses_up_registration:
             for address in addresses:
@@ -155,7 +155,7 @@ def _row(name: str, known: Answers, unknown: Answers) -> list[Any]:
     is_slow = max(ratio, 1 / ratio) > 1 + TOLERANCE
     are_equal = known.bytes == unknown.bytes and len(known.bytes) == 1
     bytes_ = f"{'equal' if are_equal else 'DIFFERENT'}{', slower' if is_slow else ''}"
-    return [name, *(round(each, 2) for each in (*medians, ratio)), bytes_]
+    return [name, *(round(number, 2) for number in (*medians, ratio)), bytes_]
 
 
 def _comparable(response: HTTPResponse, content: bytes) -> bytes:

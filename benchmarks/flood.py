@@ -137,7 +137,7 @@ def _reads(port: int, seconds: float) -> float:
 
 
 def _percentiles(times: Sequence[float]) -> list[float]:
-    return quantiles([each * 1000 for each in times], n=100)
+    return quantiles([time * 1000 for time in times], n=100)
 
 
 def _figures(name: str, row: Row) -> Sequence[object]:
@@ -147,7 +147,7 @@ def _figures(name: str, row: Row) -> Sequence[object]:
     reads = median(row.quiet), median(row.loaded), ratio
     times = logins[49], logins[98], max(row.logins) * 1000
     answers = ", ".join(f"{n} x {status}" for status, n in sorted(row.statuses.items()))
-    return [name, *(round(each, 1) for each in (*reads, *times)), answers]
+    return [name, *(round(time, 1) for time in (*reads, *times)), answers]
 
 
 if __name__ == "__main__":

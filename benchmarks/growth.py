@@ -118,15 +118,15 @@ def _measure(place: Place, sizes: tuple[int, ...], rounds: int, seconds: float) 
         ],
     )
     for name, of_sizes in samples.items():
-        base, *others = ([_cpu(each) for each in rounds] for rounds in of_sizes.values())
-        rates = [[each.run.rate for each in rounds] for rounds in of_sizes.values()]
+        base, *others = ([_cpu(round_) for round_ in rounds] for rounds in of_sizes.values())
+        rates = [[round_.run.rate for round_ in rounds] for rounds in of_sizes.values()]
         statements = counts[sizes[0]][name][0]
         table.rows.append(
             [
                 name,
                 statements,
                 *(counts[size][name][1] for size in sizes),
-                *(round(median(each)) for each in (base, *others)),
+                *(round(median(rates)) for rates in (base, *others)),
                 *(_ratio(other, base) for other in others),
                 *(_ratio(rates[0], other) for other in rates[1:]),
             ]

@@ -51,7 +51,7 @@ def _percentiles(seconds: Sequence[float]) -> list[Any]:
     cuts = quantiles(seconds, n=1000, method="inclusive")
     wanted = {499: 2, 899: 10, 989: 100, 998: 1000}
     found = [cuts[place] if len(seconds) >= least else None for place, least in wanted.items()]
-    return [each and round(each * 1000, 1) for each in [*found, max(seconds)]]
+    return [value and round(value * 1000, 1) for value in [*found, max(seconds)]]
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class Run:
     @property
     def refused(self) -> int:
         """Answers that refused a request because there were too many."""
-        return sum(self.statuses[each] for each in REFUSED)
+        return sum(self.statuses[status] for status in REFUSED)
 
     def add_time(self, request: Request, seconds: float) -> None:
         """Note how long an answer took."""
@@ -209,7 +209,7 @@ def paced(
     start = time.perf_counter()
     number = round(rate * seconds)
     moments = (seconds * random.random() for _ in range(number)) if at_random else None
-    dues = [start + each for each in sorted(moments or (n / rate for n in range(number)))]
+    dues = [start + moment for moment in sorted(moments or (n / rate for n in range(number)))]
     sent = 0
     while (now := time.perf_counter()) < start + seconds and sent < len(dues):
         if idle and now >= dues[sent]:

@@ -83,7 +83,7 @@ def _sizes(pid: str) -> tuple[float, float]:
 def mixture() -> list[Request]:
     """Return requests of all kinds, of shapes and with values at random."""
     lists = [_request(filtered("/api/todos", **_filter())) for _ in range(300)]
-    counts = [_request(f"/api/todos/count?where[title]={each}{{id}}") for each in "abcdefghij"]
+    counts = [_request(f"/api/todos/count?where[title]={letter}{{id}}") for letter in "abcdefghij"]
     changes = [
         _request("/api/todos", "POST", {"title": "{id}" * random.randint(1, 20)}) for _ in range(30)
     ]
@@ -132,7 +132,7 @@ def _filter() -> dict[str, Any]:
     """Return a filter of a shape at random."""
     chosen = random.sample(_operands(), random.randint(1, 3))
     where = random.choice([{"and": chosen}, {"or": chosen}, chosen[0]])
-    order = [f"{each} {random.choice(['ASC', 'DESC'])}" for each in _some_fields()]
+    order = [f"{field} {random.choice(['ASC', 'DESC'])}" for field in _some_fields()]
     bounds = {"limit": random.randint(1, 20), "skip": random.randint(0, 5)}
     return {"where": where, "order": order, "fields": _some_fields(), **bounds}
 

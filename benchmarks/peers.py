@@ -23,7 +23,7 @@ APPLICATIONS = {
     "floor, driver's cursor": "benchmarks.floor_cursor:app",
     "hello world": "benchmarks.hello:app",
 }
-KINDS = {each.name: each for each in (GET, LIST, POST, LOGIN, RESET)}
+KINDS = {kind.name: kind for kind in (GET, LIST, POST, LOGIN, RESET)}
 # Who is measured with what; the others have two views.
 DATABASES = LOOPBACK, "Ostiary", "floor"
 EVERYBODY = LOOPBACK, *APPLICATIONS
@@ -96,7 +96,7 @@ def _check(servers: dict[str, Server]) -> None:
     served = {name: server.port for name, server in servers.items() if name != "hello world"}
     cursor = "floor, driver's cursor"
     shown = [
-        [load.ask(port, each) for each in (GET, *([] if name == cursor else [LIST]))]
+        [load.ask(port, kind) for kind in (GET, *([] if name == cursor else [LIST]))]
         for name, port in served.items()
     ]
     created = [load.ask(port, POST).keys() for port in served.values()]

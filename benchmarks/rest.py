@@ -96,7 +96,7 @@ def _pairs(
     for side in floor, ostiary:
         load.run(side.port, [request], 1)
     for _ in range(rounds):
-        yield Pair(*(measure(each, postgresql, [request], seconds) for each in (floor, ostiary)))
+        yield Pair(*(measure(stack, postgresql, [request], seconds) for stack in (floor, ostiary)))
 
 
 def _row(request: Request, aim: float | None, pairs: list[Pair]) -> list[object]:
@@ -106,13 +106,13 @@ def _row(request: Request, aim: float | None, pairs: list[Pair]) -> list[object]
     cpu = median(pair.floor.cpu / pair.ours.cpu for pair in pairs)
     return [
         request.name,
-        *(round(median(each.run.rate for each in side)) for side in (floors, ours)),
+        *(round(median(measured.run.rate for measured in side)) for side in (floors, ours)),
         round(median(ratios), 2),
         f"{ratios[0]:.2f} to {ratios[-1]:.2f}",
         aim,
-        *(round(median(each.cpu for each in side)) for side in (floors, ours)),
+        *(round(median(measured.cpu for measured in side)) for side in (floors, ours)),
         round(cpu, 2),
-        round(median(each.database for each in ours)),
+        round(median(measured.database for measured in ours)),
     ]
 
 

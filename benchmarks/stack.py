@@ -130,7 +130,7 @@ def postgresql_server(folder: Path, *options: str) -> Iterator[int]:
     `options` are further parameters, such as `jit=off`. Yield the id of its first process.
     """
     data, place = f"{folder}/data", (f"unix_socket_directories={folder}", "listen_addresses=''")
-    arguments = " ".join(f"-c {each}" for each in (*place, "timezone=UTC", *options))
+    arguments = " ".join(f"-c {option}" for option in (*place, "timezone=UTC", *options))
     if os.geteuid() == 0:
         # PostgreSQL refuses to run as root.
         shutil.chown(folder, _unprivileged())

@@ -79,7 +79,7 @@ def _compare(
             )
             samples[shape].append((alone, mixed))
     columns = ["per s", "CPU µs", "50 % ms", "99 % ms"]
-    mixed = [f"{each}, in the mix" for each in (*columns, "refused")]
+    mixed = [f"{column}, in the mix" for column in (*columns, "refused")]
     table = Table(f"{connections} connections", [*columns, *mixed])
     for (processes, threads), each in samples.items():
         figures = [_medians(column) for column in zip(*each, strict=True)]
@@ -94,7 +94,7 @@ def _medians(samples: Sequence[Sample]) -> list[float]:
     return [
         round(median(sample.run.rate for sample in samples)),
         round(median(sample.cpu for sample in samples)),
-        *(round(median(each[i] for each in cuts) * 1000, 1) for i in (49, 98)),
+        *(round(median(cut[i] for cut in cuts) * 1000, 1) for i in (49, 98)),
     ]
 
 

@@ -75,8 +75,8 @@ def databases():
     """The migrated databases of this test process, by their URL."""
     databases: dict[str, Database] = {}
     yield databases
-    for each in databases.values():
-        each.close()
+    for database in databases.values():
+        database.close()
 
 
 @pytest.fixture(scope="session")
@@ -140,8 +140,8 @@ def shared_apps():
     """The apps that tests share, by database and settings."""
     apps: dict[str, SharedApp] = {}
     yield apps
-    for each in apps.values():
-        close(each.app)
+    for app in apps.values():
+        close(app.app)
 
 
 @pytest.fixture
@@ -159,8 +159,8 @@ def shared_app(database_url, shared_apps, tmp_path_factory):
         return used[-1].app
 
     yield get
-    for each in used:
-        each.reset()
+    for state in used:
+        state.reset()
 
 
 @pytest.fixture

@@ -231,7 +231,10 @@ def test_a_bad_token_is_401_on_every_protected_route(app, api, send, reset_event
     expire(app, expired)
     malformed = ["x", "x" * 64, "x" * 6000, "\xe9", "Bearer", "Basic !", "Bearer a b", "null", "'"]
 
-    answers = {each: api(method, path, token=each) for each in [None, wrong, expired, *malformed]}
+    answers = {
+        wrong_token: api(method, path, token=wrong_token)
+        for wrong_token in [None, wrong, expired, *malformed]
+    }
 
     found = {refusal(answer) for each, answer in answers.items() if each != expired}
     assert found == {(401, "AUTHORIZATION_REQUIRED")}
@@ -256,7 +259,7 @@ def test_a_bad_token_is_401_on_every_protected_route(app, api, send, reset_event
 def test_an_unknown_id_is_4xx(send, method, path):
     body = '{"title": "x"}' if method in {"PATCH", "PUT"} else None
 
-    answers = {each: send(method, path.format(each), body) for each in BAD_IDS}
+    answers = {id_: send(method, path.format(id_), body) for id_ in BAD_IDS}
 
     assert unsuitable(answers) == {}
     assert {answer.status_code for answer in answers.values()} <= {403, 404}
@@ -297,7 +300,7 @@ HEADERS = ["Authorization", "X-Access-Token", "X-Request-Id", "Origin", "Sec-Fet
 def test_a_bad_header_is_4xx(client, header):
     values = ["\xff\xfe", "x" * 6000, ";;;===", "\x7f", ",", '"']
 
-    answers = {each: client.get("/api/users/1", headers={header: each}) for each in values}
+    answers = {value: client.get("/api/users/1", headers={header: value}) for value in values}
 
     assert unsuitable(answers) == {}
 

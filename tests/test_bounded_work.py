@@ -34,7 +34,7 @@ def count(app, environ):
     profile = cProfile.Profile()
     with statements(app) as sent:
         status = profile.runcall(respond, app, environ)
-    return status, sum(each.callcount for each in profile.getstats()), len(sent)
+    return status, sum(entry.callcount for entry in profile.getstats()), len(sent)
 
 
 def test_no_request_does_more_than_a_bounded_amount_of_work(service):
@@ -43,11 +43,11 @@ def test_no_request_does_more_than_a_bounded_amount_of_work(service):
     app.test_client().get("/api/openapi.json")
     seen = {}
 
-    for each in requests():
-        assert len(each.body) <= BODY + 5000
-        assert len(each.path) <= TARGET + 500
-        assert sum(map(len, each.headers.values())) <= HEAD
-        seen[each.name] = count(app, make_environ(each, token))
+    for request in requests():
+        assert len(request.body) <= BODY + 5000
+        assert len(request.path) <= TARGET + 500
+        assert sum(map(len, request.headers.values())) <= HEAD
+        seen[request.name] = count(app, make_environ(request, token))
 
     # 502 says that a remote service has answered too much.
     assert {name: one for name, one in seen.items() if one[0] >= "5" and one[0] != "502"} == {}

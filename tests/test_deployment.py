@@ -75,7 +75,7 @@ def test_the_guide_leads_to_a_service_that_is_upgraded_and_restored(machine, mon
         machine.run("Backup of PostgreSQL", 0)
         clients.goes_on()
 
-    assert [clients.count(each) for each in ("unanswered", "refused", "wrong")] == [0, 0, 0]
+    assert [clients.count(outcome) for outcome in ("unanswered", "refused", "wrong")] == [0, 0, 0]
     restore(machine, before)
 
 
@@ -200,7 +200,7 @@ def test_a_backup_of_sqlite_is_restored(tmp_path, sqlite_template):
 
     machine.run("Backup of SQLite", 1, BACKUP=str(backup))
 
-    assert {stat.S_IMODE(each.stat().st_mode) for each in (backup, path)} == {0o600}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in (backup, path)} == {0o600}
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
@@ -286,7 +286,7 @@ def execute(command, folder, **variables):
 def test_releases_are_installed_with_the_versions_that_make_installs():
     texts = [blocks(GUIDE, "sh", "A release")[0], (ROOT / "deploy" / "Dockerfile").read_text()]
 
-    installed = [re.search(r"pip install .*(-c .*)$", each, re.MULTILINE)[1] for each in texts]
+    installed = [re.search(r"pip install .*(-c .*)$", file, re.MULTILINE)[1] for file in texts]
 
     assert installed == ["-c requirements.txt -e '.[postgres,metrics]'"] * 2
     assert "-c requirements.txt\n" in (ROOT / "Makefile").read_text()

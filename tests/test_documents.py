@@ -52,7 +52,7 @@ def test_the_links_of_a_document_lead_to_files_and_headings(path):
         headings = re.findall(r"^##+ (.*)$", file.read_text(), re.MULTILINE) if anchor else []
 
         assert file.exists(), target
-        assert not anchor or anchor in {anchor_of(each) for each in headings}
+        assert not anchor or anchor in {anchor_of(heading) for heading in headings}
 
 
 def anchor_of(heading):

@@ -45,7 +45,10 @@ def test_a_password_change_that_is_killed_has_no_effect(
 
     assert process.exitcode == -signal.SIGKILL
     assert count(app, AccessToken) == 2
-    assert [api("GET", "/users/1", token=each).status_code for each in (token, other)] == [200, 200]
+    assert [api("GET", "/users/1", token=session).status_code for session in (token, other)] == [
+        200,
+        200,
+    ]
     assert [login_status(api, password) for password in (NEW, PASSWORD)] == [401, 200]
 
 
@@ -82,7 +85,7 @@ def test_a_mail_whose_process_is_killed_arrives(
     assert len(set(found)) == mails
     api.secrets.extend(found)
     body = {"newPassword": NEW}
-    answers = [api("POST", "/users/reset-password", body, token=each) for each in found]
+    answers = [api("POST", "/users/reset-password", body, token=reset) for reset in found]
     assert [answer.status_code for answer in answers] == [204] + [401] * (mails - 1)
 
 

@@ -110,7 +110,7 @@ def test_the_model_of_the_document_works_as_printed(project):
     expected = {"id": 1, "text": "The key is under the mat", "stars": 0, "ownerId": 1}
     assert {**expected, "created": made["created"]} == made
     assert starred == {**made, "stars": 1}
-    assert [each["owner"]["email"] for each in listed] == ["ada@example.com"]
+    assert [todo["owner"]["email"] for todo in listed] == ["ada@example.com"]
     assert missing.status_code == 404
 
 
@@ -132,7 +132,7 @@ def test_the_model_in_json_works_as_printed_beside_the_shop(project):
     assert answered == said
     made, listed, changed = (json.loads(line) for line in bodies.splitlines()[:3])
     assert made == {"id": 1, "text": "The key is under the mat", "stars": 0, "ownerId": 1}
-    assert [each["owner"]["email"] for each in listed] == ["ada@example.com"]
+    assert [todo["owner"]["email"] for todo in listed] == ["ada@example.com"]
     assert changed == {**made, "stars": 3}
 
 

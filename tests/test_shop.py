@@ -194,20 +194,20 @@ def test_an_order_has_items_and_products_and_one_shipment(shop, lamp, order):
 def test_everything_is_included_by_a_constant_number_of_statements(shop, lamp):
     light = create(shop, f"/products/{lamp['id']}/categories", {"name": "Light"}, "clerk")
     orders = [create(shop, "/orders", {}) for _ in range(3)]
-    for each in orders:
-        create(shop, f"/orders/{each['id']}/items", {"productId": lamp["id"]})
-        create(shop, f"/orders/{each['id']}/shipment", {"address": ADDRESS})
+    for order in orders:
+        create(shop, f"/orders/{order['id']}/items", {"productId": lamp["id"]})
+        create(shop, f"/orders/{order['id']}/shipment", {"address": ADDRESS})
     items = {"relation": "items", "scope": {"limit": 1, "include": {"product": "categories"}}}
 
     with statements(shop.app) as sent:
         found = shop("GET", "/orders", filter={"include": [items, "shipment", "customer"]}).json
 
     assert len(sent) == 2 + 5
-    assert [each["id"] for each in found] == [each["id"] for each in orders]
-    for each in found:
-        assert each["customer"]["email"] == "ada@example.com"
-        assert each["shipment"]["address"] == ADDRESS
-        assert [item["product"]["categories"] for item in each["items"]] == [[light]]
+    assert [order["id"] for order in found] == [order["id"] for order in orders]
+    for entry in found:
+        assert entry["customer"]["email"] == "ada@example.com"
+        assert entry["shipment"]["address"] == ADDRESS
+        assert [item["product"]["categories"] for item in entry["items"]] == [[light]]
 
 
 def test_rows_are_selected_by_properties_of_every_type(shop, lamp, order):
@@ -226,7 +226,7 @@ def test_rows_are_selected_by_properties_of_every_type(shop, lamp, order):
         ("/products", {"name": {"like": "l%", "options": "i"}}, ["LAMP-1", "LAMP-2"]),
     ]:
         found = shop("GET", path, filter={"where": where}).json
-        assert [each["sku"] for each in found] == skus, where
+        assert [entry["sku"] for entry in found] == skus, where
     near = {"near": {"lat": 52.5, "lng": 13.4}, "maxDistance": 5, "unit": "kilometers"}
     for where, count in [
         ({"place": near}, 1),
@@ -244,7 +244,7 @@ def test_nobody_reads_or_changes_the_orders_of_others(shop, lamp, order):
 
     for collection in ("orders", "order-items", "shipments"):
         found = shop("GET", f"/{collection}", caller="bob").json
-        assert [each["id"] for each in found] == ([mine["id"]] if collection == "orders" else [])
+        assert [entry["id"] for entry in found] == ([mine["id"]] if collection == "orders" else [])
     for verb, below, body in [
         ("GET", "", None),
         ("PATCH", "", {"status": "paid"}),
@@ -345,16 +345,16 @@ def shop_routes(app):
 
 
 def everything(shop):
-    return [shop("GET", f"/{each}", caller="clerk").json for each in (*CATALOGUE, *PURCHASES)]
+    return [shop("GET", f"/{path}", caller="clerk").json for path in (*CATALOGUE, *PURCHASES)]
 
 
 def fill_categories(shop, size):
     """Create so many categories with the same products, as many, each with as many reviews."""
     lamps = [{**LAMP, "sku": str(number)} for number in range(size)]
     names = [{"name": str(number)} for number in range(size)]
-    products = [each["id"] for each in create(shop, "/products", lamps, "clerk")]
-    categories = [each["id"] for each in create(shop, "/categories", names, "clerk")]
-    create(shop, "/reviews", [{"stars": 1, "productId": each} for each in products * size])
+    products = [product["id"] for product in create(shop, "/products", lamps, "clerk")]
+    categories = [category["id"] for category in create(shop, "/categories", names, "clerk")]
+    create(shop, "/reviews", [{"stars": 1, "productId": product} for product in products * size])
     links = [
         {"category_id": category, "product_id": product}
         for category in categories
@@ -383,4 +383,4 @@ def test_rows_that_are_included_repeatedly_count_each_time(shop):
         find(f"/categories/{categories[0]}", "reviews").json,
         *find("/categories", short, limit=19).json,
     ):
-        assert [len(each["reviews"]) for each in category["products"]] == [22] * 22
+        assert [len(product["reviews"]) for product in category["products"]] == [22] * 22

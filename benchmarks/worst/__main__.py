@@ -19,12 +19,12 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only the requests whose name has this in it")
     parser.add_argument("--top", type=int, default=30, help="how many of them are printed")
     options = parser.parse_args()
-    chosen = [each for each in requests() if options.only in each.name]
+    chosen = [request for request in requests() if options.only in request.name]
     with (
         stack.temporary_folder() as folder,
         serving(folder, stack.sqlite(folder, "worst"), ROWS) as (app, token),
     ):
-        found = [(measure(app, each, token), each) for each in chosen]
+        found = [(measure(app, request, token), request) for request in chosen]
     print(stack.machine())
     print(f"{'ms':>8}{'bytes':>9}{'status':>8}  request")
     for (milliseconds, status), each in sorted(found, key=lambda one: -one[0][0])[: options.top]:

@@ -49,12 +49,12 @@ def requests() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def _fields(number: int, length: int) -> Iterator[bytes]:
-    for each in range(number):
-        yield b"A%d: %s\r\n" % (each, b"a" * length)
+    for field in range(number):
+        yield b"A%d: %s\r\n" % (field, b"a" * length)
 
 
 def _cookies() -> bytes:
-    return b"Cookie: %s\r\n" % b"; ".join(b"a%d=b" % each for each in range(1000))
+    return b"Cookie: %s\r\n" % b"; ".join(b"a%d=b" % number for number in range(1000))
 
 
 def main() -> None:

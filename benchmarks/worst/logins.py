@@ -79,7 +79,7 @@ def _tokens() -> dict[str, str]:
 
 
 def _jwt(header: dict[str, Any], claims: dict[str, Any], signature: str = "A" * 86) -> str:
-    parts = [_part(json.dumps(each, separators=(",", ":")).encode()) for each in (header, claims)]
+    parts = [_part(json.dumps(part, separators=(",", ":")).encode()) for part in (header, claims)]
     return ".".join([*parts, signature])
 
 

@@ -129,8 +129,8 @@ def fill(app: Flask, token: str, rows: int) -> None:
         user = User(email="ada@example.com", password_hash="!", username="ada")
         db.session.add(user)
         db.session.flush()
-        for each in (token, *(new_token() for _ in range(rows))):
-            db.session.add(AccessToken.issue(each, user.id, 86_400, None))
+        for value in (token, *(new_token() for _ in range(rows))):
+            db.session.add(AccessToken.issue(value, user.id, 86_400, None))
         db.session.commit()
         db.session.execute(insert(Model.metadata.tables["todos"]), _todos(text, user.id, rows))
         tables = app_metadata.of(app).tables
@@ -163,7 +163,7 @@ def _documents(text: Callable[[int], str], rows: int) -> list[dict[str, Any]]:
             # Different in each row, because SQLite keeps the last JSON that it has parsed.
             "extra": {"row": number, **extra},
             "tags": [text(1) for _ in range(JSON // 6)],
-            "parts": [{"id": each, "name": text(3)} for each in range(JSON // 27)],
+            "parts": [{"id": number, "name": text(3)} for number in range(JSON // 27)],
             "place": {"lat": number % 90, "lng": number % 180},
             "folder_id": 1,
         }
@@ -183,14 +183,14 @@ def _shelves(rows: int) -> dict[str, list[dict[str, Any]]]:
         "shelf": shelves,
         "tag": [{"id": number + 1, "name": f"tag {number}"} for number in range(ITEMS)],
         "item": [
-            {"name": f"item {number}", "shelf_id": each["id"], "tag_id": number + 1}
-            | {f"shelf{key}_id": each["id"] for key in range(SHELF_KEYS)}
-            for each in shelves
+            {"name": f"item {number}", "shelf_id": shelf["id"], "tag_id": number + 1}
+            | {f"shelf{key}_id": shelf["id"] for key in range(SHELF_KEYS)}
+            for shelf in shelves
             for number in range(ITEMS)
         ],
         "shelf_tag": [
-            {"shelf_id": each["id"], "tag_id": number + 1}
-            for each in shelves
+            {"shelf_id": shelf["id"], "tag_id": number + 1}
+            for shelf in shelves
             for number in range(ITEMS)
         ],
     }

@@ -17,9 +17,9 @@ Drill = Callable[[float], Report]
 def find_drills() -> dict[str, Drill]:
     """Return the drills by the names of their modules."""
     found = [
-        each.name
-        for each in iter_modules([str(Path(__file__).parent)])
-        if not each.name.startswith(("_", "test_"))
+        module.name
+        for module in iter_modules([str(Path(__file__).parent)])
+        if not module.name.startswith(("_", "test_"))
     ]
     modules = {name: import_module(f"{__name__}.{name}") for name in sorted(found)}
     return {name: module.run for name, module in modules.items() if hasattr(module, "run")}

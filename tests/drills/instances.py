@@ -19,7 +19,9 @@ def run(seconds: float) -> Report:
     with places("postgresql") as [place], ExitStack() as stack:
         instances = [_start(place, name, stack) for name in ("first", "second")]
         port = free_port()
-        url = stack.enter_context(balancer(place.folder, port, [each.url for each in instances]))
+        url = stack.enter_context(
+            balancer(place.folder, port, [served.url for served in instances])
+        )
         with load(url) as clients:
             clients.goes_on()
             upgrades = _in_turn(seconds / 2, instances, clients, _upgrade)

@@ -121,7 +121,7 @@ class Load:
         self.clients = [Client(f"{number}", url, requests.Session()) for number in range(clients)]
         self._stop = threading.Event()
         self._threads = [
-            threading.Thread(target=each.work, args=(self._stop,)) for each in self.clients
+            threading.Thread(target=client.work, args=(self._stop,)) for client in self.clients
         ]
 
     def start(self) -> None:
@@ -139,24 +139,24 @@ class Load:
 
     def titles(self, what: str) -> list[str]:
         """Return the titles of to-dos that were "acknowledged", "refused" or "unanswered"."""
-        return [title for each in self.clients for title in list(getattr(each, what))]
+        return [title for client in self.clients for title in list(getattr(client, what))]
 
     def count(self, what: str) -> int:
         """Add up an attribute of all clients: a number, or the length of a list."""
-        values = [getattr(each, what) for each in self.clients]
-        return sum(each if isinstance(each, int) else len(each) for each in values)
+        values = [getattr(client, what) for client in self.clients]
+        return sum(value if isinstance(value, int) else len(value) for value in values)
 
     def slowest(self) -> float:
         """Return the seconds within which 99 of 100 requests were answered."""
-        seconds = sorted(each for client in self.clients for each in client.seconds)
+        seconds = sorted(value for client in self.clients for value in client.seconds)
         return seconds[len(seconds) * 99 // 100]
 
     def goes_on(self) -> None:
         """Wait until each client has had a write acknowledged that it sends from now on."""
-        for each in self.clients:
+        for client in self.clients:
             # The one that may be under way, and another one.
-            enough = len(each.acknowledged) + 2
-            eventually(lambda: len(each.acknowledged) >= enough)  # noqa: B023 called at once
+            enough = len(client.acknowledged) + 2
+            eventually(lambda: len(client.acknowledged) >= enough)  # noqa: B023 called at once
 
     def stored(self) -> list[str]:
         """Return the titles of all to-dos that the service has for this user."""
@@ -167,7 +167,7 @@ class Load:
                 f"{self.url}/api/todos", query, headers=self.headers, timeout=TIMEOUT
             )
             answer.raise_for_status()
-            page = [each["title"] for each in answer.json()]
+            page = [todo["title"] for todo in answer.json()]
             titles += page
             if len(page) < PAGE:
                 return titles
@@ -187,7 +187,7 @@ class Load:
         report.none_may(f"{prefix}lost", sorted(acknowledged - stored.keys()))
         twice = [title for title, times in stored.items() if times > 1]
         report.none_may(f"{prefix}duplicated", twice)
-        wrong = [text for each in self.clients for text in each.wrong]
+        wrong = [text for client in self.clients for text in client.wrong]
         report.none_may(f"{prefix}wrong", wrong + sorted(stored.keys() - sent))
 
     def none_refused_is_stored(self, report: Report, prefix: str = "") -> None:

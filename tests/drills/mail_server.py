@@ -62,8 +62,8 @@ def _hour_without_server(place: Place, seconds: float, report: Report) -> None:
 def _request(app: Flask, name: str, number: int) -> None:
     """Register users who have forgotten their password; leave their mails in the outbox."""
     client = app.test_client()
-    for each in range(number):
-        user = {"email": EMAIL.format(name, each), "password": PASSWORD}
+    for user_number in range(number):
+        user = {"email": EMAIL.format(name, user_number), "password": PASSWORD}
         for path in ("/api/users", "/api/users/reset"):
             assert client.post(path, json=user).status_code == 200
     outbox.stop(app)

@@ -59,7 +59,7 @@ def _replicate(primary: Cluster, standby: Cluster) -> str:
     primary.start(synchronous_standby_names="*")
     standby.follow(primary)
     standby.start()
-    hosts = "&".join(f"host={each.folder}:5432" for each in (primary, standby))
+    hosts = "&".join(f"host={server.folder}:5432" for server in (primary, standby))
     return f"postgresql+psycopg://ostiary@/postgres?{hosts}&target_session_attrs=read-write"
 
 

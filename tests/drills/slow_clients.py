@@ -63,14 +63,14 @@ def _crowd(url: str, seconds: float, check: Callable[[], None]) -> tuple[int, in
     end, refused = time.monotonic() + seconds, 0
     with ExitStack() as stack:
         idle = [stack.enter_context(_connect(url)) for _ in range(_idle_connections())]
-        slow = [stack.enter_context(_connect(url, each)) for each in [SLOW_HEAD, SLOW_BODY] * SLOW]
+        slow = [stack.enter_context(_connect(url, part)) for part in [SLOW_HEAD, SLOW_BODY] * SLOW]
         unread = [stack.enter_context(_connect(url, PIPELINED)) for _ in range(UNREAD)]
         check()
         while time.monotonic() < end or not refused:
-            for each in slow:
+            for connection in slow:
                 # Those that took too long are closed.
                 with suppress(OSError):
-                    each.send(b"x")
+                    connection.send(b"x")
             refused += _is_refused(url)
             time.sleep(1)
         check()

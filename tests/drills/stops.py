@@ -36,7 +36,7 @@ def run(seconds: float) -> Report:
     report.did("begun and answered", outcomes["begun 200"])
     report.at_most("begun and lost", BEGUN * stops - outcomes["begun 200"], 0)
     # One may arrive between the last look for connections and the end of the listener.
-    lost = outcomes.total() - stops - sum(outcomes[each] for each in ("200", "refused"))
+    lost = outcomes.total() - stops - sum(outcomes[outcome] for outcome in ("200", "refused"))
     report.at_most("lost", lost - BEGUN * stops, stops)
     return report
 
@@ -58,16 +58,16 @@ def _stop(server: Server, head: bytes, outcomes: Counter[str]) -> None:
     host, port = str(address.hostname), int(address.port or 0)
     with _senders(host, port, head + BODY, outcomes):
         begun = [socket.create_connection((host, port), TIMEOUT) for _ in range(BEGUN)]
-        for each in begun:
-            each.sendall(head + BODY[:1])
+        for connection in begun:
+            connection.sendall(head + BODY[:1])
         refused, answered = outcomes["refused"], outcomes["200"]
         eventually(lambda: outcomes["200"] > answered)
         server.process.terminate()
         eventually(lambda: outcomes["refused"] > refused)
-        for each in begun:
-            with each:
-                each.sendall(BODY[1:])
-                outcomes[f"begun {_status(each)}"] += 1
+        for connection in begun:
+            with connection:
+                connection.sendall(BODY[1:])
+                outcomes[f"begun {_status(connection)}"] += 1
         server.process.wait(TIMEOUT)
         outcomes["stopped"] += 1
 
@@ -82,14 +82,14 @@ def _senders(host: str, port: int, request: bytes, outcomes: Counter[str]) -> It
             outcomes[_send(host, port, request)] += 1
 
     threads = [threading.Thread(target=send) for _ in range(CLIENTS)]
-    for each in threads:
-        each.start()
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         stop.set()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.join()
 
 
 def _send(host: str, port: int, request: bytes) -> str:

@@ -74,7 +74,7 @@ def test_a_database_that_hangs_holds_up_no_scrape(outbox, database_url, monkeypa
 
         assert [read(outbox) for _ in range(3)] == [DOWN] * 3
         # Every scrape waits for the same statement.
-        asking = [each for each in threading.enumerate() if each.name == "metrics-database"]
+        asking = [thread for thread in threading.enumerate() if thread.name == "metrics-database"]
         assert len(asking) == 1
 
     eventually(lambda: read(outbox) != DOWN)

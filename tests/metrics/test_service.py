@@ -77,8 +77,8 @@ class Service:
     def samples(self, name: str, *labels: str) -> dict[tuple[str, ...], float]:
         """Return the samples of a metric by the values of labels."""
         families = text_string_to_metric_families(self.exposed())
-        found = [each for family in families for each in family.samples if each.name == name]
-        return {tuple(each.labels[name] for name in labels): each.value for each in found}
+        found = [sample for family in families for sample in family.samples if sample.name == name]
+        return {tuple(sample.labels[name] for name in labels): sample.value for sample in found}
 
     def counted(self) -> Counter[tuple[str, ...]]:
         """Return the requests that were counted, without those by which a test waits."""
@@ -149,10 +149,10 @@ def be_refused(service: Service) -> None:
 
     def is_refused() -> bool:
         threads = [threading.Thread(target=service.login) for _ in range(6)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         return service.statuses("/api/users/login")["503"] > 0
 
     eventually(is_refused)
@@ -308,7 +308,7 @@ def prometheus(exposition: str, folder: Path) -> Iterator[str]:
 def ask(url: str, query: str) -> list[float]:
     """Return the values that a query has, as Grafana asks it."""
     found = get(url, "query", query=query.replace("$__rate_interval", "10s"))
-    values = [float(each["value"][1]) for each in found.get("result", [])]
+    values = [float(result["value"][1]) for result in found.get("result", [])]
     return [value for value in values if not math.isnan(value)]
 
 

@@ -70,8 +70,8 @@ def test_a_master_that_replaces_another_one_takes_its_port_over(make_app, memory
     new.open([])
 
     folders = list(memory.iterdir())
-    for each in (old, new):
-        each.close()
+    for files in (old, new):
+        files.close()
     assert len(folders) == 2
 
 
@@ -86,6 +86,6 @@ def test_services_have_folders_of_their_own_and_leave_none(memory):
 
     assert not killed.exists()
     assert len(list(memory.iterdir())) == 3
-    for each in services:
-        each.close()
+    for service in services:
+        service.close()
     assert list(memory.iterdir()) == [running]

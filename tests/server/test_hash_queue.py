@@ -125,7 +125,7 @@ def answer(connection: socket.socket) -> Answer:
 
 
 def statuses(connections: Iterable[socket.socket]) -> list[int]:
-    return [answer(each).status for each in connections]
+    return [answer(connection).status for connection in connections]
 
 
 def is_served(server) -> bool:
@@ -184,8 +184,8 @@ def test_requests_behind_one_that_waits_are_answered_in_their_order(server):
         is_served(server)
 
     assert statuses(first) == [200, 200]
-    assert [each.status for each in answers(pipelined, 2)] == [200, 401]
-    assert [each.status for each in answers(later, 3)] == [200, 401, 200]
+    assert [found.status for found in answers(pipelined, 2)] == [200, 401]
+    assert [found.status for found in answers(later, 3)] == [200, 401, 200]
 
 
 def test_who_disconnects_while_waiting_gives_the_place_up(server):
@@ -194,8 +194,8 @@ def test_who_disconnects_while_waiting_gives_the_place_up(server):
         is_served(server)
         gone = [log_in(server, "203.0.113.1") for _ in range(20)]
         is_served(server)
-        for each in gone:
-            each.close()
+        for connection in gone:
+            connection.close()
         is_served(server)
         last = log_in(server, "203.0.113.1")
 
@@ -276,10 +276,12 @@ def test_a_stop_answers_who_waits_within_its_time(sqlite_template, tmp_path, sec
             is_served(server)
             server.process.send_signal(signal.SIGTERM)
             eventually(lambda: "Handling signal: term" in server.log.read_text())
-            found = [answer(each) for each in connections[2:]] if expected == 503 else []
-        found += [answer(each) for each in connections[: 10 - len(found)]]
+            found = (
+                [answer(connection) for connection in connections[2:]] if expected == 503 else []
+            )
+        found += [answer(connection) for connection in connections[: 10 - len(found)]]
         end = server.process.wait(30)
 
-    assert [each.status for each in found] == [expected] * 8 + [200] * 2
-    assert {each.headers["Connection"] for each in found if each.status == 503} <= {"close"}
+    assert [one.status for one in found] == [expected] * 8 + [200] * 2
+    assert {one.headers["Connection"] for one in found if one.status == 503} <= {"close"}
     assert end == 0

@@ -70,6 +70,6 @@ def _configuration(app: Flask) -> dict[str, Any]:
         "extensions": set(app.extensions),
         "values": set(app.extensions[VALUES]),
         "views": dict(app.view_functions),
-        "hooks": [{name: list(functions) for name, functions in each.items()} for each in hooks],
+        "hooks": [{name: list(functions) for name, functions in hook.items()} for hook in hooks],
         "receivers": list(reset_password_request.receivers_for(app)),
     }

@@ -52,9 +52,11 @@ class Database:
         self._engine = create_engine(url, pool_pre_ping=True)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         tables = db.metadata.sorted_tables
-        self._dump = " UNION ALL ".join(f"SELECT {self._text(each)} FROM {each}" for each in tables)
+        self._dump = " UNION ALL ".join(
+            f"SELECT {self._text(table)} FROM {table}" for table in tables
+        )
         self._empty = "; ".join(
-            [*(f"DELETE FROM {each}" for each in reversed(tables)), self._restart()]
+            [*(f"DELETE FROM {table}" for table in reversed(tables)), self._restart()]
         )
 
     def dump(self) -> str:

@@ -146,8 +146,8 @@ class Machine:
         authority.cert_pem.write_to_path(str(self.authority))
         issued = authority.issue_cert("ostiary.example.com", "127.0.0.1")
         issued.private_key_pem.write_to_path(f"{self.folder}/etc/ssl/private/ostiary.key")
-        for each in issued.cert_chain_pems:
-            each.write_to_path(f"{self.folder}/etc/ssl/certs/ostiary.pem", append=True)
+        for pem in issued.cert_chain_pems:
+            pem.write_to_path(f"{self.folder}/etc/ssl/certs/ostiary.pem", append=True)
 
     def _write_nginx(self) -> None:
         user = "user root;" if os.geteuid() == 0 else ""

@@ -65,7 +65,7 @@ def nginx(folder: Path, port: int, instances: Mapping[str, str]) -> Iterator[str
 @contextmanager
 def balancer(folder: Path, port: int, instances: Sequence[str]) -> Iterator[str]:
     """Run nginx on a port, in front of equal instances at these addresses."""
-    servers = [SERVER.format(address=urlsplit(each).netloc) for each in instances]
+    servers = [SERVER.format(address=urlsplit(instance).netloc) for instance in instances]
     upstream = BALANCED.format(servers="\n        ".join(servers))
     with _run(folder, port, TO_BALANCED, upstream) as url:
         yield url

@@ -31,12 +31,14 @@ class Unit:
         return [value.replace("%i", self.instance) for name, _, value in lines if name == key]
 
     def environment(self) -> dict[str, str]:
-        variables = [each for value in self.values("Environment") for each in shlex.split(value)]
+        variables = [
+            variable for value in self.values("Environment") for variable in shlex.split(value)
+        ]
         for path in self.values("EnvironmentFile"):
             file = Path(path.removeprefix("-"))
             if file.exists() or not path.startswith("-"):
                 variables += shlex.split(file.read_text())
-        given = dict(each.split("=", 1) for each in variables)
+        given = dict(variable.split("=", 1) for variable in variables)
         return {"PATH": os.environ["PATH"], "HOME": str(self.file.parent), **given}
 
     def start(self) -> None:

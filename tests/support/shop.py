@@ -55,7 +55,7 @@ def imported_views(folder: Path) -> Iterator[tuple[ModuleType, MetaData]]:
         patch.setattr(app, "__path__", [*app.__path__, str(folder / "app")])
         patch.setattr("app.database.session.Model", Base)
         yield importlib.import_module("app.shop.views"), Base.metadata
-    for name in [each for each in sys.modules if each.startswith("app.shop")]:
+    for name in [module for module in sys.modules if module.startswith("app.shop")]:
         del sys.modules[name]
     del app.shop
 
@@ -118,7 +118,7 @@ class Shops:
             service = build(url, self._folder / "mail", MODELS_FOLDER=folder)
         own = app_metadata.of(service).tables
         return Shop(
-            service, [each for each in all_metadata(service).sorted_tables if each.name in own]
+            service, [table for table in all_metadata(service).sorted_tables if table.name in own]
         )
 
     def _make_from_python(self, url: str) -> Shop:
@@ -126,7 +126,7 @@ class Shops:
         service = build(url, self._folder / "mail")
         views.init_app(service)
         check_relations(service)
-        return Shop(service, [each for each in metadata.sorted_tables if each.name != "users"])
+        return Shop(service, [table for table in metadata.sorted_tables if table.name != "users"])
 
     @cached_property
     def _views(self) -> tuple[ModuleType, MetaData]:
