@@ -104,11 +104,7 @@ class DataSource:
 
     @classmethod
     def from_config(
-        cls,
-        settings: Settings,
-        *,
-        name: str = "rest",
-        request_id: RequestId | None = None,
+        cls, settings: Settings, *, name: str = "rest", request_id: RequestId | None = None
     ) -> Self:
         """Make a data source; ConfigError lists all problems of the settings. Nothing is sent.
 

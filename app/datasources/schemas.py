@@ -1,7 +1,5 @@
 """The JSON schemas of the arguments of a data source's function."""
 
-from typing import TypedDict
-
 from app.connector import Operation, Variable
 from app.connector.operation.parameters import Argument
 from app.connector.types import JsonObject
@@ -10,15 +8,6 @@ from app.connector.types import JsonObject
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
 # The part of a request that has the arguments of a variable for which HTTP has no place.
 PARTS = {"options": "header", "method": "query"}
-
-
-class Schemas(TypedDict):
-    """The fields of an Endpoint that describe the arguments and the result of a function."""
-
-    body: JsonObject | None
-    answer: JsonObject
-    parameters: tuple[JsonObject, ...]
-    arguments: JsonObject
 
 
 def part_of_request(argument: Argument) -> str:
@@ -33,8 +22,8 @@ def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
     return {name: operation.variables[name] for name in found}
 
 
-def endpoint_schemas(operation: Operation) -> Schemas:
-    """Return the schemas of the arguments and the result of a function."""
+def endpoint_schemas(operation: Operation) -> JsonObject:
+    """Return the fields of Endpoint that describe the arguments and the result of a function."""
     in_path = variables_in(operation, "path")
     return {
         "body": _body(variables_in(operation, "body", "form")),

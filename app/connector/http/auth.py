@@ -66,11 +66,7 @@ class ClientCredentials(Auth):
             request.headers.setdefault("Authorization", self._header)
 
     def refresh(
-        self,
-        request: Request,
-        fetch: FetchToken,
-        deadline: float,
-        rejected: Request | None = None,
+        self, request: Request, fetch: FetchToken, deadline: float, rejected: Request | None = None
     ) -> bool:
         """Fetch a token if there is none, if it expires soon, or if the rejected request had it."""
         if "Authorization" in request.headers:

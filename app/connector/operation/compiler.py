@@ -34,11 +34,7 @@ class OperationCompiler:
     """
 
     def __init__(
-        self,
-        context: SourceContext,
-        client: Client,
-        problems: Problems,
-        reserved: Collection[str],
+        self, context: SourceContext, client: Client, problems: Problems, reserved: Collection[str]
     ) -> None:
         self.functions: dict[str, Operation] = {}
         self.templates: list[Operation | None] = []

@@ -358,6 +358,14 @@ def test_what_loopback_accepts_is_used_with_a_warning(given, path, words):
     assert source.operations.keys() == operation["functions"].keys()
 
 
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_functions_that_are_empty_are_missing(nothing):
+    source = DataSource.from_config({"operations": [{**ABSOLUTE, "functions": nothing}]})
+
+    [warning] = source.warnings
+    assert (warning.path, source.operations) == ("operations[0].functions", {})
+
+
 def test_second_function_of_a_name_replaces_the_first():
     operations = [
         {"template": {"url": f"{URL}/{number}"}, "functions": {"f": []}} for number in (1, 2)
