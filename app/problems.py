@@ -25,7 +25,7 @@ class Problems:
     def __init__(self) -> None:
         # Dicts, as sets that keep their order.
         self.errors: dict[Problem, None] = {}
-        self.cautions: dict[Problem, None] = {}
+        self.warned: dict[Problem, None] = {}
         self._logged = 0
 
     @property
@@ -36,7 +36,7 @@ class Problems:
     @property
     def warnings(self) -> list[str]:
         """The warnings as text."""
-        return list(map(str, self.cautions))
+        return list(map(str, self.warned))
 
     def add(self, path: str, message: str) -> None:
         """Add a problem."""
@@ -44,7 +44,7 @@ class Problems:
 
     def warn(self, path: str, message: str) -> None:
         """Add a warning."""
-        self.cautions[Problem(path, message)] = None
+        self.warned[Problem(path, message)] = None
 
     def has_error(self, path: str) -> bool:
         """Tell whether there is a problem at this path or below it."""
@@ -53,7 +53,7 @@ class Problems:
 
     def new_warnings(self) -> list[str]:
         """Return the warnings since the last call."""
-        new, self._logged = self.warnings[self._logged :], len(self.cautions)
+        new, self._logged = self.warnings[self._logged :], len(self.warned)
         return new
 
     def check_keys(

@@ -251,7 +251,7 @@ def _report(problems: Problems, filled: object, name: str) -> list[ConfigWarning
     # A message may quote a setting; those from the environment are secrets.
     mask = Redactor(environment_values(filled)).text
     raise_problems(problems, name, mask)
-    warnings = [ConfigWarning(path, mask(message)) for path, message in problems.cautions]
+    warnings = [ConfigWarning(path, mask(message)) for path, message in problems.warned]
     for warning in warnings:
         logger.warning("data source %s: %s", name, warning)
     return warnings
