@@ -46,7 +46,7 @@ format: .venv/.installed-dev ## format the code
 BENCHMARKS := calls connector rest latency flood enumeration growth start memory
 
 bench: install ## measure everything and write benchmarks/RESULTS.md; takes an hour (QUICK=1: minutes)
-	for each in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$each $(QUICK:%=--quick) || exit 1; done
+	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name $(QUICK:%=--quick) || exit 1; done
 	$(BIN)/python -m benchmarks.worst
 	$(BIN)/python -m benchmarks.report
 

@@ -1,7 +1,6 @@
 """Counters of events, which features send as signals; they know no metrics."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from flask import Flask
 
@@ -26,7 +25,7 @@ class EventCounter:
             source.after_execute.connect(self.count_answer, sender=source)
             source.execute_failed.connect(self.count_failure, sender=source)
 
-    def count_audited(self, _app: Flask, action: Action, details: Mapping[str, Any]) -> None:
+    def count_audited(self, _app: Flask, action: Action, details: Mapping[str, object]) -> None:
         """Count a login or a refusal of a throttle."""
         if action is Action.LOGIN:
             self._count_login(details, SUCCESS)
@@ -36,7 +35,7 @@ class EventCounter:
         elif action is Action.THROTTLED:
             self._catalog.throttled.labels(details["throttle"]).inc()
 
-    def _count_login(self, details: Mapping[str, Any], outcome: str) -> None:
+    def _count_login(self, details: Mapping[str, object], outcome: str) -> None:
         if provider := details.get("provider"):
             self._catalog.provider_logins.labels(provider, outcome).inc()
         else:

@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Collection
 from http.server import HTTPServer
-from typing import Any
 
 from flask import Flask
 from prometheus_client import CollectorRegistry
@@ -107,7 +106,7 @@ class ScrapeServer(HTTPServer):
         """Sample the gauges, once in SAMPLE_INTERVAL."""
         self._sampler.sample()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Log the type of an error, whose text may quote the client."""
         self._app.logger.warning("metrics: %s", type(sys.exception()).__name__)
 

@@ -3,7 +3,7 @@
 import os
 import re
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
@@ -13,6 +13,9 @@ from app.observability import logs
 from app.observability.origin import ROUTE, USER_ID
 
 from .incoming import BufferedRequest
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 # The start of a query, even if its question mark was percent-encoded once or repeatedly.
 QUERY = re.compile(r"[?#]|%(?:25)*(?:3f|23)", re.IGNORECASE)
@@ -29,7 +32,11 @@ class QuietLogger(Logger):
             handler.setFormatter(formatter)
 
     def access(
-        self, resp: Response, req: BufferedRequest, environ: dict[str, Any], request_time: timedelta
+        self,
+        resp: Response,
+        req: BufferedRequest,
+        environ: "WSGIEnvironment",
+        request_time: timedelta,
     ) -> None:
         """Log a request that was answered."""
         if self.access_log_enabled:
@@ -39,7 +46,9 @@ class QuietLogger(Logger):
             self.access_log.info(logs.request_line(fields), extra={"fields": fields})
 
 
-def _fields(resp: Response, environ: dict[str, Any], request_time: timedelta) -> dict[str, Any]:
+def _fields(
+    resp: Response, environ: "WSGIEnvironment", request_time: timedelta
+) -> dict[str, object]:
     """Return what is logged of a request.
 
     The path is that which was sent: a decoded one may have line breaks.
