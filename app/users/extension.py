@@ -25,12 +25,12 @@ from .schemas import RegistrationSchema, UserSchema
 from .transfer.row_schema import RowSchema
 
 # The names of what users have already, in JSON and in files.
-TAKEN = {"id"} | {each.data_key or name for name, each in RowSchema().fields.items()}
+TAKEN = {"id"} | {field.data_key or name for name, field in RowSchema().fields.items()}
 
 
 @dataclass(frozen=True)
 class UsersExtension:
-    """What a model with `base: "User"` says of users, beside USERS_PATH and USER_PROPERTIES."""
+    """The declarations of a model with `base: "User"`, which extend those of the settings."""
 
     # In addition to those of `resource.py`.
     relations: Mapping[str, Relation] = field(default_factory=dict)
@@ -59,8 +59,8 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
     definition = definition or UsersExtension()
     relations = {**users.relations, **definition.relations}
     properties = [
-        replace(each, hidden=each.hidden or each.name in definition.hidden)
-        for each in (*read_properties(app, relations), *definition.keys)
+        replace(own, hidden=own.hidden or own.name in definition.hidden)
+        for own in (*read_properties(app, relations), *definition.keys)
     ]
     model = make_model(app, properties) if properties else User
     user_properties.set(app, properties)
@@ -87,11 +87,11 @@ def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Propert
     """
     problems, properties = Problems(), list[Property]()
     for name, declared in app.config["USER_PROPERTIES"].items():
-        each = read_property(name, Declaration(declared, problems, name))
-        if each and (problem := problem_of(each, {*TAKEN, *relations})):
+        own = read_property(name, Declaration(declared, problems, name))
+        if own and (problem := problem_of(own, {*TAKEN, *relations})):
             problems.add(name, problem)
-        elif each:
-            properties.append(each)
+        elif own:
+            properties.append(own)
     _check_columns(properties, problems)
     if problems.found:
         raise ConfigurationError(problems.describe("USER_PROPERTIES"))
@@ -113,19 +113,19 @@ def problem_of(declared: Property, taken: Collection[str]) -> str:
 def _check_columns(properties: Iterable[Property], problems: Problems) -> None:
     """Report columns of two properties."""
     names: dict[str, str] = {}
-    for each in properties:
-        if each.column_name in names:
-            other = names[each.column_name]
-            problems.add(each.name, f"the column {each.column_name} is that of {other} too")
-        names[each.column_name] = each.name
+    for own in properties:
+        if own.column_name in names:
+            other = names[own.column_name]
+            problems.add(own.name, f"the column {own.column_name} is that of {other} too")
+        names[own.column_name] = own.name
 
 
 def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
     """Return a subclass of User whose table, the app's own, has a column for each property."""
     metadata = app_metadata.of(app)
     table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
-    for each in properties:
-        table.append_column(_column(each))
+    for own in properties:
+        table.append_column(_column(own))
     model: type[User] = type("User", (User,), {"__abstract__": True, "__doc__": User.__doc__})
     mapping = registry(metadata=metadata)
     mapping.map_imperatively(model, table, inherits=User, concrete=True)
@@ -150,11 +150,11 @@ def make_schema(
     """
     if "id" in hidden:
         raise ConfigurationError("the id of users cannot be hidden")
-    known = base().fields
-    unseen = [name for name in hidden if name in known and known[name].dump_only]
-    written = [name for name in hidden if name in known and name not in unseen]
+    known = {name: field for name, field in base().fields.items() if name in hidden}
+    unseen = [name for name, field in known.items() if field.dump_only]
+    written = tuple(known.keys() - unseen)
     excluded = (*getattr(base.Meta, "exclude", ()), *unseen)
-    options = {"register": False, "exclude": excluded, "load_only": tuple(written)}
-    made = {each.name: each.field() for each in properties}
+    options = {"register": False, "exclude": excluded, "load_only": written}
+    made = {own.name: own.field() for own in properties}
     meta = type("Meta", (base.Meta,), options)
     return type(base.__name__, (base,), {**made, "Meta": meta, "__doc__": base.__doc__})

@@ -54,7 +54,7 @@ UPDATING_METHODS = (
     "replaceOrCreate",
     "upsertWithWhere",
 )
-# What `prepare_update` tells `update`: whether the caller has given the password.
+# The value by which `prepare_update` tells `update` that the caller has given the password.
 REAUTHENTICATED = "(reauthenticated)"
 
 # None without such a model; set before users are registered.
