@@ -1,9 +1,9 @@
 """The REST resource of users: open registration, and owner access to one's own record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flask import Flask, current_app
 from sqlalchemy import ColumnElement
@@ -15,6 +15,7 @@ from app.errors import InvalidPassword, TooManyRequests, ValidationError
 from app.rest.added_relations import with_added_relations
 from app.rest.resource import Resource
 from app.rest.rows.repository import Conditions, Repository, Row, Values
+from app.settings import Settings
 from app.state import AppState
 
 from .accounts import email_change
@@ -63,7 +64,7 @@ users_extension: "AppState[UsersExtension | None]" = AppState(
 )
 
 
-def rules(settings: Mapping[str, Any]) -> list[Rule]:
+def rules(settings: Settings) -> list[Rule]:
     """Return the access rules; anyone may register unless REGISTRATION_OPEN is false.
 
     They come before those of a model in JSON that extends LoopBack 3's User, as the built-in rules
@@ -107,14 +108,8 @@ class UserRows(Repository):
         password = values.get("password")
         changes = {name: value for name, value in values.items() if name != "password"}
         changed = "email" in values and changes_email(conditions, values["email"])
-        if changed and email_change.is_enabled(current_app.config):
-            path = current_app.config["USERS_PATH"]
-            raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
         if changed:
-            identity = current_identity()
-            reauthenticate(identity.require_session().digest, password)
-            if verification.is_enabled(current_app.config):
-                verification.count_change(identity.user_id)
+            _allow_new_email(password)
         elif password is not None:
             raise ValidationError({"password": ["is taken with a new email only"]})
         return {**changes, REAUTHENTICATED: changed}
@@ -130,6 +125,17 @@ class UserRows(Repository):
     def delete(self, conditions: Conditions) -> int:
         """Delete users, which is recorded."""
         return delete_users(conditions)
+
+
+def _allow_new_email(password: str | None) -> None:
+    """Raise an error unless the caller may change the email, with this password if it is needed."""
+    if email_change.is_enabled(current_app.config):
+        path = current_app.config["USERS_PATH"]
+        raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
+    identity = current_identity()
+    reauthenticate(identity.require_session().digest, password)
+    if verification.is_enabled(current_app.config):
+        verification.count_change(identity.user_id)
 
 
 users = Resource(
