@@ -178,10 +178,11 @@ def find_grant(model: str, method: str) -> Grant:
     """Return the caller's grant for a method, which may permit nothing."""
     rules = compiled_rules.current[model, method]
     identity = current_identity()
+    user_id = identity.user_id
     roles = identity.roles & rules.roles if rules.roles else frozenset()
-    if rules.dynamic and identity.user_id is not None:
-        return _row_grant(rules, identity.user_id, roles)
-    return Grant(identity.user_id, rules.decision(identity.user_id, roles))
+    if rules.dynamic and user_id is not None:
+        return _row_grant(rules, user_id, roles)
+    return Grant(user_id, rules.decision(user_id, roles))
 
 
 def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant:

@@ -39,7 +39,7 @@ class ResponseHeaders:
 
         def complete(status: str, headers: list[tuple[str, str]], *args: Any) -> Any:
             added = [("X-Request-Id", request_id), *ALWAYS]
-            if not any(name == "Cache-Control" for name, _ in headers):
+            if "Cache-Control" not in dict(headers):
                 added.append(("Cache-Control", "no-store"))
             return start_response(status, [*headers, *added], *args)
 
