@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import Connection, CursorResult, MetaData
+from sqlalchemy import Connection, CursorResult, Engine, MetaData
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.dml import Delete, Update
+
+from app.state import AppState
 
 from .dialects import begin
 from .engine import engine_options, prepare_engine
@@ -121,11 +123,17 @@ def affected_rows(statement: Update | Delete) -> int:
     return cast("CursorResult[Any]", db.session.execute(statement)).rowcount
 
 
+# The engine of an app: `db.engine` looks for it among those of all apps and binds.
+engines = AppState[Engine]("database engine")
+
+
 def init_app(app: Flask) -> None:
     """Connect the app to its database."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
     db.init_app(app)
     with app.app_context():
-        # Read by RowId.
-        db.engine.dialect.id_type = app.config["ID_TYPE"]  # type: ignore[attr-defined]
-        prepare_engine(db.engine, app.config["STATEMENT_TIMEOUT"], app.logger)
+        engine = db.engine
+    # Read by RowId.
+    engine.dialect.id_type = app.config["ID_TYPE"]  # type: ignore[attr-defined]
+    prepare_engine(engine, app.config["STATEMENT_TIMEOUT"], app.logger)
+    engines.set(app, engine)

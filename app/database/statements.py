@@ -13,7 +13,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 
 from .engine import abandon, is_read_only, limit_statement
-from .session import db, may_repeat
+from .session import db, engines, may_repeat
 
 Convert = Callable[[Any], Any]
 Result = TypeVar("Result")
@@ -70,7 +70,7 @@ class PreparedStatement:
 
     def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
         """Execute it, once more if its connection was lost and it cannot have written anything."""
-        engine = db.engine
+        engine = engines.current
         dialect: Any = engine.dialect
         key = dialect.name, dialect.id_type
         compiled = self._compiled.get(key)

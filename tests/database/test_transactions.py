@@ -171,7 +171,7 @@ def test_only_transaction_commits_and_rolls_back():
         # Connections, not sessions: one prolongs a token, which may fail, one tries the database
         # at the start.
         ("database/engine.py", "connection.commit"),
-        ("factory.py", "connection.rollback"),
+        ("database/startup.py", "connection.rollback"),
         # What begins there is a login.
         ("oauth/login.py", "flows.begin"),
         ("oauth/views.py", "login.begin"),
