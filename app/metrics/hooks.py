@@ -1,4 +1,4 @@
-"""gunicorn's hooks for the metrics, if METRICS_ENABLED."""
+"""gunicorn's hooks for the metrics, which do nothing without METRICS_ENABLED."""
 
 from typing import TYPE_CHECKING
 

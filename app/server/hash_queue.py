@@ -1,4 +1,4 @@
-"""The requests of a worker that wait, without a thread, for their turn to compute a hash."""
+"""A queue of requests that wait, without a thread, for their turn to compute a hash."""
 
 import math
 import time

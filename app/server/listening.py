@@ -1,4 +1,4 @@
-"""Where gunicorn listens and with how many processes and threads, as the environment says."""
+"""gunicorn's address and numbers of processes and threads, from the environment."""
 
 import os
 from ipaddress import ip_address

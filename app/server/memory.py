@@ -1,4 +1,4 @@
-"""How much of the memory that they free the processes of the server keep, where there is glibc."""
+"""Limits on the freed memory that a process keeps, where there is glibc."""
 
 import ctypes
 

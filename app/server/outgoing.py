@@ -1,4 +1,4 @@
-"""Send an answer as far as its client takes it, and keep the rest, so that no thread waits."""
+"""Answers, sent as far as clients take them; the rest is kept, so that no thread waits."""
 
 import socket
 

@@ -212,11 +212,11 @@ class BufferingWorker(ThreadWorker):
     def _answer(self, conn: Connection) -> None:
         """Pass a complete request to a thread, or let it wait for its turn to compute a hash."""
         if self.hashes.add(conn):
-            self.poller.register(conn.sock, EVENT_READ, lambda _: self._look_at_queued(conn))
+            self.poller.register(conn.sock, EVENT_READ, lambda _: self._notice_if_closed(conn))
         else:
             self._start(conn)
 
-    def _look_at_queued(self, conn: Connection) -> None:
+    def _notice_if_closed(self, conn: Connection) -> None:
         """Forget a request whose client has gone; leave what else it has sent for later."""
         self.poller.unregister(conn.sock)
         if conn.is_closed():
