@@ -48,9 +48,12 @@ class Outgoing:
     def _wait(self) -> None:
         """Wait until the client has taken what is too much to be kept."""
         self._socket.settimeout(self._timeout)
-        while len(self.unsent) > MAX_UNSENT:
-            self.send_rest()
-        self._socket.setblocking(False)
+        try:
+            while len(self.unsent) > MAX_UNSENT:
+                self.send_rest()
+        finally:
+            # The main loop never waits for it.
+            self._socket.setblocking(False)
 
     def _send(self, data: bytes | bytearray) -> int:
         """Return how many bytes were sent."""
