@@ -152,26 +152,32 @@ def _encodings(secret: str) -> Iterator[str]:
 
 def secrets_by_name(value: object) -> Iterator[str]:
     """Yield the values in a structure that have the name of a secret, and their parts."""
-    # 1, 1.0 and true are equal, but not as text.
     found: set[tuple[type, object]] = set()
     level = [(value, False)]
     for _ in range(_MAX_DEPTH + 1):
         if not level:
             break
-        found |= {
-            (type(item), item)
-            for item, is_secret in level
-            if is_secret and isinstance(item, SCALARS)
-        }
-        level = [
-            part
-            for item, is_secret in level
-            # Most items are scalars, and a call for each would take most of the time.
-            if not isinstance(item, SCALARS)
-            for part in _parts(item, is_secret)
-        ]
+        found |= _secret_scalars(level)
+        level = _parts_of(level)
     for text in {scalar_text(scalar) for _, scalar in found}:
         yield from credential_parts(text)
+
+
+def _secret_scalars(level: list[tuple[object, bool]]) -> set[tuple[type, object]]:
+    # 1, 1.0 and true are equal, but not as text.
+    return {
+        (type(item), item) for item, is_secret in level if is_secret and isinstance(item, SCALARS)
+    }
+
+
+def _parts_of(level: list[tuple[object, bool]]) -> list[tuple[object, bool]]:
+    # Most items are scalars, and a call for each would take most of the time.
+    return [
+        part
+        for item, is_secret in level
+        if not isinstance(item, SCALARS)
+        for part in _parts(item, is_secret)
+    ]
 
 
 def _parts(value: object, is_secret: bool) -> Iterable[tuple[object, bool]]:

@@ -18,11 +18,11 @@ def read_settings(path: str | os.PathLike[str], name: str) -> JsonValue:
 
     with translate_errors((OSError, ValueError, RecursionError), unreadable):
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    if not isinstance(document, dict) or name not in document:
-        known = document if isinstance(document, dict) else {}
+    known: JsonObject = document if isinstance(document, dict) else {}
+    if name not in known:
         message = f"has no data source '{name}'{suggest(name, known)}"
         raise ConfigError({str(path): [message]}, name)
-    return document[name]
+    return known[name]
 
 
 def substitute_environment(value: JsonValue, problems: Problems, path: str = "") -> JsonValue:
