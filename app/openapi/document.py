@@ -42,10 +42,10 @@ def build(app: Flask) -> Json:
         info={"description": INTRODUCTION},
     )
     served = {name.partition(".")[0] for name in served_endpoints.of(app)}
-    resources = [each for each in served_collections.of(app).values() if each.name in served]
+    collections = [model for model in served_collections.of(app).values() if model.name in served]
     # Users first, because one registers and logs in first.
-    for resource in sorted(resources, key=lambda each: not each.is_owner_model):
-        spec.tag({"name": resource.name, "description": resource.model.__doc__})
+    for collection in sorted(collections, key=lambda model: not model.is_owner_model):
+        spec.tag({"name": collection.name, "description": collection.model.__doc__})
     schemas, shared = Schemas(cast("OpenAPIConverter", plugin.converter), app), dict[str, Json]()
     for path, operations in _paths(app, schemas, shared).items():
         spec.path(path=path, operations=operations)

@@ -183,7 +183,7 @@ class EndpointOperation:
             yield TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
         if isinstance(self._endpoint.body, str):
             required = [
-                name for name, each in subject.create_schema.load_fields.items() if each.required
+                name for name, field in subject.create_schema.load_fields.items() if field.required
             ]
             yield ValidationError({name: [BLANK] for name in required[:1]})
             yield Conflict("The change conflicts with one made at the same time.")

@@ -49,7 +49,7 @@ def responses(errors_: Iterable[HTTPException], shared: dict[str, Json]) -> dict
     Adds each response to `shared` and refers to it, because most operations have the same ones.
     """
     ranked = sorted([*errors_, *SERVICE_ERRORS], key=_status)
-    by_status = {str(status): _response(list(each)) for status, each in groupby(ranked, _status)}
+    by_status = {str(status): _response(list(found)) for status, found in groupby(ranked, _status)}
     return {status: _share(status, response, shared) for status, response in by_status.items()}
 
 

@@ -157,7 +157,7 @@ class Schemas:
 
 def _resolve_names(text: str, subject: Collection) -> Json:
     """Resolve declared schema names: `{}` is the model's name, `[...]` an array, `|` anyOf."""
-    schemas = [_resolve_name(each, subject) for each in text.split(" | ")]
+    schemas = [_resolve_name(name, subject) for name in text.split(" | ")]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
@@ -243,7 +243,7 @@ def _upsert(new: Json, resource: Collection) -> Json:
     number = _omit(new["properties"][key], "readOnly")
     # Those who may change their own rows only may not create one in this way.
     if resource.resource.owner is not None and not resource.is_owner_model:
-        body["examples"] = [{key: _example(number), **each} for each in body["examples"]]
+        body["examples"] = [{key: _example(number), **example} for example in body["examples"]]
     return {
         **body,
         "description": f"Updates the row with this `{key}`; without `{key}`, creates one.",

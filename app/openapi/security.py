@@ -47,10 +47,10 @@ class Security:
         self._endpoint = endpoint
         # Whether the id in the path is that of a user, so that another user's is denied.
         self._is_owner_id = is_owner_id
-        decisions = [each.decision(ANY_USER_ID) for each in self._rules]
-        self.anonymous = all(each.decision(None) for each in self._rules)
+        decisions = [rules.decision(ANY_USER_ID) for rules in self._rules]
+        self.anonymous = all(rules.decision(None) for rules in self._rules)
         self.user = all(decisions)
-        self.any_row = all(each.own and each.others for each in decisions)
+        self.any_row = all(decision.own and decision.others for decision in decisions)
 
     def requirements(self) -> list[Json]:
         """Return the alternative security requirements: a scheme each, with the roles it needs."""
@@ -97,17 +97,17 @@ class Security:
             return True
         return (
             not self.user
-            or any(each.dynamic for each in self._rules)
+            or any(rules.dynamic for rules in self._rules)
             or any(
-                not each.decision(ANY_USER_ID, [str(role)])
-                for each in self._rules
-                for role in each.roles
+                not rules.decision(ANY_USER_ID, [str(role)])
+                for rules in self._rules
+                for role in rules.roles
             )
         )
 
     def _may_create(self, user_id: Id | None) -> bool:
         """Tell whether a caller may create the row that an upsert does not find."""
-        return all(each.decision(user_id).others for each in self._creation)
+        return all(rules.decision(user_id).others for rules in self._creation)
 
     def _denial(self) -> HTTPException:
         status = self._app.config["ACL_ERROR_STATUS"]
@@ -119,17 +119,17 @@ class Security:
         """Return the dynamic roles with which a user may call the endpoint."""
         named = {
             str(rule.principal)
-            for each in self._rules
-            for rule in each.applicable(ANY_USER_ID)
-            if rule.allow and rule.principal in each.dynamic
+            for rules in self._rules
+            for rule in rules.applicable(ANY_USER_ID)
+            if rule.allow and rule.principal in rules.dynamic
         }
         return sorted(named)
 
     def _roles(self) -> list[str]:
         """Return the roles each of which is sufficient to call the endpoint."""
-        named = {str(role) for each in self._rules for role in each.roles}
+        named = {str(role) for rules in self._rules for role in rules.roles}
         return [
             role
             for role in sorted(named)
-            if all(each.decision(ANY_USER_ID, [role]) for each in self._rules)
+            if all(rules.decision(ANY_USER_ID, [role]) for rules in self._rules)
         ]

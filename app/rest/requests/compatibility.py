@@ -30,7 +30,7 @@ def load_loosely(schema: marshmallow.Schema, body: Any, **options: Any) -> Any:
     Numbers and booleans become text, and text becomes numbers, where the schema wants it.
     """
     is_list = isinstance(body, list)
-    converted = [_convert(schema, each) for each in body] if is_list else _convert(schema, body)
+    converted = [_convert(schema, item) for item in body] if is_list else _convert(schema, body)
     unknown = marshmallow.EXCLUDE if schema.unknown == marshmallow.RAISE else schema.unknown
     return schema.load(converted, unknown=unknown, **options)
 

@@ -85,5 +85,5 @@ def _check_depth(name: str, value: Any, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
         raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inner:
-        _check_depth(name, each, depth + 1)
+    for item in inner:
+        _check_depth(name, item, depth + 1)
