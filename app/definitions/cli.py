@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import click
 from flask import current_app
 
+from app.access.rules import Rule
 from app.commands import CommandGroup, json_option, print_rows
 from app.rest.collection import served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
@@ -88,9 +89,7 @@ def _describe(definition: Definition) -> Iterator[str]:
     yield from _describe_endpoints(definition, served)
     yield from (f"  switched off\t{method}" for method in off)
     for rule in resource.rules(current_app.config):
-        allowed = "ALLOW" if rule.allow else "DENY"
-        methods = ", ".join(sorted(rule.properties))
-        yield f"  rule\t{allowed}\t{rule.principal}\t{rule.access}\t{methods}"
+        yield _describe_rule(rule)
 
 
 def _describe_field(field: Field) -> Iterator[str]:
@@ -101,6 +100,12 @@ def _describe_field(field: Field) -> Iterator[str]:
         yield "read-only"
     elif field.load_only:
         yield "hidden"
+
+
+def _describe_rule(rule: Rule) -> str:
+    allowed = "ALLOW" if rule.allow else "DENY"
+    methods = ", ".join(sorted(rule.properties))
+    return f"  rule\t{allowed}\t{rule.principal}\t{rule.access}\t{methods}"
 
 
 def _describe_endpoints(definition: Definition, endpoints: Iterable[Endpoint]) -> Iterator[str]:

@@ -283,10 +283,10 @@ def _property_names(
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         declared.add("must be a list of properties")
         return frozenset()
-    keys = (relation.key for relation in belongs_to(merged.relations))
-    unknown = set(names) - {"id", *merged.properties, *times, *keys}
-    for name in names:
-        if name in unknown and merged.root != USER:
+    keys = [relation.key for relation in belongs_to(merged.relations)]
+    known = {"id", *merged.properties, *times, *keys}
+    if merged.root != USER:
+        for name in sorted(set(names) - known):
             meant = suggest(name, merged.properties, MISSPELT)
             report = declared.add if meant else declared.warn
             report(f"there is no property {name!r}{meant}")

@@ -43,14 +43,13 @@ class ForeignKeys:
         declared, key = holder.properties.get(name), f"{name} of {holder.name}"
         if name == holder.id.name:
             return f"{key} is the id"
-        if name in holder.own_names or name in holder.held:
+        if name in holder.own_names | holder.held:
             return f"{key} holds no ids"
         if declared and declared.type.name not in KEY_TYPES:
             return f"{key} is of the type {declared.type.name}"
-        known = self._known(holder, name)
-        if known is None or known is refers_to or _common(known, refers_to):
-            return ""
-        return f"{key} refers to another model"
+        known = self._known(holder, name) or refers_to
+        is_other = known is not refers_to and not _common(known, refers_to)
+        return f"{key} refers to another model" if is_other else ""
 
     def _known(self, holder: Definition, name: str) -> RelatedModel | None:
         """Return the model that a foreign key refers to already."""

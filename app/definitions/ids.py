@@ -1,5 +1,6 @@
 """The ids of models in JSON."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -47,24 +48,25 @@ def key_type(column_type: IdColumn | type[IdColumn]) -> PropertyType:
 
 def take_id(merged: MergedModel, properties: dict[str, Property]) -> IdProperty:
     """Take the id out of the properties of a model; without one, rows have an `id` of their own."""
-    declared = [
-        property_ for property_ in properties.values() if property_.is_id or property_.name == ID
-    ]
-    others = [property_ for property_ in declared if property_.name != ID]
-    are_several = len(others) > 1
-    if are_several:
-        names = ", ".join(property_.name for property_ in declared)
-        merged.declared["properties"].warn(
-            f"{names} are not the id together: rows have an `id` of their own"
-        )
-    for property_ in others:
-        required = property_.required or are_several
-        properties[property_.name] = replace(property_, is_id=False, required=required)
+    marked = [name for name, property_ in properties.items() if property_.is_id and name != ID]
+    is_composite = len(marked) > 1
+    if is_composite:
+        _warn_of_composite(merged, properties)
+    for name in marked:
+        required = properties[name].required or is_composite
+        properties[name] = replace(properties[name], is_id=False, required=required)
     # The one called `id` rather than another.
     chosen = properties.pop(ID, None)
-    if chosen is None and len(others) == 1:
-        chosen = properties.pop(others[0].name)
+    if chosen is None and len(marked) == 1:
+        chosen = properties.pop(marked[0])
     return _read(chosen, merged.properties[chosen.name]) if chosen else IdProperty()
+
+
+def _warn_of_composite(merged: MergedModel, properties: Mapping[str, Property]) -> None:
+    ids = (name for name, property_ in properties.items() if property_.is_id or name == ID)
+    merged.declared["properties"].warn(
+        f"{', '.join(ids)} are not the id together: rows have an `id` of their own"
+    )
 
 
 def _read(property_: Property, declared: Declaration) -> IdProperty:

@@ -1,6 +1,6 @@
 """The owners of the rows of models in JSON, for rules with the principal $owner."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from app.access.rules import OWNER
 
@@ -18,12 +18,14 @@ def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str |
     """
     if definition.owner:
         return to_users.get(definition.owner)
+    return next(iter(_candidates(definition, to_users)), None)
+
+
+def _candidates(definition: Definition, to_users: Mapping[str, str]) -> Iterable[str]:
+    """Return the properties that LoopBack 3 takes for the owner of a row."""
     if (named := definition.owner_relations) is not False:
-        keys = [key for name, key in to_users.items() if named is True or name in named]
-    elif names := [name for name in OWNER_PROPERTIES if name in definition.properties]:
-        keys = names
-    elif len(to_users) == 1 or any(rule.principal == OWNER for _, rule in definition.rules):
-        keys = list(to_users.values())
-    else:
-        keys = []
-    return next(iter(keys), None)
+        return [key for name, key in to_users.items() if named is True or name in named]
+    if by_name := [name for name in OWNER_PROPERTIES if name in definition.properties]:
+        return by_name
+    has_rules = any(rule.principal == OWNER for _, rule in definition.rules)
+    return to_users.values() if has_rules or len(to_users) == 1 else ()

@@ -94,11 +94,12 @@ def _choose_users(
     """Return the model that users are; LoopBack 3's own, as configured, if none extends it."""
     candidates = [merged for merged in served if merged.root == USER]
     others = [merged for merged in served if merged.root != USER]
-    for user in configured if candidates else ():
+    if not candidates:
+        return choose_users(configured, [*tokens, *others])
+    for user in configured:
         if user.acls or user.configured or user.relations:
-            reason = f"is without effect: a model extends {USER}"
-            user.source.declared.at(USER, None).warn(reason)
-    return choose_users(candidates or configured, [*tokens, *others])
+            user.source.declared[USER].warn(f"is without effect: a model extends {USER}")
+    return choose_users(candidates, [*tokens, *others])
 
 
 def _add(models: Models, merged: MergedModel, data_sources: Container[str]) -> None:

@@ -123,12 +123,7 @@ class Relations:
 
     def _owner(self, definition: Definition, links: Mapping[str, Link]) -> str | None:
         """Return the column with the owner of a row, if rows have owners."""
-        names = {property_.column_name: name for name, property_ in definition.properties.items()}
-        to_users = {
-            name: names.get(link.foreign_key, link.foreign_key)
-            for name, link in links.items()
-            if link.kind == BELONGS_TO and link.target == USERS
-        }
+        to_users = _keys_to_users(definition, links)
         if definition.owner and definition.owner not in to_users:
             known = ", ".join(to_users) or "none"
             definition.at("owner").add(
@@ -136,17 +131,25 @@ class Relations:
             )
             return None
         name = owner_property(definition, to_users)
-        if name is None:
-            return None
         if name in to_users.values():
-            return definition.column_of(name)
-        return None if to_users else self._owner_key(definition, name)
+            return definition.column_of(str(name))
+        return None if name is None or to_users else self._owner_key(definition, name)
 
     def _owner_key(self, definition: Definition, name: str) -> str | None:
         if definition.properties[name].type.name not in KEY_TYPES:
             return None
         own, users = self._models.of(definition), self._models[USERS]
         return self._keys.add(own, name, users, definition.source.declared)
+
+
+def _keys_to_users(definition: Definition, links: Mapping[str, Link]) -> dict[str, str]:
+    """Return the properties with the keys of belongsTo relations to users, by the relations."""
+    names = {property_.column_name: name for name, property_ in definition.properties.items()}
+    return {
+        name: names.get(link.foreign_key, link.foreign_key)
+        for name, link in links.items()
+        if link.kind == BELONGS_TO and link.target == USERS
+    }
 
 
 def _unserved(definition: Definition, name: str, relation: Declaration) -> str:

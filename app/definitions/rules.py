@@ -77,19 +77,18 @@ def _names(declared: Declaration, denies: bool) -> list[str]:
     given = declared.value
     if not given and not isinstance(given, list):
         return ["*"]
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if isinstance(given, str):
+        return [_canonical(given) if denies else given]
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         declared.add("must be the name of a method, or a list of names")
         return []
-    if not names:
+    if not given:
         declared.warn("names no method")
-    if denies:
-        return [_canonical(name) for name in names]
-    return names if isinstance(given, str) else _without_wildcard(names, declared)
+    return list(map(_canonical, given)) if denies else _without_wildcard(given, declared)
 
 
 def _without_wildcard(names: list[str], declared: Declaration) -> list[str]:
-    """Return the methods that a list of a rule names that allows them."""
+    """Return the methods in the list of a rule that allows them."""
     if "*" in names:
         declared.warn("* in a list is no method; without property, a rule is for all of them")
     return [name for name in names if name != "*"]

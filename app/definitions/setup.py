@@ -64,19 +64,24 @@ def init_app(app: Flask) -> None:
         if models.problems.found:
             report(app, models.problems)
         tables = Tables(app, related_models)
-        classes = {
-            name: tables.make_model(definition, resolved[name].owner)
-            for name, definition in models.definitions.items()
-        }
-        classes |= {
-            name: tables.make_link_model(table)
-            for name, table in relations.many_to_many.link_tables.items()
-        }
-        classes |= {name: resource.model for name, resource in RESOURCES.items()}
+        classes = _make_classes(tables, models, resolved, relations)
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
         _serve(app, models, classes, _relations(resolved, classes))
     report(app, models.problems)
+
+
+def _make_classes(
+    tables: Tables, models: Models, resolved: Mapping[str, Resolved], relations: Relations
+) -> dict[str, type[object]]:
+    """Return the classes of the models, and of those between two models, by their names."""
+    definitions = models.definitions.items()
+    link_tables = relations.many_to_many.link_tables.items()
+    return {
+        **{name: tables.make_model(model, resolved[name].owner) for name, model in definitions},
+        **{name: tables.make_link_model(table) for name, table in link_tables},
+        **{name: resource.model for name, resource in RESOURCES.items()},
+    }
 
 
 def report(app: Flask, problems: Problems) -> None:

@@ -41,12 +41,17 @@ def define_users(merged: MergedModel) -> Definition:
     definition.own_names = frozenset({*BUILT_IN, *TAKEN})
     definition.calls |= {*BUILT_IN, *_calls()}
     definition.own_columns = frozenset(dir(User))
-    for name, property_ in definition.properties.items():
-        if problem := problem_of(property_, definition.own_names):
-            merged.properties.get(name, definition.at("mixins")).add(problem)
+    _check_properties(definition, merged)
     if definition.is_open or definition.scope:
         merged.declared.warn("strict and scope are ignored: these are users")
     return definition
+
+
+def _check_properties(definition: Definition, merged: MergedModel) -> None:
+    """Report properties that users cannot have."""
+    for name, property_ in definition.properties.items():
+        if problem := problem_of(property_, definition.own_names):
+            merged.properties.get(name, definition.at("mixins")).add(problem)
 
 
 def _keep_ids(merged: MergedModel) -> None:

@@ -10,7 +10,7 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
 from app.access.rules import READ
-from app.rest.collection import served_collections
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 
 from .operation import ARGUMENT, EndpointOperation
@@ -41,10 +41,7 @@ def build(app: Flask) -> Json:
         plugins=[plugin],
         info={"description": INTRODUCTION},
     )
-    served = {name.partition(".")[0] for name in served_endpoints.of(app)}
-    collections = [model for model in served_collections.of(app).values() if model.name in served]
-    # Users first, because one registers and logs in first.
-    for collection in sorted(collections, key=lambda model: not model.is_owner_model):
+    for collection in _tagged(app):
         spec.tag({"name": collection.name, "description": collection.model.__doc__})
     schemas, shared = Schemas(cast("OpenAPIConverter", plugin.converter), app), dict[str, Json]()
     for path, operations in _paths(app, schemas, shared).items():
@@ -57,6 +54,13 @@ def build(app: Flask) -> Json:
         spec.components.security_scheme(name, scheme)
     document: Json = spec.to_dict()
     return document
+
+
+def _tagged(app: Flask) -> list[Collection]:
+    """Return the collections that are served, users first: one registers and logs in first."""
+    served = {name.partition(".")[0] for name in served_endpoints.of(app)}
+    collections = [model for model in served_collections.of(app).values() if model.name in served]
+    return sorted(collections, key=lambda model: not model.is_owner_model)
 
 
 def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, Json]:

@@ -211,17 +211,21 @@ def request_schema(schema: Json, partial: bool = False) -> Json:
         if not property_.get("readOnly")
     }
     required = [] if partial else schema.get("required", [])
-    shown = [
-        name
-        for name, property_ in properties.items()
-        if {"examples", "enum"} & property_.keys() or name in required
-    ]
     body = {
         **_omit(schema, "required"),
         "properties": properties,
-        "examples": [{name: _example(properties[name]) for name in shown}],
+        "examples": [_example_of_body(properties, required)],
     }
     return {**body, "required": required} if required else body
+
+
+def _example_of_body(properties: Json, required: list[str]) -> Json:
+    """Return an example with what is required, and what has an example of its own."""
+    return {
+        name: _example(property_)
+        for name, property_ in properties.items()
+        if name in required or {"examples", "enum"} & property_.keys()
+    }
 
 
 def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:

@@ -8,6 +8,7 @@ from werkzeug.exceptions import HTTPException
 from app import errors
 from app.access.identity import QUERY, token_transports
 from app.access.policy import compiled_rules, related_method
+from app.access.rules import MethodRules
 from app.database.ids import app_id_form
 from app.ids import Id
 from app.rest.endpoint import Endpoint
@@ -36,13 +37,12 @@ class Security:
     """Who may call an endpoint, according to the compiled rules."""
 
     def __init__(self, app: Flask, name: str, endpoint: Endpoint, is_owner_id: bool) -> None:
-        model = name.partition(".")[0]
-        required = related_method(endpoint.requires)
-        keys = [(model, endpoint.method), (endpoint.subject or model, required)]
-        compiled = compiled_rules.of(app)
-        self._rules = [compiled[key] for key in keys if key in compiled]
+        self._rules = _rules_of(app, name, endpoint)
         # Those for creating the row that an upsert does not find.
-        self._creation = [*self._rules, compiled[model, "create"]] if endpoint.may_create else []
+        creation = name.partition(".")[0], "create"
+        self._creation = (
+            [*self._rules, compiled_rules.of(app)[creation]] if endpoint.may_create else []
+        )
         self._app = app
         self._endpoint = endpoint
         # Whether the id in the path is that of a user, so that another user's is denied.
@@ -55,15 +55,21 @@ class Security:
     def requirements(self) -> list[Json]:
         """Return the alternative security requirements: a scheme each, with the roles it needs."""
         schemes = security_schemes(self._app)
+        none: list[Json] = [{}] if self._endpoint.token_optional else []
+        return none + [{scheme: names} for names in self._sufficient() for scheme in schemes]
+
+    def _sufficient(self) -> list[list[str]]:
+        """Return lists of scopes or roles, of which a token needs one; none without a token."""
         if self._endpoint.token_optional:
-            return [{}, *({scheme: []} for scheme in schemes)]
+            return [[]]
         if self._endpoint.scope:
-            return [{scheme: [self._endpoint.scope]} for scheme in schemes]
+            return [[self._endpoint.scope]]
         if self.anonymous:
             return []
+        if self.user:
+            return [[]]
         # OpenAPI 3.1 lets a requirement of any scheme list roles.
-        roles = [] if self.user else [[role] for role in self._roles()]
-        return [{scheme: names} for names in roles or [[]] for scheme in schemes]
+        return [[role] for role in self._roles()] or [[]]
 
     def description(self) -> str:
         """Return a sentence that says who may call the endpoint."""
@@ -73,13 +79,15 @@ class Security:
             return "Needs a token, presented or in the body."
         if self.anonymous:
             return "Open to everyone."
+        return f"For {' and '.join(self._who())}."
+
+    def _who(self) -> list[str]:
+        """Return in words who may call an endpoint that needs a token."""
+        if self.user and self.any_row:
+            return ["everybody who is logged in"]
         roles = [f"the role `{role}`" for role in self._roles()]
         roles += [f"those who have the role `{role}` for the row" for role in self._dynamic()]
-        if self.user:
-            who = ["everybody who is logged in"] if self.any_row else ["the owner", *roles]
-        else:
-            who = roles or ["nobody by default"]
-        return f"For {' and '.join(who)}."
+        return ["the owner", *roles] if self.user else roles or ["nobody by default"]
 
     def errors(self, verb: str) -> Iterator[HTTPException]:
         """Yield the errors of callers who are not authorized."""
@@ -95,15 +103,7 @@ class Security:
         """Tell whether a logged-in user may be denied access."""
         if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
             return True
-        return (
-            not self.user
-            or any(rules.dynamic for rules in self._rules)
-            or any(
-                not rules.decision(ANY_USER_ID, [str(role)])
-                for rules in self._rules
-                for role in rules.roles
-            )
-        )
+        return not self.user or any(map(_may_deny_role, self._rules))
 
     def _may_create(self, user_id: Id | None) -> bool:
         """Tell whether a caller may create the row that an upsert does not find."""
@@ -133,3 +133,18 @@ class Security:
             for role in sorted(named)
             if all(rules.decision(ANY_USER_ID, [role]) for rules in self._rules)
         ]
+
+
+def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
+    """Return the rules for the method of an endpoint, and for the one that it requires."""
+    model, compiled = name.partition(".")[0], compiled_rules.of(app)
+    required = related_method(endpoint.requires)
+    keys = [(model, endpoint.method), (endpoint.subject or model, required)]
+    return [compiled[key] for key in keys if key in compiled]
+
+
+def _may_deny_role(rules: MethodRules) -> bool:
+    """Tell whether rules may deny access to a user because of a role."""
+    return bool(rules.dynamic) or not all(
+        rules.decision(ANY_USER_ID, [str(role)]) for role in rules.roles
+    )

@@ -62,7 +62,6 @@ def count_ways(pattern: str, length: int) -> int:
     that a group with a repetition in it must not be repeated.
     """
     ways = 1
-    is_anchored = pattern.startswith("^")
     # Whether each open group, and the one that was just closed, has a repetition.
     groups, closed = [False], False
     for token in _tokens(pattern):
@@ -77,9 +76,17 @@ def count_ways(pattern: str, length: int) -> int:
         elif kind == "close":
             closed = groups.pop()
             groups[-1] |= closed
-        elif token[0] == "|" and len(groups) == 1:
-            is_anchored = False
-    return ways if is_anchored else ways * length
+    return ways if _is_anchored(pattern) else ways * length
+
+
+def _is_anchored(pattern: str) -> bool:
+    """Tell whether an expression matches at the start of a text only."""
+    depth = 0
+    for token in _tokens(pattern):
+        depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
+        if token[0] == "|" and depth == 0:
+            return False
+    return pattern.startswith("^")
 
 
 def _tokens(pattern: str) -> Iterator[re.Match[str]]:

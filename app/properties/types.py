@@ -74,10 +74,14 @@ def read_type(declared: Declaration) -> PropertyType | None:
     if isinstance(given, dict):
         declared["type"].warn("what is inside the object is not checked")
         given = "object"
-    if not isinstance(given, str | None):
-        declared["type"].add(f"must be one of {', '.join(NAMES)}, or a list of one")
-        return None
-    name = "any" if given is None else given.lower()
+    if isinstance(given, str | None):
+        return _named(given or "any", declared)
+    declared["type"].add(f"must be one of {', '.join(NAMES)}, or a list of one")
+    return None
+
+
+def _named(given: str, declared: Declaration) -> PropertyType | None:
+    name = given.lower()
     if name in READERS:
         return READERS[name](declared)
     if name not in SIMPLE:

@@ -60,13 +60,19 @@ def _read_brackets(name: str, arguments: Arguments) -> dict[str, Any] | None:
 def _bracket_paths(name: str, arguments: Arguments) -> Iterator[tuple[list[str], Any]]:
     for key, values in arguments.lists():
         if key.startswith(f"{name}["):
-            if key.count("[") > MAX_DEPTH + 1:
-                raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
-            path = BRACKETS.findall(key)
-            if f"{name}{''.join(f'[{step}]' for step in path)}" != key:
-                raise InvalidFilter(f"{quote(key)} has brackets that do not match.")
+            path = _steps(name, key)
             is_list = len(values) > 1 or path[-1] == ""
             yield [step for step in path if step], values if is_list else values[0]
+
+
+def _steps(name: str, key: str) -> list[str]:
+    """Return the names in the brackets of a key."""
+    if key.count("[") > MAX_DEPTH + 1:
+        raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
+    path = BRACKETS.findall(key)
+    if f"{name}{''.join(f'[{step}]' for step in path)}" != key:
+        raise InvalidFilter(f"{quote(key)} has brackets that do not match.")
+    return path
 
 
 def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
