@@ -7,18 +7,17 @@ from app.errors import InvalidFilter
 from app.rest.filters.kinds import OBJECT
 from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import OTHERS
-from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
 
 from .definition import Definition
 from .reading import Models
-from .relations import Resolved
+from .relations import ResolvedRelations
 from .rules import applicable_rules
 from .users import users_endpoints
 
 
-def check(models: Models, resolved: Mapping[str, Resolved], users: Resource) -> None:
+def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Resource) -> None:
     """Add problems of default filters; if there are any problems, also warnings of methods.
 
     Without problems, the latter are found when the models are served.
@@ -40,21 +39,17 @@ def _check_scope(definition: Definition) -> None:
 
 
 def _check_methods(
-    definition: Definition, models: Models, resolved: Resolved, users: Resource
+    definition: Definition, models: Models, resolved: ResolvedRelations, users: Resource
 ) -> None:
     """Warn of methods that do not exist."""
-    relations = {
-        name: Relation(link.kind, link.target, link.foreign_key)
-        for name, link in resolved.links.items()
-    }
     if definition is models.users:
-        endpoints = users_endpoints(users, relations)
+        endpoints = users_endpoints(users, resolved.relations)
         methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
     elif definition.source.code.exists():
         # Which methods it adds is not known until it is executed.
         return
     else:
-        endpoints = usual_endpoints(relations)
+        endpoints = usual_endpoints(resolved.relations)
         methods = {endpoint.method: resolved.owner is not None for endpoint in endpoints}
     applicable_rules(definition, methods)
     definition.switches.usable(endpoints)

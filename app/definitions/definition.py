@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -111,6 +112,11 @@ class Definition:
     def file(self) -> str:
         """The name of the file, which problems begin with."""
         return self.source.file
+
+    @cached_property
+    def model(self) -> type[object]:
+        """The class that is mapped to the table."""
+        return type(self.name, (), {"__doc__": f"A row of {self.table}."})
 
     def at(self, key: str) -> Declaration:
         """Return the place of a key of the file, for problems."""

@@ -20,8 +20,9 @@ WORD_START = re.compile(r"[_-]+(\w)")
 class RelatedModel:
     """A model that a relation may lead to."""
 
-    # The name of its resource.
+    # The name of its resource, and the class that is mapped to its table.
     resource: str
+    model: type[object]
     # The column of its ids, or what a foreign key calls it, and the type of properties with ids.
     id_column: AnyColumn | str
     id_type: PropertyType
@@ -66,8 +67,13 @@ class RelatedModels:
         if users is not None:
             self._by_name[users.name.lower()] = self._by_resource[USERS]
         for definition in definitions.values():
-            id_type = key_type(definition.id.type)
-            model = RelatedModel(definition.plural, f"{definition.table}.id", id_type, definition)
+            model = RelatedModel(
+                definition.plural,
+                definition.model,
+                f"{definition.table}.id",
+                key_type(definition.id.type),
+                definition,
+            )
             self._by_name[definition.name.lower()] = model
             self._by_resource[definition.plural] = model
 
@@ -101,4 +107,6 @@ def _model_in_python(resource: Resource, definition: Definition | None) -> Relat
     shown = {id(column) for column in resource.properties.values()}
     by_attribute = {name: column for name, column in columns.items() if id(column) in shown}
     key = columns["id"]
-    return RelatedModel(resource.name, key, key_type(key.type), definition, by_attribute)
+    return RelatedModel(
+        resource.name, resource.model, key, key_type(key.type), definition, by_attribute
+    )

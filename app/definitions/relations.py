@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from app.problems import suggest
 from app.properties.declaration import Declaration
-from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, REFERENCES_MANY
+from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, REFERENCES_MANY, Relation
 
 from .definition import Definition
 from .foreign_keys import KEY_TYPES, ForeignKeys
 from .held import HELD, hold
 from .owners import owner_property
 from .related_models import USERS, RelatedModel, RelatedModels
-from .through import Link, ManyToMany
+from .through import ManyToMany
 
 BOTH_MANY = "hasAndBelongsToMany"
 KINDS = (BELONGS_TO, HAS_ONE, HAS_MANY, BOTH_MANY, *HELD)
@@ -27,12 +27,13 @@ UNSUPPORTED = ("scope", "primaryKey", "properties", "invertProperties")
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """The relations of a model, the foreign keys that none of them has, and whose a row is."""
+class ResolvedRelations:
+    """The relations of a model, whose keys are known."""
 
-    links: Mapping[str, Link]
-    to_check: Sequence[Link]
-    # The column with the owner.
+    relations: Mapping[str, Relation]
+    # Relations without endpoints, whose foreign keys are checked.
+    foreign_keys: Sequence[Relation]
+    # The column with the owner of a row.
     owner: str | None
 
 
@@ -44,7 +45,7 @@ class Relations:
         self._keys = ForeignKeys(models)
         self.many_to_many = ManyToMany(models, self._keys)
 
-    def resolve(self, definitions: Sequence[Definition]) -> dict[str, Resolved]:
+    def resolve(self, definitions: Sequence[Definition]) -> dict[str, ResolvedRelations]:
         """Return the relations of all models by name; add the foreign keys that they need."""
         links = {definition.name: self._links(definition) for definition in definitions}
         owners = {
@@ -52,7 +53,7 @@ class Relations:
             for definition in definitions
         }
         return {
-            definition.name: Resolved(
+            definition.name: ResolvedRelations(
                 links[definition.name],
                 list(_to_check(definition, links[definition.name])),
                 owners[definition.name],
@@ -60,7 +61,7 @@ class Relations:
             for definition in definitions
         }
 
-    def _links(self, definition: Definition) -> dict[str, Link]:
+    def _links(self, definition: Definition) -> dict[str, Relation]:
         """Return the relations of a model that are served."""
         links = {
             name: self._read(definition, name, relation)
@@ -68,7 +69,7 @@ class Relations:
         }
         return {name: link for name, link in links.items() if link is not None}
 
-    def _read(self, definition: Definition, name: str, relation: Declaration) -> Link | None:
+    def _read(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
         if not isinstance(relation.value, Mapping):
             relation.add("must be an object")
             return None
@@ -91,7 +92,7 @@ class Relations:
             return None
         return self._link(definition, name, target, relation)
 
-    def _held(self, definition: Definition, name: str, relation: Declaration) -> Link | None:
+    def _held(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
         """Return the relation to the data of a property, which is added."""
         for option in UNSUPPORTED:
             if relation.mapping.get(option):
@@ -101,13 +102,13 @@ class Relations:
             return None
         kind = str(relation.mapping["type"])
         if kind != REFERENCES_MANY:
-            return Link(kind, "", held.column_name)
+            return Relation(kind, "", held.column_name)
         target = self._models.find(relation.mapping.get("model"))
-        return Link(kind, target.resource, held.column_name) if target else None
+        return Relation(kind, target.resource, held.column_name) if target else None
 
     def _link(
         self, definition: Definition, name: str, target: RelatedModel, relation: Declaration
-    ) -> Link | None:
+    ) -> Relation | None:
         declared, own = relation.mapping, self._models.of(definition)
         kind, through = str(declared["type"]), declared.get("through")
         if kind == BOTH_MANY or (kind == HAS_MANY and through):
@@ -119,9 +120,9 @@ class Relations:
             relation["through"].warn("is ignored")
         key = str(declared.get("foreignKey") or usual)
         column = self._keys.add(holder, key, refers_to, relation)
-        return Link(kind, target.resource, column) if column else None
+        return Relation(kind, target.resource, column) if column else None
 
-    def _owner(self, definition: Definition, links: Mapping[str, Link]) -> str | None:
+    def _owner(self, definition: Definition, links: Mapping[str, Relation]) -> str | None:
         """Return the column with the owner of a row, if rows have owners."""
         to_users = _keys_to_users(definition, links)
         if definition.owner and definition.owner not in to_users:
@@ -142,7 +143,7 @@ class Relations:
         return self._keys.add(own, name, users, definition.source.declared)
 
 
-def _keys_to_users(definition: Definition, links: Mapping[str, Link]) -> dict[str, str]:
+def _keys_to_users(definition: Definition, links: Mapping[str, Relation]) -> dict[str, str]:
     """Return the properties with the keys of belongsTo relations to users, by the relations."""
     names = {property_.column_name: name for name, property_ in definition.properties.items()}
     return {
@@ -165,10 +166,10 @@ def _unserved(definition: Definition, name: str, relation: Declaration) -> str:
     return f"{found[0]} is not supported" if found and declared["type"] not in HELD else ""
 
 
-def _to_check(definition: Definition, links: Mapping[str, Link]) -> Iterator[Link]:
+def _to_check(definition: Definition, links: Mapping[str, Relation]) -> Iterator[Relation]:
     """Yield belongsTo relations for the foreign keys that no relation of the model has."""
     covered = {link.foreign_key for link in links.values() if link.kind == BELONGS_TO}
     for name, target in definition.foreign_keys.items():
         column = definition.column_of(name)
         if column not in covered:
-            yield Link(BELONGS_TO, target, column)
+            yield Relation(BELONGS_TO, target, column)

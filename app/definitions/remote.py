@@ -19,7 +19,8 @@ from .definition import Definition, belongs_to
 from .owners import owner_property
 from .reading import Models, json_models
 from .related_models import USERS
-from .resources import ServedRelations, extend, make_resource
+from .relations import ResolvedRelations
+from .resources import extend, make_resource
 from .rules import applicable_rules
 from .setup import report
 
@@ -51,7 +52,7 @@ def _serve(app: Flask, definition: Definition, models: Models) -> None:
 
 def _make_resource(definition: Definition, models: Models) -> Resource:
     """Return the resource of a model: without relations, and with ids that the service gives."""
-    related = ServedRelations({}, (), _owner_column(definition, models))
+    related = ResolvedRelations({}, (), _owner_column(definition, models))
     resource = make_resource(definition, _make_model(definition), related)
     return replace(resource, withheld=definition.hidden, default_filter={}, id_on_create=False)
 

@@ -2,39 +2,27 @@
 
 import runpy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from traceback import extract_tb
 
 from app.access.rules import Rule
 from app.rest.endpoint import Endpoint
-from app.rest.relations import THROUGH, Relation
 from app.rest.resource import Resource
 from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
 from .files import Source
+from .relations import ResolvedRelations
 from .roles import writing_methods
 from .rules import applicable_rules
 from .schemas import make_schema
-from .through import Link
 
 # The function of a model's Python file that gets its resource.
 EXTEND = "extend"
 
 
-@dataclass(frozen=True)
-class ServedRelations:
-    """The relations of a model, with the classes between both sides."""
-
-    relations: Mapping[str, Relation]
-    # Relations without endpoints, whose foreign keys are checked.
-    foreign_keys: Sequence[Relation]
-    # The column with the owner of a row.
-    owner: str | None
-
-
 def make_resource(
-    definition: Definition, model: type[object], related: ServedRelations
+    definition: Definition, model: type[object], related: ResolvedRelations
 ) -> Resource:
     """Return the resource of a model."""
 
@@ -79,14 +67,6 @@ def usable_switches(definition: Definition, endpoints: Sequence[Endpoint]) -> di
 def _written_only(definition: Definition) -> set[str]:
     """Return the hidden properties that the service does not read either."""
     return {name for name, property_ in definition.properties.items() if property_.hidden}
-
-
-def make_relation(link: Link, through: Mapping[str, type[object]]) -> Relation:
-    """Return the relation of a link; `through` are the models between both sides, by name."""
-    if link.kind != THROUGH:
-        return Relation(link.kind, link.target, link.foreign_key)
-    model = through[link.through]
-    return Relation(THROUGH, link.target, link.foreign_key, model, link.target_key)
 
 
 def extend(source: Source, resource: Resource) -> None:

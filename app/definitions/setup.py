@@ -20,8 +20,8 @@ from .checks import check
 from .definition import Definition
 from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
-from .relations import Relations, Resolved
-from .resources import ServedRelations, extend, make_relation, make_resource, with_switches
+from .relations import Relations, ResolvedRelations
+from .resources import extend, make_resource, with_switches
 from .roles import RESOURCES
 from .tables import Tables
 from .taken_names import check_names, takes_place
@@ -64,24 +64,14 @@ def init_app(app: Flask) -> None:
         if models.problems.found:
             report(app, models.problems)
         tables = Tables(app, related_models)
-        classes = _make_classes(tables, models, resolved, relations)
+        for name, definition in models.definitions.items():
+            tables.map_model(definition, resolved[name].owner)
+        for link_table in relations.many_to_many.link_tables.values():
+            tables.map_link_table(link_table)
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
-        _serve(app, models, classes, _relations(resolved, classes))
+        _serve(app, models, resolved)
     report(app, models.problems)
-
-
-def _make_classes(
-    tables: Tables, models: Models, resolved: Mapping[str, Resolved], relations: Relations
-) -> dict[str, type[object]]:
-    """Return the classes of the models, and of those between two models, by their names."""
-    definitions = models.definitions.items()
-    link_tables = relations.many_to_many.link_tables.items()
-    return {
-        **{name: tables.make_model(model, resolved[name].owner) for name, model in definitions},
-        **{name: tables.make_link_model(table) for name, table in link_tables},
-        **{name: resource.model for name, resource in RESOURCES.items()},
-    }
 
 
 def report(app: Flask, problems: Problems) -> None:
@@ -96,34 +86,15 @@ def _is_public(data_source: object) -> bool:
     return isinstance(data_source, Mapping) and bool(data_source.get("public"))
 
 
-def targets_of(resolved: Mapping[str, Resolved]) -> set[str]:
+def targets_of(resolved: Mapping[str, ResolvedRelations]) -> set[str]:
     """Return the resources that relations lead to."""
-    return {link.target for model in resolved.values() for link in model.links.values()}
+    return {relation.target for model in resolved.values() for relation in model.relations.values()}
 
 
-def _relations(
-    resolved: Mapping[str, Resolved], through: Mapping[str, type[object]]
-) -> dict[str, ServedRelations]:
-    """Return the relations of each model; `through` are the models between both sides, by name."""
-    return {
-        name: ServedRelations(
-            {key: make_relation(link, through) for key, link in model.links.items()},
-            [make_relation(link, through) for link in model.to_check],
-            model.owner,
-        )
-        for name, model in resolved.items()
-    }
-
-
-def _serve(
-    app: Flask,
-    models: Models,
-    classes: Mapping[str, type[object]],
-    related: Mapping[str, ServedRelations],
-) -> None:
+def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
     """Register the resources of all models, and set what users are."""
     for name, definition in models.definitions.items():
-        resource = make_resource(definition, classes[name], related[name])
+        resource = make_resource(definition, definition.model, resolved[name])
         extend(definition.source, resource)
         try:
             register_resource(app, with_switches(resource, definition))
@@ -135,7 +106,7 @@ def _serve(
     for definition in models.definitions.values():
         _check_default_includes(collections[definition.plural], definition)
     if models.users is not None:
-        configure_users(app, models.users, related[models.users.name])
+        configure_users(app, models.users, resolved[models.users.name])
 
 
 def _check_default_includes(collection: Collection, definition: Definition) -> None:

@@ -36,17 +36,17 @@ class Tables:
             for definition in models.definitions.values()
         }
 
-    def make_model(self, definition: Definition, owner: str | None) -> type[object]:
-        """Return a class that is mapped to the table of a model."""
+    def map_model(self, definition: Definition, owner: str | None) -> None:
+        """Map the class of a model to its table."""
         columns: list[AnyColumn] = [Column("id", definition.id.type, primary_key=True)]
         for property_ in definition.properties.values():
             columns.append(self._column(definition, property_, owner))
         if definition.is_open:
             columns.append(Column(ATTRIBUTE, Json(dict)))
-        return self._map(definition.name, definition.table, columns)
+        self._map(definition.model, definition.table, columns)
 
-    def make_link_model(self, links: LinkTable) -> type[object]:
-        """Return a class that is mapped to the table between two models."""
+    def map_link_table(self, links: LinkTable) -> None:
+        """Map the class of a table between two models."""
         keys = [
             Column(
                 name,
@@ -58,16 +58,14 @@ class Tables:
             )
             for place, (name, target) in enumerate(links.keys.items())
         ]
-        return self._map(links.name, links.name, keys)
+        self._map(links.model, links.name, keys)
 
-    def _map(self, name: str, table: str, columns: list[AnyColumn]) -> type[object]:
-        """Return a new class that is mapped to a new table."""
-        model = type(name, (), {"__doc__": f"A row of {table}."})
+    def _map(self, model: type[object], table: str, columns: list[AnyColumn]) -> None:
+        """Map a class to a new table."""
         # Ids of deleted rows are not reused.
         made = Table(table, self._metadata, *columns, sqlite_autoincrement=columns[0].name == "id")
         self._rename_indexes(made)
         self._registry.map_imperatively(model, made)
-        return model
 
     def _rename_indexes(self, table: Table) -> None:
         """Give other names to indexes whose names are taken: they are unique in a database.

@@ -2,27 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from app.database.session import db
 from app.properties.declaration import Declaration
-from app.rest.relations import THROUGH
+from app.rest.relations import THROUGH, Relation
 
 from .definition import belongs_to
 from .foreign_keys import ForeignKeys
 from .related_models import USERS, RelatedModel, RelatedModels
 from .roles import RESOURCES
-
-
-@dataclass(frozen=True)
-class Link:
-    """A relation whose keys are known, as columns."""
-
-    kind: str
-    target: str
-    foreign_key: str
-    # The model between both, and its foreign key to the target.
-    through: str = ""
-    target_key: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,6 +22,11 @@ class LinkTable:
     # The column of each of the two ids, and the model that it refers to.
     keys: Mapping[str, RelatedModel]
 
+    @cached_property
+    def model(self) -> type[object]:
+        """The class that is mapped to the table."""
+        return type(self.name, (), {"__doc__": f"A row of {self.name}."})
+
 
 class ManyToMany:
     """Finds the models between both sides of relations, or the tables that take their place."""
@@ -42,7 +36,9 @@ class ManyToMany:
         self._keys = keys
         self.link_tables: dict[str, LinkTable] = {}
 
-    def link(self, own: RelatedModel, target: RelatedModel, relation: Declaration) -> Link | None:
+    def link(
+        self, own: RelatedModel, target: RelatedModel, relation: Declaration
+    ) -> Relation | None:
         """Return a relation with many rows of each side; None, and a warning, if it has no keys."""
         through = self._model_between(own, target, relation)
         if through is None and not relation.mapping.get("through"):
@@ -56,7 +52,7 @@ class ManyToMany:
         target_column = self._keys.add(through, other, target, relation)
         if not column or not target_column:
             return None
-        return Link(THROUGH, target.resource, column, through.name, target_column)
+        return Relation(THROUGH, target.resource, column, through.model, target_column)
 
     def _keys_between(
         self, own: RelatedModel, through: RelatedModel, target: RelatedModel, relation: Declaration
@@ -90,7 +86,7 @@ class ManyToMany:
 
     def _link_by_table(
         self, own: RelatedModel, target: RelatedModel, relation: Declaration
-    ) -> Link:
+    ) -> Relation:
         """Link two models by a table that both sides of the relation have."""
         key, other = f"{own.table}_id", f"{target.table}_id"
         if key == other:
@@ -100,7 +96,7 @@ class ManyToMany:
         made = self.link_tables.setdefault(table, LinkTable(table, ends))
         if holder := self._holder(made, ends):
             relation.add(f"its table {table} is that of {holder} too; set through")
-        return Link(THROUGH, target.resource, key, table, other)
+        return Relation(THROUGH, target.resource, key, made.model, other)
 
     def _holder(self, links: LinkTable, ends: Mapping[str, RelatedModel]) -> str:
         """Return whose a table between two models is already, if it is not theirs."""

@@ -18,7 +18,8 @@ from app.users.resource import users, users_extension
 
 from .bases import USER_SETTINGS, MergedModel
 from .definition import Definition, read_definition
-from .resources import ServedRelations, usable_switches
+from .relations import ResolvedRelations
+from .resources import usable_switches
 from .rules import applicable_rules
 
 VERIFICATION = "EMAIL_VERIFICATION"
@@ -86,7 +87,7 @@ def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
             report(f"cannot be used: {error.messages[0]}")
 
 
-def configure_users(app: Flask, definition: Definition, related: ServedRelations) -> None:
+def configure_users(app: Flask, definition: Definition, related: ResolvedRelations) -> None:
     """Set what the app's users are; what the settings say otherwise than usual stays."""
     usual = SettingsSchema().load({})
     for name, value in {"USERS_PATH": definition.path, **definition.settings}.items():
