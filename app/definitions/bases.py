@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.problems import suggest
+from app.problems import MISSPELT, suggest
 from app.properties.declaration import Declaration, JsonObject
 
 from .files import CONFIG, Source
@@ -137,7 +137,7 @@ def _chain(source: Source, sources: Mapping[str, Source]) -> tuple[list[Source],
     if base in sources and sources[base] is not chain[-1]:
         source.declared["base"].add(f"{base} extends itself")
     elif base.lower() not in known:
-        meant = suggest(base, [*sources, *BUILT_IN])
+        meant = suggest(base, [*sources, *BUILT_IN], MISSPELT)
         chain[-1].declared["base"].add(f"there is no model {base!r} to extend{meant}")
     return chain, known.get(base.lower(), PERSISTED[0])
 

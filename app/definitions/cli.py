@@ -93,7 +93,7 @@ def _describe(definition: Definition) -> Iterator[str]:
 
 
 def _describe_field(field: Field) -> Iterator[str]:
-    yield type(field).__name__
+    yield type(field).__name__.removesuffix("Field")
     if field.required:
         yield "required"
     if field.dump_only:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.ids import IdForm
-from app.problems import Problems, suggest
+from app.problems import MISSPELT, Problems, suggest
 from app.properties.declaration import Declaration
 from app.state import AppState
 from app.users.resource import users
@@ -138,7 +138,7 @@ def _warn_of_entries(config: Declaration, sources: Mapping[str, Source]) -> None
         if name in sources or name in NOT_MODELS:
             continue
         if name not in BUILT_IN:
-            config[name].warn(f"there is no such model{suggest(name, sources)}")
+            config[name].warn(f"there is no such model{suggest(name, sources, MISSPELT)}")
         elif name != USER and config[name].mapping.get("acls"):
             config[name]["acls"].warn(f"is without effect: {name} is not served")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.problems import suggest
+from app.problems import MISSPELT, suggest
 from app.properties.declaration import Declaration
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, REFERENCES_MANY, Relation
 
@@ -76,7 +76,7 @@ class Relations:
         relation.check_keys(KEYS)
         kind = relation.mapping.get("type")
         if kind not in KINDS:
-            meant = suggest(str(kind), KINDS)
+            meant = suggest(str(kind), KINDS, MISSPELT)
             relation["type"].add(f"must be one of {', '.join(KINDS)}{meant}")
             return None
         if reason := _unserved(definition, name, relation):
@@ -87,7 +87,7 @@ class Relations:
         model = relation.mapping.get("model")
         target = self._models.find(model)
         if target is None:
-            meant = suggest(str(model), self._models.names)
+            meant = suggest(str(model), self._models.names, MISSPELT)
             relation["model"].warn(f"is not served: there is no model {model!r}{meant}")
             return None
         return self._link(definition, name, target, relation)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from marshmallow import ValidationError
 
-from app.problems import suggest
+from app.problems import MISSPELT, suggest
 from app.rest.fields.base import is_number
 from app.times import iso_time, now
 
@@ -64,7 +64,7 @@ def _function(name: object, type_: PropertyType, declared: Declaration) -> Defau
     functions = FUNCTIONS.get(type_.name, {})
     if isinstance(name, str) and name in functions:
         return functions[name]
-    known, meant = ", ".join(functions) or "none", suggest(str(name), functions)
+    known, meant = ", ".join(functions) or "none", suggest(str(name), functions, MISSPELT)
     declared.add(f"{name!r} is no function for a {type_.name}; there are {known}{meant}")
     return None
 
