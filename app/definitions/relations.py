@@ -22,6 +22,8 @@ KEYS = (
     *("primaryKey", "scope", "properties", "invertProperties", "methods", "nestRemoting", "embed"),
     *("required", "default", "idName", "index", "description", "disableInclude", "params"),
 )
+# Those of them that name foreign keys.
+NAMED_KEYS = ("foreignKey", "keyThrough")
 # Options that would change which rows a relation has.
 UNSUPPORTED = ("scope", "primaryKey", "properties", "invertProperties")
 
@@ -90,7 +92,7 @@ class Relations:
             meant = suggest(str(model), self._models.names, MISSPELT)
             relation["model"].warn(f"is not served: there is no model {model!r}{meant}")
             return None
-        return self._link(definition, name, target, relation)
+        return self._link(definition, name, target, relation) if _has_names(relation) else None
 
     def _held(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
         """Return the relation to the data of a property, which is added."""
@@ -151,6 +153,14 @@ def _keys_to_users(definition: Definition, links: Mapping[str, Relation]) -> dic
         for name, link in links.items()
         if link.kind == BELONGS_TO and link.target == USERS
     }
+
+
+def _has_names(relation: Declaration) -> bool:
+    """Report foreign keys that are no names; tell whether there are none."""
+    found = [key for key in NAMED_KEYS if not isinstance(relation.mapping.get(key) or "", str)]
+    for key in found:
+        relation[key].add("must be the name of a property")
+    return not found
 
 
 def _unserved(definition: Definition, name: str, relation: Declaration) -> str:

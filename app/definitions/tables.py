@@ -84,9 +84,12 @@ class Tables:
         key = definition.foreign_keys.get(property_.name)
         if key is None or property_.name in definition.shared_keys:
             return column
-        if not self._is_in_circle(definition.plural, key):
+        referred = self._models[key].id_column
+        # LoopBack 3's RoleMapping is a query, to which no foreign key can refer.
+        is_stored = isinstance(referred, str) or isinstance(referred.table, Table)
+        if is_stored and not self._is_in_circle(definition.plural, key):
             rule = "CASCADE" if column.name == owner or property_.required else "SET NULL"
-            column.append_foreign_key(ForeignKey(self._models[key].id_column, ondelete=rule))
+            column.append_foreign_key(ForeignKey(referred, ondelete=rule))
         return column
 
     def _is_in_circle(self, source: str, target: str) -> bool:

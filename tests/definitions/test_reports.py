@@ -156,3 +156,15 @@ def test_a_name_of_a_data_source_is_taken(make_app, write_models):
         "  desk.json: plural: desk is taken by the data source desk; set another",
         "  ticket.json: plural: Desk is taken by the data source desk; set another",
     ]
+
+
+@pytest.mark.parametrize("key", ["foreignKey", "keyThrough"])
+def test_a_foreign_key_that_is_no_name_is_a_problem(make_app, write_models, key):
+    relation = {"type": "hasMany", "model": "Page", "through": "Book", key: 3}
+    folder = write_models(
+        {"book": {"name": "Book"}, "page": {"name": "Page", "relations": {"pages": relation}}}
+    )
+
+    assert refused(make_app, folder) == [
+        f"  page.json: relations.pages.{key}: must be the name of a property"
+    ]

@@ -107,3 +107,20 @@ def test_a_role_that_is_declared_by_the_application_is_its_own(serve):
     # A copy of LoopBack's own file stands for the built-in model; another model may be `roles`.
     assert api("GET", "/users/1/roles", token=token).json == []
     assert api("GET", "/roles").status_code == 404
+
+
+def test_a_row_may_belong_to_a_role_mapping(serve):
+    relation = {"type": "belongsTo", "model": "RoleMapping", "foreignKey": "mappingId"}
+    note = {"name": "Note", "relations": {"mapping": relation}, "acls": [rule("$authenticated")]}
+    api = serve({"account": USER, "note": note})
+    ada = api.newcomer("ada@example.com")
+    with api.client.application.app_context():
+        grant(1, "clerk")
+    [mapping] = api("GET", "/users/1/roleMappings", token=ada).json
+
+    created = api("POST", "/notes", {"mappingId": mapping["id"]}, token=ada)
+
+    assert created.status_code == 200
+    assert api("GET", "/notes/1/mapping", token=ada).json == mapping
+    refused = api("POST", "/notes", {"mappingId": "1.99"}, token=ada)
+    assert refused.status_code == 422
