@@ -97,9 +97,7 @@ def configure(settings: Settings, served: Iterable[str] = ()) -> Configuration:
     return configuration
 
 
-def _load(
-    entries: Entry, problems: Problems, warnings: list[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _load(entries: Entry, problems: Problems, warnings: list[str]) -> Iterator[tuple[str, Entry]]:
     """Yield the entries of known providers, checked one by one; note problems and warnings."""
     known = ProviderSchema().fields.keys() | IGNORED
     for name, entry in entries.items():
@@ -115,7 +113,7 @@ def _load(
             problems.add(name, _unknown_name(name, entry))
 
 
-def _load_entry(name: str, preset: Preset, entry: Entry, problems: Problems) -> dict[str, Any]:
+def _load_entry(name: str, preset: Preset, entry: Entry, problems: Problems) -> Entry:
     """Return an entry with all keys that there are; note which of them are not valid, and None."""
     schema = ProviderSchema()
     loaded = dict.fromkeys(schema.fields) | {"preset": preset}

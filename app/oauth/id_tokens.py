@@ -11,6 +11,9 @@ from .discovery import TENANT, Discovery
 from .errors import ProviderError
 from .schemas import MAX_ID_TOKEN
 
+# The claims of an ID token by name.
+TokenClaims = dict[str, Any]
+
 # Asymmetric algorithms alone: neither `none`, nor one whose key would be the client's secret.
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -29,7 +32,7 @@ MAX_AGE = 86_400
 
 def check_id_token(
     value: object, discovery: Discovery, audience: Collection[str], nonce: str | None
-) -> dict[str, Any]:
+) -> TokenClaims:
     """Return the claims of an ID token for these clients; raise ProviderError.
 
     `nonce`: None accepts any.
@@ -47,7 +50,7 @@ def check_id_token(
     return claims
 
 
-def _verify(value: str, discovery: Discovery) -> dict[str, Any]:
+def _verify(value: str, discovery: Discovery) -> TokenClaims:
     header = jws.extract_compact(value.encode()).headers()
     # Other tokens of the provider for this client: `at+jwt`, `logout+jwt` (RFC 8725, 3.11).
     if str(header.get("typ")).lower().endswith("+jwt"):
@@ -57,7 +60,7 @@ def _verify(value: str, discovery: Discovery) -> dict[str, Any]:
     return jwt.decode(value, keys, algorithms=ALGORITHMS).claims
 
 
-def _check_claims(claims: dict[str, Any], issuer: str) -> None:
+def _check_claims(claims: TokenClaims, issuer: str) -> None:
     if TENANT in issuer:
         issuer = issuer.replace(TENANT, str(UUID(claims["tid"])))
     registry = jwt.JWTClaimsRegistry(
@@ -76,7 +79,7 @@ def _check_claims(claims: dict[str, Any], issuer: str) -> None:
         raise ValueError("the token is too old")
 
 
-def _check_audience(claims: dict[str, Any], audience: Collection[str]) -> None:
+def _check_audience(claims: TokenClaims, audience: Collection[str]) -> None:
     """Accept tokens for these clients, and for none besides them."""
     named = claims["aud"]
     named = [named] if isinstance(named, str) else named

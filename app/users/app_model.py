@@ -1,10 +1,11 @@
 """The users of the current app: their collection, their model, and the app's own properties."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.errors import BLANK, ValidationError
 from app.rest.collection import Collection, served_collections
+from app.rest.rows.repository import Values
 from app.state import AppState
 
 from .models import User
@@ -29,7 +30,7 @@ def user_model() -> type[User]:
     return users_collection().model
 
 
-def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
+def with_defaults(values: Values) -> Values:
     """Return a new user's values by attribute, with the defaults of properties that have none.
 
     Raises ValidationError for required properties without a value.

@@ -1,6 +1,5 @@
 """The schemas of users, access tokens and passwords."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import marshmallow
@@ -13,11 +12,12 @@ from app.database.ids import IntegerId
 from app.rest.fields.base import Schema, Text, Timestamp, not_blank
 from app.rest.fields.ids import Id
 from app.rest.fields.json import Object
+from app.settings import Settings
 
 from .names import MAX_EMAIL_LENGTH, MAX_USERNAME_LENGTH, normalize_email, normalize_username
 
 # The user in the examples of the OpenAPI document.
-EXAMPLE_EMAIL: dict[str, Any] = {"format": "email", "examples": ["newcomer@example.com"]}
+EXAMPLE_EMAIL = {"format": "email", "examples": ["newcomer@example.com"]}
 EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 an example
 # The JSON schema of a Function field, whose type marshmallow does not know.
 SECONDS = {"type": "number", "examples": [1209600]}
@@ -59,7 +59,7 @@ class Password(fields.String):
         super().__init__(required=required, load_only=True, metadata=metadata, **kwargs)
         self.is_new = is_new
 
-    def json_schema(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def json_schema(self, settings: Settings) -> dict[str, object]:
         """Return the length limits of a new password as JSON Schema keywords."""
         if not self.is_new:
             return {}

@@ -1,7 +1,6 @@
 """Registration: new users, checked, stored and recorded."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from flask import current_app
 
@@ -29,7 +28,7 @@ def create_user(
     realm: str | None = None,
     roles: Iterable[str] = (),
     email_verified: bool = False,
-    **properties: Any,
+    **properties: object,
 ) -> User:
     """Create a user with these roles, and with values of USER_PROPERTIES by attribute.
 
@@ -82,7 +81,7 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
 
 
 def check_new_user(
-    email: str, username: str | None = None, realm: str | None = None, **properties: Any
+    email: str, username: str | None = None, realm: str | None = None, **properties: object
 ) -> None:
     """Raise ValidationError for what is invalid, missing or taken, as `create_user` does."""
     columns = _columns(email, username, realm, properties)
@@ -102,7 +101,7 @@ def _new_user(
     username: str | None = None,
     realm: str | None = None,
     email_verified: bool = False,
-    **properties: Any,
+    **properties: object,
 ) -> User:
     columns = _columns(email, username, realm, properties)
     validate_password(password, columns["email"], username)

@@ -87,7 +87,7 @@ def _set_user_id(response: Response, user_id: object, ttl: float) -> None:
 
 
 def _user_id_flags() -> dict[str, Any]:
-    return _cookie_flags() | {"httponly": False}
+    return {**_cookie_flags(), "httponly": False}
 
 
 def _is_same_site() -> bool | None:
