@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -129,9 +130,10 @@ class RemoteRows(Repository):
             "limit": filter_.limit,
             "skip": filter_.skip,
         }
-        found = self._call("find", self._remote.find, {k: v for k, v in query.items() if v}) or []
+        given = {name: value for name, value in query.items() if value}
+        found = self._call("find", self._remote.find, given) or []
         # The service may send more rows than it was asked for.
-        rows = (row for row in map(self._read, found) if _covers(scopes, row))
+        rows = filter(partial(_covers, scopes), map(self._read, found))
         return Page(list(islice(rows, filter_.limit)), more=False)
 
     def read(self, row_id: Id, grant: Grant) -> RemoteRow | None:

@@ -74,6 +74,8 @@ class Collection:
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.is_owner_model = self.rows.owner is self.rows.key
+        # The attribute with the owner of a row, unless that is the row itself.
+        self._owner = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
             self, self.schema, self.properties, resource.withheld, self.loaded
         )
@@ -134,11 +136,8 @@ class Collection:
     @cached_property
     def written_owner(self) -> tuple[str, str] | None:
         """The property of the owner and its attribute, if clients may write it."""
-        if self.resource.owner is None or self.is_owner_model:
-            return None
-        key = self.resource.owner.key
         written = _written(self.schema)
-        return (written[key], key) if key in written else None
+        return (written[self._owner], self._owner) if self._owner in written else None
 
     @cached_property
     def references(self) -> list[Reference]:
@@ -226,7 +225,10 @@ class Collection:
 
     def read(self, grant: Grant, row_id: ids.Id) -> Row:
         """Return one row that a grant covers; raise ModelNotFound."""
-        return self.or_404(row_id, self.rows.read(row_id, grant))
+        row = self.rows.read(row_id, grant)
+        if row is None:
+            raise ModelNotFound(self.singular, row_id)
+        return row
 
     def or_404(self, row_id: object, row: Row | None) -> Row:
         """Return the row; raise ModelNotFound if there is none."""
@@ -262,26 +264,16 @@ class Collection:
         bodies = body if isinstance(body, list) else [body]
         if len(bodies) > self.most_new_rows:
             raise MalformedBody(f"The array must not have more than {self.most_new_rows} items.")
-        own, fixed = self._owned_by(user_id), fixed or {}
-        new = self._load_new(bodies, {**own, **fixed}, many)
+        own = {self._owner: user_id} if self._owner else {}
+        fixed = fixed or {}
+        given = [self._with_fixed(item, {**own, **fixed}) for item in bodies]
+        loaded = self.load(self.create_schema, given if many else given[0], many=many)
+        new = loaded if many else [loaded]
         if self.written_owner:
             own = owner_to_fix(self.name, own, fixed, new)
         fixed = {**own, **fixed}
         check_references(self.references, new, many, fixed)
         return self.rows.prepare_insert([{**values, **fixed} for values in new])
-
-    def _owned_by(self, user_id: ids.Id | None) -> Values:
-        """Return the values that make this user the owner of a new row."""
-        owner = self.resource.owner
-        return {} if owner is None or self.is_owner_model else {owner.key: user_id}
-
-    def _load_new(self, bodies: Sequence[Any], fixed: Values, many: bool) -> Sequence[Values]:
-        """Return the values by attribute of bodies with fixed values; raise ValidationError."""
-        given = [self._with_fixed(body, fixed) for body in bodies]
-        if many:
-            loaded: Sequence[Values] = self.load(self.create_schema, given, many=True)
-            return loaded
-        return [self.load(self.create_schema, given[0])]
 
     def _with_fixed(self, body: Any, fixed: Values) -> Any:
         """Return the body of a new row with the fixed values that clients may write.
@@ -295,12 +287,7 @@ class Collection:
             for name, column in self.properties.items()
             if column.key in fixed
         }
-        echoed = {self.id_name: None, **by_name}
-        rest = {
-            name: value
-            for name, value in body.items()
-            if name not in echoed or value not in (None, echoed[name])
-        }
+        rest = _without_echoes(body, {self.id_name: None, **by_name})
         return {name: by_name[name] for name in by_name.keys() - self.read_only} | rest
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
@@ -367,6 +354,15 @@ def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
     """Return those of the ids that are of rows of a collection which the caller may read."""
     target = served_collections.current[name]
     return target.rows.existing(row_ids, target.readable)
+
+
+def _without_echoes(body: Values, known: Values) -> Values:
+    """Return a body without the known values, and without null in their place."""
+    return {
+        name: value
+        for name, value in body.items()
+        if name not in known or value not in (None, known[name])
+    }
 
 
 def _written(schema: Schema) -> dict[str, str]:

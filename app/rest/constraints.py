@@ -10,7 +10,7 @@ from werkzeug.exceptions import Conflict, HTTPException
 
 from app.errors import ValidationError, error_response
 
-from .collection import served_collections
+from .collection import Collection, served_collections
 
 # The columns in PostgreSQL's `Key (sku)=(LAMP-1) already exists.`, and the same in any language.
 POSTGRES_COLUMNS = re.compile(r"\((.*?)\)=\(")
@@ -66,9 +66,14 @@ def _taken(violated: Violated) -> list[str]:
     """
     for collection in served_collections.current.values():
         if collection.rows.key.table.name == violated.table:
-            columns = inspect(collection.model).columns
-            fields = collection.schema.fields.items()
-            names = {field.data_key or name: field.attribute or name for name, field in fields}
-            held = {name: columns[key].name for name, key in names.items() if key in columns}
+            held = _columns(collection)
             return [name for name, column in held.items() if column in violated.columns]
     return []
+
+
+def _columns(collection: Collection) -> dict[str, str]:
+    """Return the names of the columns that clients read or write, by property."""
+    columns = inspect(collection.model).columns
+    fields = collection.schema.fields.items()
+    names = {field.data_key or name: field.attribute or name for name, field in fields}
+    return {name: columns[key].name for name, key in names.items() if key in columns}

@@ -111,7 +111,7 @@ def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable
     """
 
     def decorate(view: View) -> View:
-        where = tuple(Route.parse(each) for each in routes)
+        where = tuple(map(Route.parse, routes))
         endpoint = Endpoint(method=method, access=access, routes=where, view=view, **declared)
         view.endpoint = endpoint  # type: ignore[attr-defined]
         return view
@@ -122,7 +122,7 @@ def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable
 def endpoints_of(views: object) -> list[Endpoint]:
     """Return the endpoints that the class of `views` declares, with bound methods as views."""
     declared = declared_by(type(views))
-    return [replace(each, view=getattr(views, name)) for name, each in declared.items()]
+    return [replace(endpoint, view=getattr(views, name)) for name, endpoint in declared.items()]
 
 
 def declared_by(views: type) -> dict[str, Endpoint]:
@@ -152,30 +152,27 @@ def register_endpoints(
     """
     # RoutedPaths lowers the case of this segment.
     segment = (path or name).lower()
-    endpoints = list(endpoints)
+    declared = list(endpoints)
+    served = [endpoint for endpoint in declared if endpoint.is_served(app.config)]
     # A model that is not public leaves its path to others.
-    if not endpoints or any(each.is_served(app.config) for each in endpoints):
+    if served or not declared:
         _claim_path(app, segment, name)
     # Also for those that are not served.
-    methods = {each.method: each.access for each in endpoints}
-    owned = {each.method for each in endpoints if each.owned}
-    by_row = {each.method for each in endpoints if each.by_row}
-    install_rules(app, name, methods, owned, rules, by_row, dynamic)
+    methods = {endpoint.method: endpoint.access for endpoint in declared}
+    owned = _methods(declared, "owned")
+    install_rules(app, name, methods, owned, rules, _methods(declared, "by_row"), dynamic)
+    switched_off.of(app)[name] = sorted(_methods(declared, "is_off"))
     bp = Blueprint(name, __name__)
-    declared = served_endpoints.of(app)
-    off = {each.method for each in endpoints if each.is_off}
-    switched_off.of(app)[name] = sorted(off)
-    for endpoint in endpoints:
-        if not endpoint.is_served(app.config):
-            continue
-        if endpoint.is_off:
-            view = _not_found
-        else:
-            declared[f"{name}.{endpoint.method}"] = endpoint
-            view = _view_function(name, endpoint, loader(app.config))
-        for verb, path in endpoint.routes:
-            bp.add_url_rule(path, endpoint.method, view, methods=[verb])
+    for endpoint in served:
+        view = _not_found if endpoint.is_off else _view_function(app, name, endpoint)
+        for verb, route in endpoint.routes:
+            bp.add_url_rule(route, endpoint.method, view, methods=[verb])
     app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
+
+
+def _methods(endpoints: Iterable[Endpoint], attribute: str) -> set[str]:
+    """Return the methods whose endpoints have a true attribute."""
+    return {endpoint.method for endpoint in endpoints if getattr(endpoint, attribute)}
 
 
 def _claim_path(app: Flask, segment: str, name: str) -> None:
@@ -189,12 +186,11 @@ def _not_found(**arguments: str) -> ResponseReturnValue:
     raise NotFound()
 
 
-def _view_function(
-    name: str, endpoint: Endpoint, load_body: Load
-) -> Callable[..., ResponseReturnValue]:
+def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., ResponseReturnValue]:
     """Return Flask's view function: authorize, load the body, call the view, dump its result."""
     method, view = endpoint.method, endpoint.view
-    load, dump = _body_loader(endpoint.body, load_body), _dumper(endpoint.answer)
+    served_endpoints.of(app)[f"{name}.{method}"] = endpoint
+    load, dump = _body_loader(endpoint.body, loader(app.config)), _dumper(endpoint.answer)
 
     def respond(**arguments: str) -> ResponseReturnValue:
         grant = authorize(name, method, arguments.get("id"))

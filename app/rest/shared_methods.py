@@ -41,8 +41,10 @@ def switch_off(
     endpoints: Iterable[Endpoint], *shared_methods: Mapping[str, bool]
 ) -> list[Endpoint]:
     """Return endpoints, marked where they are switched off; later mappings precede earlier ones."""
-    shared = {name: value for each in shared_methods for name, value in each.items()}
-    return [replace(each, is_off=True) if _is_off(each, shared) else each for each in endpoints]
+    shared: dict[str, bool] = {}
+    for methods in shared_methods:
+        shared |= methods
+    return [replace(endpoint, is_off=_is_off(endpoint, shared)) for endpoint in endpoints]
 
 
 def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
@@ -51,15 +53,14 @@ def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
     As in LoopBack 3, its own name precedes patterns, and a pattern that switches methods off all
     that switch them on. Unlike there, other names of the method switch it off too.
     """
-    if any(shared.get(name) is False for name in _all_names(endpoint.method)):
+    if False in map(shared.get, _all_names(endpoint.method)):
         return True
     names = _own_names(endpoint)
-    if any(shared.get(name) for name in names):
+    if True in map(shared.get, names):
         return False
     prefix = PROTOTYPE if names[0].startswith(PROTOTYPE) else ""
     names += [prefix + alias for alias in _aliases(endpoint.method)]
-    patterns = [name for name, value in shared.items() if _is_pattern(name) and not value]
-    return any(_matches(pattern, name) for pattern in patterns for name in names)
+    return any(_matches(pattern, name) for pattern in _off_patterns(shared) for name in names)
 
 
 def _own_names(endpoint: Endpoint) -> list[str]:
@@ -81,6 +82,11 @@ def _all_names(method: str) -> list[str]:
     return [*names, *(PROTOTYPE + name for name in names)]
 
 
+def _off_patterns(shared: Mapping[str, bool]) -> list[str]:
+    """Return the patterns that switch methods off."""
+    return [name for name, value in shared.items() if _is_pattern(name) and not value]
+
+
 def _is_pattern(name: str) -> bool:
     return "*" in name
 
@@ -99,7 +105,7 @@ def check_setting(app: Flask) -> None:
 
 def unknown_methods(endpoints: Iterable[Endpoint], shared: Mapping[str, bool]) -> dict[str, str]:
     """Return the names that no method has, each with what it may mean."""
-    return _unknown((each.method for each in endpoints), shared)
+    return _unknown((endpoint.method for endpoint in endpoints), shared)
 
 
 def _unknown(methods: Iterable[str], shared: Mapping[str, bool]) -> dict[str, str]:
@@ -116,18 +122,24 @@ def ineffective(
 ) -> Iterator[tuple[str, str]]:
     """Yield the names that switch nothing on or off, each with the reason."""
     unknown = unknown_methods(endpoints, shared)
-    yield from (
-        (name, reason)
-        for name, reason in unknown.items()
-        if shared[name] or name.removeprefix(PROTOTYPE) not in UNSERVED
-    )
-    if not any(_is_pattern(name) and not value for name, value in shared.items()):
+    for name, reason in unknown.items():
+        if shared[name] or name.removeprefix(PROTOTYPE) not in UNSERVED:
+            yield name, reason
+    if not _off_patterns(shared):
         return
-    own = {each.method: _own_names(each) for each in endpoints}
-    for name in [name for name, value in shared.items() if value and name not in unknown]:
-        method = name.removeprefix(PROTOTYPE)
-        names = own.get(ALIASES.get(method, method), [name])
-        if _is_pattern(name):
-            yield name, "is without effect: what a pattern switches off is switched on by its name"
-        elif name not in names:
-            yield name, f"is without effect: LoopBack 3 calls the method {names[0]}"
+    own = {endpoint.method: _own_names(endpoint) for endpoint in endpoints}
+    for name in [name for name in shared if name not in unknown]:
+        if shared[name] and (why := _why_not_on(name, own)):
+            yield name, f"is without effect: {why}"
+
+
+def _why_not_on(name: str, own: Mapping[str, Sequence[str]]) -> str:
+    """Return why a name switches on nothing that a pattern switches off; empty if it does.
+
+    `own` are the names by which LoopBack 3 knows each method.
+    """
+    if _is_pattern(name):
+        return "what a pattern switches off is switched on by its name"
+    method = name.removeprefix(PROTOTYPE)
+    names = own.get(ALIASES.get(method, method), [name])
+    return "" if name in names else f"LoopBack 3 calls the method {names[0]}"

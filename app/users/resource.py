@@ -105,8 +105,8 @@ class UserRows(Repository):
         If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
         confirmed. Raises what `reauthenticate` and `count_change` do.
         """
-        password = values.get("password")
-        changes = {name: value for name, value in values.items() if name != "password"}
+        changes = dict(values)
+        password = changes.pop("password", None)
         changed = "email" in values and changes_email(conditions, values["email"])
         if changed:
             _allow_new_email(password)

@@ -132,9 +132,10 @@ class SavedValues:
 
     def _check(self, values: Values, before: Values) -> Values:
         checked, problems = dict(values), {}
+        if unknown := values.keys() - self._columns.keys():
+            name = min(unknown)
+            raise ValueError(f"before_save gives a value to {name}, which is no attribute")
         for name, value in values.items():
-            if name not in self._columns:
-                raise ValueError(f"before_save gives a value to {name}, which is no attribute")
             field = self._fields.get(name)
             if field is None or value is before.get(name) or self._is_free(name, field, value):
                 continue

@@ -33,17 +33,17 @@ def check_events(name: str, model: type[Any]) -> None:
 def _listened(model: type[Any]) -> Iterator[str]:
     """Yield what a model listens to."""
     mapper = inspect(model)
-    yield from (f"@validates for {each}" for each in mapper.validators)
+    yield from (f"@validates for {name}" for name in mapper.validators)
     for dispatch, events in (
         (mapper.dispatch, MAPPER_EVENTS),
         (mapper.class_manager.dispatch, INSTANCE_EVENTS),
     ):
-        yield from (f"a listener for {each}" for each in events if _has_listener(dispatch, each))
+        yield from (f"a listener for {event}" for event in events if _has_listener(dispatch, event))
     for column in mapper.column_attrs:
         dispatch = getattr(model, column.key).dispatch
-        for each in ATTRIBUTE_EVENTS:
-            if _has_listener(dispatch, each):
-                yield f"a listener for {each} of {column.key}"
+        for event in ATTRIBUTE_EVENTS:
+            if _has_listener(dispatch, event):
+                yield f"a listener for {event} of {column.key}"
 
 
 def _has_listener(dispatch: Any, event: str) -> bool:
@@ -55,5 +55,6 @@ def _is_of_mutable_type(listener: Any) -> bool:
     """Tell it of a listener or, where SQLAlchemy has wrapped one, of what it wraps."""
     wrapped = [cell.cell_contents for cell in listener.__closure__ or ()]
     return any(
-        getattr(each, "__module__", "") == "sqlalchemy.ext.mutable" for each in [listener, *wrapped]
+        getattr(function, "__module__", "") == "sqlalchemy.ext.mutable"
+        for function in [listener, *wrapped]
     )

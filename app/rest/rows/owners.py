@@ -46,5 +46,5 @@ def owner_to_fix(model: str, own: Values, fixed: Values, items: Sequence[Values]
     `own` is the caller as the owner; `fixed` are the values that follow from the path.
     """
     named = own.keys() - fixed.keys()
-    others = any(each.get(key, own[key]) != own[key] for key in named for each in items)
+    others = any(item.get(key, own[key]) != own[key] for key in named for item in items)
     return {} if others and may_name_others(model) else own

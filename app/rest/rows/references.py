@@ -72,4 +72,4 @@ def _unreadable(reference: Reference, items: Sequence[Values]) -> list[int]:
 
 def _others(items: Sequence[Values], name: str, value: Any) -> list[int]:
     """Return the places of the items that have another value."""
-    return [place for place, each in enumerate(items) if each[name] != value]
+    return [place for place, item in enumerate(items) if item[name] != value]

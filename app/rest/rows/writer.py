@@ -42,10 +42,11 @@ class Writer:
     def __init__(self, resource: Hooked, rows: Repository) -> None:
         self._resource = resource
         self._rows = rows
+        self._before, self._after = resource.before_save, resource.after_save
 
     def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         """Store new rows, all or none; return them in the same order."""
-        if not self._has_save_hooks():
+        if not (self._before.receivers or self._after.receivers):
             return self._rows.insert(items)
         rows: list[Row] = []
         values = self._resource.new_values
@@ -79,7 +80,7 @@ class Writer:
     ) -> Sequence[Row]:
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
-        if not self._has_save_hooks():
+        if not (self._before.receivers or self._after.receivers):
             return store(chosen, values)
         changed: list[Row] = []
         known = self._resource.changed_values
@@ -97,7 +98,7 @@ class Writer:
 
         Raises TooManyRows if there are hooks.
         """
-        if self._has_save_hooks():
+        if self._before.receivers or self._after.receivers:
             return len(self.update(conditions, values))
         chosen = list(conditions)
         return self._rows.update_all(chosen, self._rows.prepare_update(chosen, values))
@@ -129,18 +130,15 @@ class Writer:
             raise RuntimeError("a row is locked until the end of a transaction: there is none")
         self._rows.lock(row_id)
 
-    def _has_save_hooks(self) -> bool:
-        return bool(self._resource.before_save.receivers or self._resource.after_save.receivers)
-
     def _before_save(self, known: SavedValues, item: NewRow, row: Row | None) -> NewRow:
         """Call `before_save` for a row; return what is to be stored."""
         event = SaveEvent(current_identity(), known.of(item), row, is_new=row is None)
-        self._resource.before_save.send(self._resource, event=event)
+        self._before.send(self._resource, event=event)
         return known.put(item, event.values)
 
     def _after_save(self, values: Values, row: Row, is_new: bool) -> None:
         event = SaveEvent(current_identity(), values, row, is_new)
-        self._resource.after_save.send(self._resource, event=event)
+        self._after.send(self._resource, event=event)
 
     def _lock_all(self, conditions: Conditions) -> Sequence[Row]:
         """Return the rows that fulfil the conditions, locked until the end of the transaction."""

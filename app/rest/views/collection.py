@@ -31,7 +31,7 @@ from .lists import find_list, read_list
 from .own_endpoints import bind_own, describe_own
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
-from .serialization import respond_page, respond_row, respond_rows
+from .serialization import respond_page, respond_row, respond_rows, respond_selected
 
 
 class RowViews:
@@ -52,7 +52,7 @@ class RowViews:
         filter_ = self.collection.parse({**(read_parameter("filter") or {}), "limit": 1})
         rows = self.rows.find(self.rows.scope(grant), filter_).rows
         row = self.collection.or_404("undefined", rows[0] if rows else None)
-        return respond_row(self.collection, row, filter_)
+        return respond_selected(self.collection, row, filter_)
 
     @declare("count", READ, "GET /count", query="where", answer="Count")
     def count(self, grant: Grant) -> ResponseReturnValue:
@@ -90,10 +90,9 @@ class RowViews:
     def _update_one(
         self, number: Id, scope: Conditions, body: dict[str, Any], partial: bool
     ) -> ResponseReturnValue:
-        body = without_echo(self.collection, number, scope, body)
-        return respond_row(
-            self.collection, self.collection.update_one(number, scope, body, partial=partial)
-        )
+        changes = without_echo(self.collection, number, scope, body)
+        row = self.collection.update_one(number, scope, changes, partial=partial)
+        return respond_row(self.collection, row)
 
 
 class CollectionViews(RowViews):
@@ -192,7 +191,7 @@ class CollectionViews(RowViews):
         if not is_filtered:
             return respond_row(self.collection, row)
         query = read_list(self.collection)
-        return respond_row(self.collection, row, query.filter_, query.includes)
+        return respond_selected(self.collection, row, query.filter_, query.includes)
 
     def _create(self, grant: Grant, body: dict[str, Any]) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""

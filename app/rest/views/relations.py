@@ -24,7 +24,7 @@ from app.settings import is_compatible
 
 from .lists import find_list, read_list
 from .read_only import without_echo
-from .serialization import respond_page, respond_row
+from .serialization import respond_page, respond_row, respond_selected
 
 
 class Related:
@@ -104,7 +104,7 @@ class BelongsToViews(Related):
         if found is None:
             raise RelationEmpty(self.name, self.target.singular)
         query = read_list(self.target)
-        return respond_row(self.target, found, query.filter_, query.includes)
+        return respond_selected(self.target, found, query.filter_, query.includes)
 
 
 class HasOneViews(Related):
@@ -115,7 +115,7 @@ class HasOneViews(Related):
         """Show the row that belongs to the parent."""
         row = self._only_child(self.scope(grant, id, "findById"))
         query = read_list(self.target)
-        return respond_row(self.target, row, query.filter_, query.includes)
+        return respond_selected(self.target, row, query.filter_, query.includes)
 
     @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -292,7 +292,9 @@ class ThroughViews(Related):
     def _link_collection(self) -> Collection | None:
         """The collection of the model between both, if that is served."""
         served = served_collections.current.values()
-        return next((each for each in served if each.model is self.relation.through), None)
+        return next(
+            (collection for collection in served if collection.model is self.relation.through), None
+        )
 
     def _delete(self, links: Conditions) -> int:
         if model := self._link_collection:

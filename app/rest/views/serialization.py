@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection as Container
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -96,30 +97,30 @@ def _total(
     return collection.rows.count(scope(), filter_)
 
 
-def respond_rows(collection: Collection, rows: Sequence[Any]) -> ResponseReturnValue:
+def respond_rows(collection: Collection, rows: Sequence[Row]) -> ResponseReturnValue:
     """Answer with these rows, with all of their properties."""
-    return jsonify(serialize(collection, rows))
+    return jsonify(list(map(collection.serializer.dump, rows)))
 
 
-def respond_row(
-    collection: Collection,
-    row: Row,
-    filter_: Filter | None = None,
-    includes: Includes | None = None,
+def respond_row(collection: Collection, row: Row) -> ResponseReturnValue:
+    """Answer with one row, with all of its properties."""
+    return jsonify(collection.serializer.dump(row))
+
+
+def respond_selected(
+    collection: Collection, row: Row, filter_: Filter, includes: Includes | None = None
 ) -> ResponseReturnValue:
-    """Answer with one row, serialized as a filter says."""
+    """Answer with one row as a filter says; `includes` are its, if they are parsed already."""
     return jsonify(serialize(collection, [row], filter_, includes)[0])
 
 
 def serialize(
     collection: Collection,
-    rows: Sequence[Any],
-    filter_: Filter | None = None,
+    rows: Sequence[Row],
+    filter_: Filter,
     includes: Includes | None = None,
 ) -> list[Object]:
-    """Return the rows as JSON objects; raise InvalidFilter for bad includes."""
-    if filter_ is None:
-        return list(map(collection.serializer.dump, rows))
+    """Return the rows as JSON objects, as a filter says; raise InvalidFilter for bad includes."""
     if includes is None:
         includes = parse_includes(collection, filter_)
     found = Found(rows, [1] * len(rows))
@@ -132,7 +133,7 @@ class Found(NamedTuple):
     Rows that several others lead to are in it several times, with everything included into them.
     """
 
-    rows: Sequence[Any]
+    rows: Sequence[Row]
     times: Sequence[int]
 
     def by(self, column: str) -> "Found":
@@ -157,82 +158,88 @@ def _serialize(
 ) -> list[Object]:
     objects = list(map(collection.serializer.dump, found.rows))
     if filter_.fields is not None:
-        objects = [_select_fields(each, filter_.fields) for each in objects]
+        objects = [_select_fields(object_, filter_.fields) for object_ in objects]
     for include in includes:
-        ADD[include.relation.kind](include, found, objects, budget)
+        values = VALUES[include.relation.kind](include, found, budget)
+        for object_, value in zip(objects, values, strict=True):
+            if value is not None:
+                object_[include.name] = value
     return objects
 
 
-def _select_fields(object_: Object, fields: frozenset[str]) -> Object:
+def _select_fields(object_: Object, fields: Container[str]) -> Object:
     return {name: value for name, value in object_.items() if name in fields}
 
 
-def _add_many(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
-    """Add to each object the list of its related objects that the caller may read."""
+def _many(include: Include, found: Found, budget: Budget) -> list[Any]:
+    """Return for each row the list of its related objects that the caller may read."""
     ids = [row.id for row in found.rows]
     related = _to_many(include, found.times_by(ids), budget)
-    for id, each in zip(ids, objects, strict=True):
-        each[include.name] = related.get(id, [])
+    return [related.get(id, []) for id in ids]
 
 
-def _add_one(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
-    """Add to each object its one related object, if the caller may read it."""
+def _one(include: Include, found: Found, budget: Budget) -> list[Any]:
+    """Return for each row its one related object, if the caller may read it."""
     ids = include.values(found.rows)
     related = _by_id(include, found.times_by(ids), "findById", budget)
-    for id, each in zip(ids, objects, strict=True):
-        if id in related:
-            each[include.name] = related[id]
+    return [related.get(id) for id in ids]
 
 
-def _add_first(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
-    """Add to each object its one related object, which has its id, if the caller may read it."""
-    ids = [row.id for row in found.rows]
-    related = _to_many(include, found.times_by(ids), budget)
-    for id, each in zip(ids, objects, strict=True):
-        if id in related:
-            each[include.name] = related[id][0]
+def _first(include: Include, found: Found, budget: Budget) -> list[Any]:
+    """Return for each row its one related object, which has its id, if the caller may read it."""
+    return [objects[0] if objects else None for objects in _many(include, found, budget)]
 
 
-def _add_referenced(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
-    """Add to each object the list of the objects whose ids it has and that the caller may read.
+def _referenced(include: Include, found: Found, budget: Budget) -> list[Any]:
+    """Return for each row the list of the objects whose ids it has and that the caller may read.
 
     They are in the order of the ids, unless the filter has one; limit and skip apply to each list.
     """
-    parse, filter_ = include.target.id_form.parse, include.filter_
-    given = [value or [] for value in include.values(found.rows)]
-    counts = zip(given, found.times, strict=True)
-    budget.check_count(include.path, sum(len(ids) * times for ids, times in counts))
-    lists = [list(dict.fromkeys(map(parse, map(str, ids)))) for ids in given]
+    filter_ = include.filter_
+    lists = _referenced_ids(include, found, budget)
     times = Counter[Any]()
     for ids, count in zip(lists, found.times, strict=True):
         times.update(dict.fromkeys(ids, count))
     related = _by_id(include, times, "find", budget)
     place = {id: number for number, id in enumerate(related)}
-    for ids, each in zip(lists, objects, strict=True):
+    page = slice(filter_.skip, filter_.skip + filter_.limit)
+
+    def objects(ids: Iterable[Any]) -> list[Object]:
         known = [id for id in ids if id in related]
-        if filter_.order:
-            known.sort(key=lambda id: place[id])
-        page = known[filter_.skip : filter_.skip + filter_.limit]
-        each[include.name] = [related[id] for id in page]
+        ordered = sorted(known, key=place.__getitem__) if filter_.order else known
+        return [related[id] for id in ordered[page]]
+
+    return list(map(objects, lists))
 
 
-def _add_embedded(include: Include, found: Found, objects: list[Object], budget: Budget) -> None:
-    """Add to each object what its property holds: an array, or an object if there is one."""
+def _referenced_ids(include: Include, found: Found, budget: Budget) -> list[list[Any]]:
+    """Return the ids that each row has, without duplicates; they may not be too many."""
+    given = [value or [] for value in include.values(found.rows)]
+    counts = zip(given, found.times, strict=True)
+    budget.check_count(include.path, sum(len(ids) * times for ids, times in counts))
+    parse = include.target.id_form.parse
+    return [list(dict.fromkeys(map(parse, map(str, ids)))) for ids in given]
+
+
+def _embedded(include: Include, found: Found, budget: Budget) -> list[Any]:
+    """Return what the property of each row holds: an array, or an object if there is one."""
     usual: Any = [] if include.relation.many else None
-    for value, times, each in zip(include.values(found.rows), found.times, objects, strict=True):
-        if (embedded := usual if value is None else value) is not None:
-            budget.spend(include.path, JSON_COST * len(json.dumps(embedded)), times)
-            each[include.name] = embedded
+    embedded = [usual if value is None else value for value in include.values(found.rows)]
+    for value, times in zip(embedded, found.times, strict=True):
+        if value is not None:
+            budget.spend(include.path, JSON_COST * len(json.dumps(value)), times)
+    return embedded
 
 
-ADD = {
-    BELONGS_TO: _add_one,
-    HAS_ONE: _add_first,
-    HAS_MANY: _add_many,
-    THROUGH: _add_many,
-    REFERENCES_MANY: _add_referenced,
-    EMBEDS_ONE: _add_embedded,
-    EMBEDS_MANY: _add_embedded,
+# Each returns what is added to the object of each row; None adds nothing.
+VALUES = {
+    BELONGS_TO: _one,
+    HAS_ONE: _first,
+    HAS_MANY: _many,
+    THROUGH: _many,
+    REFERENCES_MANY: _referenced,
+    EMBEDS_ONE: _embedded,
+    EMBEDS_MANY: _embedded,
 }
 
 
@@ -245,8 +252,8 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     found = _read(include, parents, "find", "parent_", budget).by("rank_")
     grouped = defaultdict(list)
     objects = _serialize(include.target, found, include.filter_, include.inner, budget)
-    for row, each in zip(found.rows, objects, strict=True):
-        grouped[row.parent_].append(each)
+    for row, object_ in zip(found.rows, objects, strict=True):
+        grouped[row.parent_].append(object_)
     return grouped
 
 
@@ -257,7 +264,7 @@ def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> 
     """
     found = _read(include, ids, method, "id", budget)
     objects = _serialize(include.target, found, include.filter_, include.inner, budget)
-    return {row.id: each for row, each in zip(found.rows, objects, strict=True)}
+    return {row.id: object_ for row, object_ in zip(found.rows, objects, strict=True)}
 
 
 def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: Budget) -> Found:
@@ -266,12 +273,12 @@ def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: B
     The value with this name says how often each is in the response: as often as its id.
     """
 
-    def times(row: Any) -> int:
+    def times(row: Row) -> int:
         return ids[getattr(row, name)]
 
     table, filter_, most = include.target.rows, include.filter_, budget.objects + 1
     size = table.row_size(filter_)
-    values = {IDS: [each for each in ids if each is not None], "limit_": most}
+    values = {IDS: [id for id in ids if id is not None], "limit_": most}
     rows = include.statement.read(
         authorize(include.target.name, method),
         values,
