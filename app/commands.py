@@ -85,9 +85,11 @@ def _to_cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ", ".join(map(_to_cell, value))
-    text = iso_time(value) if isinstance(value, datetime) else str(value)
-    escaped = (char if char.isprintable() else ascii(char)[1:-1] for char in text)
-    return "".join(escaped)
+    return _escape(iso_time(value) if isinstance(value, datetime) else str(value))
+
+
+def _escape(text: str) -> str:
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def _database_sentence(error: SQLAlchemyError) -> str:

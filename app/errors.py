@@ -226,14 +226,20 @@ class RemoteTimeout(exceptions.GatewayTimeout):
     description = "The remote service did not answer in time."
 
 
-class TooManyCalls(exceptions.ServiceUnavailable):
+class TemporarilyUnavailable(exceptions.ServiceUnavailable):
+    """The request may succeed in `seconds`, as `Retry-After` says."""
+
+    seconds = RETRY_AFTER
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(reason, retry_after=self.seconds)
+
+
+class TooManyCalls(TemporarilyUnavailable):
     """As many calls of data sources as are allowed are under way."""
 
     error_code = "TOO_MANY_CALLS"
     description = "Too many calls of remote services are under way."
-
-    def __init__(self) -> None:
-        super().__init__(retry_after=RETRY_AFTER)
 
 
 class TooManyRequests(exceptions.TooManyRequests):
@@ -246,33 +252,25 @@ class TooManyRequests(exceptions.TooManyRequests):
         super().__init__(retry_after=seconds)
 
 
-class TooManyHashes(exceptions.ServiceUnavailable):
+class TooManyHashes(TemporarilyUnavailable):
     """The request has waited too long to compute a password hash, or too many do."""
 
     error_code = "TOO_MANY_HASHES"
     description = "Too many passwords are being checked. Try again."
-
-    def __init__(self) -> None:
-        super().__init__(retry_after=round(HASH_WAIT))
+    seconds = round(HASH_WAIT)
 
 
-class DatabaseTimeout(exceptions.ServiceUnavailable):
+class DatabaseTimeout(TemporarilyUnavailable):
     """The database did not answer in time."""
 
     error_code = "DATABASE_TIMEOUT"
     description = "The database did not answer in time."
 
-    def __init__(self) -> None:
-        super().__init__(retry_after=RETRY_AFTER)
 
-
-class NotReady(exceptions.ServiceUnavailable):
+class NotReady(TemporarilyUnavailable):
     """The service is stopping, or its database is unreachable or not migrated (`GET /ready`)."""
 
     error_code = "NOT_READY"
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, retry_after=RETRY_AFTER)
 
 
 class ValidationError(exceptions.UnprocessableEntity):
@@ -393,9 +391,8 @@ def _handle_database_error(error: SQLAlchemyError) -> Response:
     """Log only the type and code of the error, as its text may quote values; answer 503."""
     state = _database_error_code(error)
     current_app.logger.error("the database failed: %s %s", type(error).__name__, state or "")
-    if isinstance(error, TimeoutError) or state in DATABASE_TIMEOUTS:
-        return error_response(DatabaseTimeout())
-    return error_response(exceptions.ServiceUnavailable(retry_after=RETRY_AFTER))
+    is_late = isinstance(error, TimeoutError) or state in DATABASE_TIMEOUTS
+    return error_response(DatabaseTimeout() if is_late else TemporarilyUnavailable())
 
 
 def _database_error_code(error: SQLAlchemyError) -> str | None:

@@ -9,7 +9,6 @@ from werkzeug.exceptions import (
     InternalServerError,
     RequestEntityTooLarge,
     RequestURITooLarge,
-    ServiceUnavailable,
     UnsupportedMediaType,
 )
 
@@ -28,7 +27,7 @@ RETRY_AFTER = {
 SERVICE_ERRORS = (
     RequestURITooLarge(),
     InternalServerError(),
-    ServiceUnavailable(retry_after=errors.RETRY_AFTER),
+    errors.TemporarilyUnavailable(),
     errors.DatabaseTimeout(),
 )
 
