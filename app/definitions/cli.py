@@ -84,12 +84,12 @@ def _describe(definition: Definition) -> Iterator[str]:
         yield "\t".join(["  property", field.data_key or name, *_describe_field(field)])
     for name, relation in resource.relations.items():
         yield f"  relation\t{name}\t{relation.kind}\t{relation.target}"
-    endpoints = declared_endpoints(resource) if resource.is_public else ()
-    served = [endpoint for endpoint in endpoints if endpoint.method not in off]
-    yield from _describe_endpoints(definition, served)
+    if resource.is_public:
+        endpoints = declared_endpoints(resource)
+        served = (endpoint for endpoint in endpoints if endpoint.method not in off)
+        yield from _describe_endpoints(definition, served)
     yield from (f"  switched off\t{method}" for method in off)
-    for rule in resource.rules(current_app.config):
-        yield _describe_rule(rule)
+    yield from map(_describe_rule, resource.rules(current_app.config))
 
 
 def _describe_field(field: Field) -> Iterator[str]:

@@ -289,14 +289,17 @@ def _property_names(
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         declared.add("must be a list of properties")
         return frozenset()
-    keys = [relation.key for relation in belongs_to(merged.relations)]
-    known = {"id", *merged.properties, *times, *keys}
     if merged.root != USER:
-        for name in sorted(set(names) - known):
-            meant = suggest(name, merged.properties, MISSPELT)
-            report = declared.add if meant else declared.warn
-            report(f"there is no property {name!r}{meant}")
+        keys = (relation.key for relation in belongs_to(merged.relations))
+        for name in sorted(set(names) - {"id", *merged.properties, *times, *keys}):
+            _report_unknown(name, merged, declared)
     return frozenset(names)
+
+
+def _report_unknown(name: str, merged: MergedModel, declared: Declaration) -> None:
+    meant = suggest(name, merged.properties, MISSPELT)
+    report = declared.add if meant else declared.warn
+    report(f"there is no property {name!r}{meant}")
 
 
 def _scope(declared: Declaration) -> dict[str, object]:

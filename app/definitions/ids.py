@@ -1,6 +1,5 @@
 """The ids of models in JSON."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -49,24 +48,26 @@ def key_type(column_type: IdColumn | type[IdColumn]) -> PropertyType:
 def take_id(merged: MergedModel, properties: dict[str, Property]) -> IdProperty:
     """Take the id out of the properties of a model; without one, rows have an `id` of their own."""
     marked = [name for name, property_ in properties.items() if property_.is_id and name != ID]
-    is_composite = len(marked) > 1
-    if is_composite:
-        _warn_of_composite(merged, properties)
     for name in marked:
-        required = properties[name].required or is_composite
-        properties[name] = replace(properties[name], is_id=False, required=required)
+        properties[name] = replace(properties[name], is_id=False)
+    if len(marked) > 1:
+        _keep(marked, merged, properties)
+        marked = []
     # The one called `id` rather than another.
-    chosen = properties.pop(ID, None)
-    if chosen is None and len(marked) == 1:
-        chosen = properties.pop(marked[0])
-    return _read(chosen, merged.properties[chosen.name]) if chosen else IdProperty()
+    chosen = ID if ID in properties else next(iter(marked), None)
+    if chosen is None:
+        return IdProperty()
+    return _read(properties.pop(chosen), merged.properties[chosen])
 
 
-def _warn_of_composite(merged: MergedModel, properties: Mapping[str, Property]) -> None:
-    ids = (name for name, property_ in properties.items() if property_.is_id or name == ID)
+def _keep(names: list[str], merged: MergedModel, properties: dict[str, Property]) -> None:
+    """Keep properties that are the id together, which then are required; warn."""
+    ids = ", ".join(name for name in properties if name in (ID, *names))
     merged.declared["properties"].warn(
-        f"{', '.join(ids)} are not the id together: rows have an `id` of their own"
+        f"{ids} are not the id together: rows have an `id` of their own"
     )
+    for name in names:
+        properties[name] = replace(properties[name], required=True)
 
 
 def _read(property_: Property, declared: Declaration) -> IdProperty:

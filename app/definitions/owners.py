@@ -18,13 +18,20 @@ def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str |
     """
     if definition.owner:
         return to_users.get(definition.owner)
-    return next(iter(_candidates(definition, to_users)), None)
+    named = definition.owner_relations
+    keys = _guessed(definition, to_users) if named is False else _named(named, to_users)
+    return next(iter(keys), None)
 
 
-def _candidates(definition: Definition, to_users: Mapping[str, str]) -> Iterable[str]:
+def _named(relations: list[str] | bool, to_users: Mapping[str, str]) -> Iterable[str]:
+    """Return the keys of the relations that `ownerRelations` names, or of all."""
+    if isinstance(relations, bool):
+        return to_users.values()
+    return [key for name, key in to_users.items() if name in relations]
+
+
+def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[str]:
     """Return the properties that LoopBack 3 takes for the owner of a row."""
-    if (named := definition.owner_relations) is not False:
-        return [key for name, key in to_users.items() if named is True or name in named]
     if by_name := [name for name in OWNER_PROPERTIES if name in definition.properties]:
         return by_name
     has_rules = any(rule.principal == OWNER for _, rule in definition.rules)

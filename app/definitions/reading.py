@@ -97,7 +97,7 @@ def _choose_users(
     if not candidates:
         return choose_users(configured, [*tokens, *others])
     for user in configured:
-        if user.acls or user.configured or user.relations:
+        if any((user.acls, user.configured, user.relations)):
             user.source.declared[USER].warn(f"is without effect: a model extends {USER}")
     return choose_users(candidates, [*tokens, *others])
 

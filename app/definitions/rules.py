@@ -82,13 +82,15 @@ def _names(declared: Declaration, denies: bool) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         declared.add("must be the name of a method, or a list of names")
         return []
-    if not given:
+    return _listed(given, declared, denies)
+
+
+def _listed(names: list[str], declared: Declaration, denies: bool) -> list[str]:
+    """Return the methods in a list."""
+    if not names:
         declared.warn("names no method")
-    return list(map(_canonical, given)) if denies else _without_wildcard(given, declared)
-
-
-def _without_wildcard(names: list[str], declared: Declaration) -> list[str]:
-    """Return the methods in the list of a rule that allows them."""
+    if denies:
+        return list(map(_canonical, names))
     if "*" in names:
         declared.warn("* in a list is no method; without property, a rule is for all of them")
     return [name for name in names if name != "*"]

@@ -1,6 +1,6 @@
 """The JSON schemas of request bodies and responses, derived from marshmallow schemas."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import marshmallow
@@ -20,60 +20,63 @@ Json = dict[str, Any]
 # The example of a text without one of its own.
 TEXT = "text"
 
+
+def ref(name: str) -> Json:
+    """Return a reference to a named schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _closed(properties: Json, optional: Container[str] = (), **more: object) -> Json:
+    """Return the schema of an object with these properties and no others."""
+    required = [name for name in properties if name not in optional]
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+        **more,
+    }
+
+
 MESSAGES_BY_FIELD = {
     "type": "object",
     "additionalProperties": {"type": "array", "items": {"type": "string"}},
 }
+DETAILS = {
+    "messages": MESSAGES_BY_FIELD,
+    "codes": MESSAGES_BY_FIELD,
+    "statusCode": {"type": "integer"},
+    "userId": {
+        "type": ["integer", "string"],
+        "description": "Whose address is to be verified.",
+    },
+}
 COMMON_SCHEMAS: dict[str, Json] = {
-    "Count": {
-        "type": "object",
-        "properties": {"count": {"type": "integer", "minimum": 0, "examples": [1]}},
-        "required": ["count"],
-        "additionalProperties": False,
-    },
-    "Exists": {
-        "type": "object",
-        "properties": {"exists": {"type": "boolean", "examples": [True]}},
-        "required": ["exists"],
-        "additionalProperties": False,
-    },
-    "ErrorDetail": {
-        "type": "object",
-        "properties": {
+    "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
+    "Exists": _closed({"exists": {"type": "boolean", "examples": [True]}}),
+    "ErrorDetail": _closed(
+        {
             "statusCode": {"type": "integer"},
             "name": {"type": "string"},
             "code": {"type": "string", "description": "Stable; 5xx have none."},
             "message": {"type": "string"},
-            "details": {
-                "type": "object",
-                "description": "The error messages and codes by property, or the status with "
-                "which a remote service answered.",
-                "properties": {
-                    "messages": MESSAGES_BY_FIELD,
-                    "codes": MESSAGES_BY_FIELD,
-                    "statusCode": {"type": "integer"},
-                    "userId": {
-                        "type": ["integer", "string"],
-                        "description": "Whose address is to be verified.",
-                    },
-                },
-                "additionalProperties": False,
-            },
+            "details": _closed(
+                DETAILS,
+                optional=DETAILS,
+                description="The error messages and codes by property, or the status with which a"
+                " remote service answered.",
+            ),
         },
-        "required": ["statusCode", "name", "message"],
-        "additionalProperties": False,
-    },
-    "ErrorResponse": {
-        "type": "object",
-        "description": "The body of every error response.",
-        "properties": {
+        optional=("code", "details"),
+    ),
+    "ErrorResponse": _closed(
+        {
             "status": {"type": "integer"},
             "message": {"type": "string"},
-            "error": {"$ref": "#/components/schemas/ErrorDetail"},
+            "error": ref("ErrorDetail"),
         },
-        "required": ["status", "message", "error"],
-        "additionalProperties": False,
-    },
+        description="The body of every error response.",
+    ),
 }
 
 
@@ -171,11 +174,6 @@ def _resolve_name(text: str, subject: Collection) -> Json:
 def model_name(resource: Collection) -> str:
     """Return the model's name, with which the names of its schemas are formed."""
     return str(resource.model.__name__)
-
-
-def ref(name: str) -> Json:
-    """Return a reference to a named schema."""
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def id_schema(resource: Collection, literal: str | None) -> Json:
