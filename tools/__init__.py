@@ -1,1 +1,1 @@
-"""What writes the tables in `docs/` that follow from the code."""
+"""Writers of the tables in `docs/` that follow from the code."""

@@ -1,4 +1,4 @@
-"""What COMPATIBILITY changes, call by call, as `docs/compatibility.md` lists it."""
+"""Calls that COMPATIBILITY answers otherwise, as `docs/compatibility.md` lists them."""
 
 import json
 from typing import Any, NamedTuple
@@ -85,7 +85,7 @@ DIFFERENT = [
         *("POST", "/users/99/verify", None, NO_METHOD, NOTHING),
     ),
 ]
-# What LoopBack 3 answers otherwise, and the service does not in either case.
+# Calls that LoopBack 3 answers otherwise, and the service in neither case.
 ALIKE = [
     Call("a to-do of another user", "GET", "/todos/1", None, NO_ROW, NO_ROW),
     Call(

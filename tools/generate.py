@@ -148,12 +148,12 @@ def loopback_differences() -> str:
 def compared(calls: Sequence[compatibility.Call]) -> str:
     """Return the table of calls with and without COMPATIBILITY."""
     head = ("What", "Call", "Without", "With `loopback3`")
-    return _table(head, [compatibility.row(each) for each in calls])
+    return _table(head, [compatibility.row(call) for call in calls])
 
 
 def audit_actions() -> str:
     """Return the table of what the audit log tells."""
-    return _table(("Action", "Meaning"), [(f"`{each}`", each.description) for each in Action])
+    return _table(("Action", "Meaning"), [(f"`{action}`", action.description) for action in Action])
 
 
 def mails() -> str:
@@ -168,18 +168,18 @@ def mails() -> str:
 def metrics() -> str:
     """Return the table of the metrics that Prometheus reads."""
     kept = [
-        (("process",) if isinstance(each, Gauge) else each._labelnames, *each.describe())
-        for each in vars(Catalog()).values()
+        (("process",) if isinstance(metric, Gauge) else metric._labelnames, *metric.describe())
+        for metric in vars(Catalog()).values()
     ]
-    read = [((), each) for each in (*outbox_gauges(0, 0), database_up(True))]
+    read = [((), metric) for metric in (*outbox_gauges(0, 0), database_up(True))]
     rows = [
         (
-            f"`{each.name}{'_total' if each.type == 'counter' else ''}`",
-            each.type,
+            f"`{metric.name}{'_total' if metric.type == 'counter' else ''}`",
+            metric.type,
             ", ".join(f"`{name}`" for name in labels),
-            each.documentation,
+            metric.documentation,
         )
-        for labels, each in [*kept, *read]
+        for labels, metric in [*kept, *read]
     ]
     return _table(("Metric", "Type", "Labels", "Meaning"), rows)
 

@@ -23,7 +23,7 @@ from .resources import usable_switches
 from .rules import applicable_rules
 
 VERIFICATION = "EMAIL_VERIFICATION"
-# What LoopBack 3's User has and Ostiary's has in its own way.
+# Properties of LoopBack 3's User that Ostiary's users have in their own way.
 BUILT_IN = {
     *("id", "realm", "username", "email", "password", "emailVerified", "verificationToken"),
     "created",

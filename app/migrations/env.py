@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, Literal
+from typing import Literal
 
 from alembic import context
 from alembic.runtime.migration import MigrationContext, MigrationInfo
@@ -92,7 +92,7 @@ def _revision(step: MigrationInfo) -> str:
     return ", ".join(step.destination_revision_ids) or "base"
 
 
-def _render_type(_kind: str, item: Any, _context: Any) -> str | Literal[False]:
+def _render_type(_kind: str, item: object, _context: object) -> str | Literal[False]:
     """Write our types as those that they are stored as: migrations do not depend on the service."""
     if isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
@@ -117,7 +117,11 @@ def _render_id(item: IdColumn) -> str:
 
 
 def _is_other_type(
-    environment: MigrationContext, _stored: Any, _column: Any, stored_type: Any, our_type: Any
+    environment: MigrationContext,
+    _stored: object,
+    _column: object,
+    stored_type: object,
+    our_type: object,
 ) -> bool | None:
     """Tell whether a column has another type than the model; None leaves it to Alembic."""
     if isinstance(our_type, ExactDecimal) and not has_decimals(environment.dialect):

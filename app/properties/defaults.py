@@ -19,7 +19,7 @@ from .types import PropertyType
 # Returns the default of a new row; None stands for null.
 Default = Callable[[], object]
 
-# What LoopBack 3's nanoid makes: 21 characters, 126 bits.
+# The characters of an id by LoopBack 3's nanoid: 126 bits.
 NANOID_LENGTH = 21
 NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 

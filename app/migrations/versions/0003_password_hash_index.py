@@ -1,4 +1,4 @@
-"""Password hashes are found by how they begin."""
+"""An index of password hashes by their beginning."""
 
 import sqlalchemy as sa
 from alembic import op

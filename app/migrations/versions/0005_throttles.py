@@ -1,4 +1,4 @@
-"""How often something was tried."""
+"""Counts of attempts, for throttles."""
 
 import sqlalchemy as sa
 from alembic import op

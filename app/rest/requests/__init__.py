@@ -1,1 +1,1 @@
-"""What clients send: bodies and query parameters."""
+"""Bodies and query parameters of requests."""
