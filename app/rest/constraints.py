@@ -1,4 +1,4 @@
-"""What the service answers when a change violates a constraint of the database."""
+"""The answers to changes that violate a constraint of the database."""
 
 import re
 from typing import Any, NamedTuple

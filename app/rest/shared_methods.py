@@ -1,4 +1,4 @@
-"""Which methods of a model are served: LoopBack 3's `sharedMethods`."""
+"""Methods of models that are switched off: LoopBack 3's `sharedMethods`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What clients send back unchanged: LoopBack 3's save whole objects, as they have read them."""
+"""Drop read-only values that a client echoes: LoopBack 3's save whole objects, as read."""
 
 from typing import Any
 
