@@ -157,7 +157,8 @@ def _base_of(source: Source) -> str:
 def _extend(merged: MergedModel, declared: Declaration) -> None:
     """Add the declarations of a model to those of its bases."""
     options = declared["options"]
-    _entries(options)
+    if options.value != []:
+        options.check_object()
     merged.switches.read(declared)
     merged.switches.read(options)
     excluded = declared.mapping.get("excludeBaseProperties") or []
