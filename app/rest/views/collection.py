@@ -29,9 +29,10 @@ from app.rest.shared_methods import switch_off, unknown_methods
 
 from .lists import find_list, read_list
 from .own_endpoints import bind_own, describe_own
+from .paging import respond_page
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
-from .serialization import respond_page, respond_row, respond_rows, respond_selected
+from .serialization import respond_row, respond_rows, respond_selected
 
 
 class RowViews:

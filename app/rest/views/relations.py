@@ -23,8 +23,9 @@ from app.rest.rows.repository import Conditions
 from app.settings import is_compatible
 
 from .lists import find_list, read_list
+from .paging import respond_page
 from .read_only import without_echo
-from .serialization import respond_page, respond_row, respond_selected
+from .serialization import respond_row, respond_selected
 
 
 class Related:

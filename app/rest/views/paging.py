@@ -1,0 +1,80 @@
+"""Responses that are a page of rows, with the link to the next one and the number of all rows."""
+
+import json
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from flask import jsonify, request
+from flask.typing import ResponseReturnValue
+
+from app.errors import InvalidFilter
+from app.rest.collection import Collection
+from app.rest.filters.tree import Filter
+from app.rest.routing import requested_path
+from app.rest.rows.pages import Page
+from app.rest.rows.repository import Conditions
+
+from .serialization import Includes, serialize
+
+#: Characters of the URL of a next page.
+# A longer one would not be taken as a request line (MAX_LINE in app/server/incoming.py). The nginx
+# of docs/deployment.md has room for it in an answer's head.
+MAX_URL = 16_000
+
+
+def respond_page(
+    collection: Collection,
+    page: Page,
+    scope: Callable[[], Conditions],
+    filter_: Filter,
+    includes: Includes | None = None,
+) -> ResponseReturnValue:
+    """Answer with a page of the rows within a scope that a filter selects.
+
+    `includes` are those of the filter, if they are parsed already.
+    `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
+    of all pages in `X-Total-Count`.
+    """
+    is_counted = _is_counted()
+    response = jsonify(serialize(collection, page.rows, filter_, includes))
+    if page.more and (url := _next_url(page, filter_)):
+        response.headers["Link"] = f'<{url}>; rel="next"'
+    if is_counted:
+        response.headers["X-Total-Count"] = str(_total(collection, scope, filter_, page))
+    return response
+
+
+def _is_counted() -> bool:
+    """Tell whether the parameter `count` is `true`; raise InvalidFilter unless that or `false`."""
+    values = request.args.getlist("count")
+    if values not in ([], ["true"], ["false"]):
+        raise InvalidFilter("count must be true or false.")
+    return values == ["true"]
+
+
+def _next_url(page: Page, filter_: Filter) -> str | None:
+    """Return the URL of the next page; None if it is too long and the filter has a limit.
+
+    By its limit a client sees that there is another page. Raises InvalidFilter if it has none.
+    """
+    rest = {name: value for name, value in filter_.raw.items() if name != "offset"}
+    next_filter = {**rest, "skip": filter_.skip + len(page.rows)}
+    query = urlencode({"filter": json.dumps(next_filter, separators=(",", ":"))})
+    # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
+    url = f"{request.script_root}{requested_path()}?{query}"
+    if len(url) <= MAX_URL:
+        return url
+    if filter_.has_limit:
+        return None
+    raise InvalidFilter(
+        "There are more rows, and the filter is too long for a link to them; set a limit."
+    )
+
+
+def _total(
+    collection: Collection, scope: Callable[[], Conditions], filter_: Filter, page: Page
+) -> int:
+    """Return the number of rows of all pages; asks the database unless the last page tells."""
+    if not page.more and (page.rows or not filter_.skip):
+        return filter_.skip + len(page.rows)
+    return collection.rows.count(scope(), filter_)
