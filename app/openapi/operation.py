@@ -14,6 +14,7 @@ from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint
 from app.rest.hashing import hashed_property
 from app.rest.requests.parameters import MAX_DEPTH
+from app.rest.views.paging import LINK, TOTAL_COUNT
 
 from .responses import body_errors, responses
 from .schemas import Json, Schemas, id_schema, model_name, ref
@@ -24,15 +25,15 @@ ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
 COUNT: Json = {
     "name": "count",
     "in": "query",
-    "description": "Whether the answer has `X-Total-Count`, which takes one more query.",
+    "description": f"Whether the answer has `{TOTAL_COUNT}`, which takes one more query.",
     "schema": {"type": "boolean", "default": False},
 }
 PAGE_HEADERS = {
-    "Link": {
+    LINK: {
         "description": 'The next page, with `rel="next"`, when rows are left.',
         "schema": {"type": "string"},
     },
-    "X-Total-Count": {
+    TOTAL_COUNT: {
         "description": "The number of rows of all pages, with `count=true`.",
         "schema": {"type": "integer", "minimum": 0},
     },

@@ -16,6 +16,9 @@ from app.rest.rows.repository import Conditions
 
 from .serialization import Includes, serialize
 
+# The headers of a page.
+LINK = "Link"
+TOTAL_COUNT = "X-Total-Count"
 #: Characters of the URL of a next page.
 # A longer one would not be taken as a request line (MAX_LINE in app/server/incoming.py). The nginx
 # of docs/deployment.md has room for it in an answer's head.
@@ -38,9 +41,9 @@ def respond_page(
     is_counted = _is_counted()
     response = jsonify(serialize(collection, page.rows, filter_, includes))
     if page.more and (url := _next_url(page, filter_)):
-        response.headers["Link"] = f'<{url}>; rel="next"'
+        response.headers[LINK] = f'<{url}>; rel="next"'
     if is_counted:
-        response.headers["X-Total-Count"] = str(_total(collection, scope, filter_, page))
+        response.headers[TOTAL_COUNT] = str(_total(collection, scope, filter_, page))
     return response
 
 
