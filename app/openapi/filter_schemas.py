@@ -4,10 +4,11 @@ import re
 from typing import Any
 
 from app.rest.collection import Collection
-from app.rest.filters.bounds import MAX_ITEMS, MAX_PATTERN, PATTERNS
+from app.rest.filters.bounds import MAX_ITEMS, MAX_PATTERN
 from app.rest.filters.kinds import BOOLEAN, NUMBER, Kind, Shape
 from app.rest.filters.operators import OPERATORS, RADIUS
 from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
+from app.rest.filters.patterns import PATTERN_OPERATORS
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
 
 Json = dict[str, Any]
@@ -93,7 +94,7 @@ def _condition(kind: Kind) -> Json:
     operators = {
         word: _operand(word, kind)
         for word in OPERATORS[kind.shape]
-        if kind.is_text or word not in PATTERNS
+        if kind.is_text or word not in PATTERN_OPERATORS
     }
     if kind.is_text:
         operators["options"] = {"const": "i"}
@@ -112,4 +113,4 @@ def _operand(word: str, kind: Kind) -> Json:
         return {"type": "array", "items": value, "maxItems": MAX_ITEMS}
     if word == "exists":
         return dict(BOOLEAN.schema or {})
-    return {**value, "maxLength": MAX_PATTERN} if word in PATTERNS else value
+    return {**value, "maxLength": MAX_PATTERN} if word in PATTERN_OPERATORS else value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from app.errors import InvalidFilter, quote
 
 from .kinds import Shape
-from .patterns import BRACKETED_COST, CLASS_COST, WIDE_COST
+from .patterns import BRACKETED_COST, CLASS_COST, PATTERN_OPERATORS, WIDE_COST
 from .tree import Comparison, Filter, Near, Order, Pattern, comparisons
 
 #: Items of all lists of a filter together.
@@ -31,9 +31,6 @@ MAX_IN_JSON = 20
 MAX_ARRAYS = 2
 #: Paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
-
-# The operators that compare with patterns.
-PATTERNS = ("like", "nlike", "ilike", "nilike", "regexp", "iregexp")
 
 
 def check_size(raw: Mapping[str, object]) -> None:
@@ -78,7 +75,7 @@ def _patterns(value: object, name: str) -> Iterator[tuple[str, str]]:
             yield from _patterns(item, name)
     elif isinstance(value, dict):
         for operator, inner in value.items():
-            if operator in PATTERNS and isinstance(inner, str):
+            if operator in PATTERN_OPERATORS and isinstance(inner, str):
                 yield quote(f"{name}.{operator}"), inner
             else:
                 yield from _patterns(inner, operator)

@@ -8,7 +8,7 @@ from app.errors import InvalidFilter, quote
 from app.rest.fields.json import parse_position
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
-from .patterns import LikePattern
+from .patterns import LIKE, REGEXP, LikePattern
 from .regexps import parse_regexp
 from .tree import Near, Pattern
 
@@ -142,8 +142,8 @@ OPERATORS: dict[Shape, dict[str, ReadOperand]] = {
         **dict.fromkeys(("gt", "gte", "lt", "lte"), _present),
         "between": _ends,
         **dict.fromkeys(("inq", "nin"), _operands),
-        **dict.fromkeys(("like", "nlike", "ilike", "nilike"), _pattern),
-        **dict.fromkeys(("regexp", "iregexp"), _regexp),
+        **dict.fromkeys(LIKE, _pattern),
+        **dict.fromkeys(REGEXP, _regexp),
         "exists": read_flag,
     },
     Shape.ARRAY: {

@@ -9,6 +9,12 @@ import re
 from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 
+# The operators that compare with patterns, in the order in which errors list them.
+LIKE = ("like", "nlike", "ilike", "nilike")
+REGEXP = ("regexp", "iregexp")
+PATTERN_OPERATORS = (*LIKE, *REGEXP)
+# Those that select what does not match.
+NEGATED = ("nlike", "nilike")
 ESCAPE = "\\"
 TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
 # Literal text with an optional % before and after it.

@@ -7,10 +7,11 @@ from uuid import UUID
 
 from app.times import iso_time
 
+from .operators import IGNORING_CASE
 from .tree import Comparison, Group, Near, Pattern, Where
 
-# The operators that do not say by themselves that they ignore the case, as `/text/i` does.
-WITH_OPTIONS = ("like", "nlike", "regexp")
+# The operators that do not say by themselves that they ignore the case, as `ilike` does.
+WITH_OPTIONS = {word for word, meant in IGNORING_CASE.items() if word != meant}
 
 
 def remote_where(where: Where) -> dict[str, object]:

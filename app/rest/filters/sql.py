@@ -16,7 +16,7 @@ from app.database import dialects
 from app.database.columns import Position, unit_vector
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
-from .patterns import LikePattern
+from .patterns import NEGATED, PATTERN_OPERATORS, LikePattern
 from .regexps import Alternative
 from .tree import Comparison, Condition, Group, Near, Order, Pattern, Place, Where
 
@@ -207,8 +207,7 @@ OPERATORS: dict[str, Operator] = {
     "between": _between,
     "inq": _any_of,
     "nin": _not(_any_of),
-    **dict.fromkeys(("like", "ilike", "regexp", "iregexp"), _matches),
-    **dict.fromkeys(("nlike", "nilike"), _not(_matches)),
+    **{word: _not(_matches) if word in NEGATED else _matches for word in PATTERN_OPERATORS},
     "exists": _exists,
     "near": _near,
 }
