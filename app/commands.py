@@ -12,11 +12,9 @@ from flask.cli import AppGroup
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
+from app.database.faults import error_reason, is_missing_table
 from app.errors import ValidationError, to_validation_error
 from app.times import iso_time
-
-# The code of PostgreSQL, and the words of SQLite, for a table or a column that does not exist.
-MISSING = ("42P01", "42703", "no such table", "no such column")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")
 
@@ -93,9 +91,5 @@ def _escape(text: str) -> str:
 
 
 def _database_sentence(error: SQLAlchemyError) -> str:
-    cause = getattr(error, "orig", None)
-    reason = str(cause or error).strip().splitlines()[0]
-    known = f"{getattr(cause, 'sqlstate', '')} {reason}"
-    is_missing = any(sign in known for sign in MISSING)
-    hint = " (`flask db upgrade` makes the tables)" if is_missing else ""
-    return f"The database failed: {reason}{hint}."
+    hint = " (`flask db upgrade` makes the tables)" if is_missing_table(error) else ""
+    return f"The database failed: {error_reason(error)}{hint}."

@@ -6,10 +6,11 @@ from typing import Any
 
 import marshmallow
 from flask import Flask, Response, current_app, jsonify, request
-from sqlalchemy.exc import DataError, SQLAlchemyError, TimeoutError
+from sqlalchemy.exc import DataError, SQLAlchemyError
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
+from app.database.faults import error_code, is_timeout
 from app.ids import Id
 from app.settings import HASH_WAIT
 
@@ -22,9 +23,6 @@ MAX_QUOTED = 100
 MAX_FIELD_ERRORS = 50
 #: Seconds in `Retry-After` of a 503.
 RETRY_AFTER = 5
-# Error codes of statement and lock time-outs: PostgreSQL's query_canceled and lock_not_available,
-# and their equivalents in SQLite.
-DATABASE_TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
 
 
 def quote(value: object) -> str:
@@ -389,14 +387,6 @@ def _log_exception(exc_info: Any) -> None:
 
 def _handle_database_error(error: SQLAlchemyError) -> Response:
     """Log only the type and code of the error, as its text may quote values; answer 503."""
-    state = _database_error_code(error)
-    current_app.logger.error("the database failed: %s %s", type(error).__name__, state or "")
-    is_late = isinstance(error, TimeoutError) or state in DATABASE_TIMEOUTS
-    return error_response(DatabaseTimeout() if is_late else TemporarilyUnavailable())
-
-
-def _database_error_code(error: SQLAlchemyError) -> str | None:
-    """Return PostgreSQL's SQLSTATE or SQLite's error name."""
-    cause = getattr(error, "orig", None)
-    state: str | None = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
-    return state
+    name, code = type(error).__name__, error_code(error) or ""
+    current_app.logger.error("the database failed: %s %s", name, code)
+    return error_response(DatabaseTimeout() if is_timeout(error) else TemporarilyUnavailable())

@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from app.settings import Settings
 
 from .dialects import begin
+from .faults import is_read_only
 from .timeouts import interrupter
 
 # Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
@@ -34,8 +35,6 @@ FIXED_OPTIONS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 #: died.
 # Longer than the calls of data sources that a hook may make in one.
 IDLE_IN_TRANSACTION = 60
-# PostgreSQL's read_only_sql_transaction: the server has become a standby, or is to become one.
-READ_ONLY = "25006"
 #: Database connections of a process beyond `THREADS`: for the outbox, the purge, and a scrape of
 #: the metrics.
 POOL_OVERFLOW = 3
@@ -151,12 +150,6 @@ def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> Non
         return (is_read_only(error) and is_writable()) or is_lost(error, *used)
 
     dialect.is_disconnect = is_unusable  # type: ignore[assignment]
-
-
-def is_read_only(error: BaseException | None) -> bool:
-    """Tell whether the database refused a statement because this connection only reads."""
-    name = getattr(error, "sqlite_errorname", "")
-    return name.startswith("SQLITE_READONLY") or getattr(error, "sqlstate", None) == READ_ONLY
 
 
 def _is_writable(path: str) -> bool:

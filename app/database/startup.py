@@ -11,12 +11,10 @@ from app.config import ConfigurationError
 
 from . import session
 from .dialects import begin
+from .faults import error_reason, is_refused_options
 from .ids import stored_id_type
 from .metadata import app_metadata
 from .session import db
-
-# What PgBouncer says about the `options` of a connection.
-BOUNCED = "unsupported startup parameter"
 
 
 def init_app(app: Flask) -> None:
@@ -32,9 +30,10 @@ def init_app(app: Flask) -> None:
             # Forked processes must not share a connection.
             db.engine.dispose()
     except (SQLAlchemyError, ImportError, ValueError) as error:
-        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        hint = "; for PgBouncer set PGBOUNCER" if BOUNCED in reason else ""
-        raise ConfigurationError(f"the database cannot be used: {reason}{hint}") from None
+        hint = "; for PgBouncer set PGBOUNCER" if is_refused_options(error) else ""
+        raise ConfigurationError(
+            f"the database cannot be used: {error_reason(error)}{hint}"
+        ) from None
     if stored not in (None, app.config["ID_TYPE"]):
         raise ConfigurationError(
             f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"

@@ -12,7 +12,8 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 
-from .engine import abandon, is_read_only, limit_statement
+from .engine import abandon, limit_statement
+from .faults import is_read_only
 from .session import db, engines, may_repeat
 
 Convert = Callable[[Any], Any]
@@ -84,7 +85,7 @@ class PreparedStatement:
         return _execute(engine, compiled, values, read)
 
     def _changed_nothing(self, error: DBAPIError) -> bool:
-        return self._is_read or is_read_only(error.orig)
+        return self._is_read or is_read_only(error)
 
 
 def _compile(statement: Any, dialect: Dialect) -> Compiled:

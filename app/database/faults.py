@@ -1,0 +1,90 @@
+"""Errors of the database, by their codes: SQLSTATEs of PostgreSQL, names of SQLite's errors.
+
+The functions take an error of SQLAlchemy, or of the driver.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+from sqlalchemy.exc import TimeoutError
+
+# PostgreSQL's query_canceled and lock_not_available, and their equivalents in SQLite.
+TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
+# PostgreSQL's undefined_table and undefined_column, and the words of SQLite, which has no code.
+MISSING = {"42P01", "42703"}
+MISSING_IN_SQLITE = ("no such table", "no such column")
+# PostgreSQL's read_only_sql_transaction: the server has become a standby, or is to become one.
+READ_ONLY = "25006"
+READ_ONLY_IN_SQLITE = "SQLITE_READONLY"
+UNIQUE = {"23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
+FOREIGN_KEY = {"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"}
+# The columns in PostgreSQL's `Key (sku)=(LAMP-1) already exists.`, and the same in any language.
+POSTGRES_COLUMNS = re.compile(r"\((.*?)\)=\(")
+# Table and columns in SQLite's `UNIQUE constraint failed: products.sku, products.name`.
+SQLITE_COLUMNS = re.compile(r"(\w+)\.(\w+)(?:, |$)")
+# What PgBouncer says about the `options` of a connection.
+REFUSED_OPTIONS = "unsupported startup parameter"
+
+
+class Violated(NamedTuple):
+    """The columns of a unique constraint."""
+
+    table: str
+    columns: set[str]
+
+
+def error_code(error: BaseException | None) -> str | None:
+    """Return PostgreSQL's SQLSTATE or the name of SQLite's error; None if there is neither."""
+    cause = _cause(error)
+    code: str | None = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
+    return code
+
+
+def error_reason(error: BaseException) -> str:
+    """Return the first line of what the driver says, which may quote values."""
+    return str(_cause(error)).strip().splitlines()[0]
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Tell whether a statement, or waiting for a lock or a connection, took too long."""
+    return isinstance(error, TimeoutError) or error_code(error) in TIMEOUTS
+
+
+def is_missing_table(error: BaseException) -> bool:
+    """Tell whether a table does not exist, or one of its columns."""
+    reason = error_reason(error)
+    return error_code(error) in MISSING or any(words in reason for words in MISSING_IN_SQLITE)
+
+
+def is_read_only(error: BaseException | None) -> bool:
+    """Tell whether the database refused a statement because this connection only reads."""
+    code = error_code(error) or ""
+    return code == READ_ONLY or code.startswith(READ_ONLY_IN_SQLITE)
+
+
+def is_refused_options(error: BaseException) -> bool:
+    """Tell whether PgBouncer refused a connection because of its `options`."""
+    return REFUSED_OPTIONS in error_reason(error)
+
+
+def is_foreign_key_violation(error: BaseException) -> bool:
+    """Tell whether other rows refer to the row, or it refers to a row that is gone."""
+    return error_code(error) in FOREIGN_KEY
+
+
+def violated_columns(error: BaseException) -> Violated | None:
+    """Return the unique constraint that the database names; None for any other error."""
+    if error_code(error) not in UNIQUE:
+        return None
+    cause = _cause(error)
+    if hasattr(cause, "diag"):
+        found = POSTGRES_COLUMNS.search(cause.diag.message_detail or "")
+        columns = found[1].split(", ") if found else []
+        return Violated(cause.diag.table_name or "", {name.strip('"') for name in columns})
+    places = SQLITE_COLUMNS.findall(str(cause))
+    return Violated(places[0][0] if places else "", {column for _, column in places})
+
+
+def _cause(error: BaseException | None) -> Any:
+    """Return the driver's error."""
+    return getattr(error, "orig", None) or error
