@@ -39,7 +39,7 @@ from app.times import now
 
 from .digests import key_digest
 
-# The throttles; their figures are the entries of the setting THROTTLES.
+# The throttles; each has its figures in the field of this name of ThrottlesSchema, in settings.py.
 LOGIN_IDENTITY = "login_identity"
 LOGIN_ADDRESS = "login_address"
 PASSWORD_CHECK = "password_check"  # noqa: S105 the name of a throttle

@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from app.database.session import db, transaction
 from app.errors import TooManyRequests
 from app.observability.origin import current_network
+from app.settings import ThrottlesSchema
 from app.throttles import throttles
 from app.throttles.throttles import (
     LOGIN_ADDRESS,
@@ -54,6 +55,12 @@ def passes(name, *key, uses=1):
 
 def failing_connection():
     raise OperationalError("UPDATE", {}, Exception("the database is locked"))
+
+
+def test_the_throttles_are_those_that_the_settings_have():
+    names = [value for name, value in vars(throttles).items() if name.isupper()]
+
+    assert {name for name in names if isinstance(name, str)} == ThrottlesSchema().fields.keys()
 
 
 def test_as_many_uses_pass_in_a_window_as_the_limit_says(app, context):
