@@ -1,6 +1,8 @@
-"""Login methods besides the password, kept by other features, such as identities at providers.
+"""Login methods that accounts keep besides the password, such as identities at providers.
 
-Somebody else may have added them to an account before its owner proved the address.
+Features register those that they keep: somebody else may have added them to an account before its
+owner proved the address, who is then shown them and may remove them. This module logs nobody in; a
+new way to log in calls `login_identified` or `open_session` in `login.py`.
 """
 
 from collections.abc import Collection, Sequence
