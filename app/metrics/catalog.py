@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 
+from app.outbox.delivery import OUTCOMES
+
 NAMESPACE = "ostiary"
 SUCCESS, FAILED, UNVERIFIED = LOGIN_OUTCOMES = "success", "failed", "unverified"
-MAIL_OUTCOMES = "delivered", "delayed", "failed", "expired", "obsolete"
 # Seconds; Prometheus' defaults, without those below the time of a read by id, and with 30.
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 # Seconds of calls to other services, whose time-out is 10 seconds by default.
@@ -77,7 +78,9 @@ class Catalog:
             "Requests that were refused because they waited too long, or too many did.",
         )
 
-    def start_at_zero(self, throttles: Iterable[str], providers: Iterable[str]) -> None:
+    def start_at_zero(
+        self, throttles: Iterable[str], providers: Iterable[str], subscribers: Iterable[str]
+    ) -> None:
         """Expose 0 where labels are known: an increase from nothing is none to Prometheus."""
         for outcome in LOGIN_OUTCOMES:
             self.logins.labels(outcome)
@@ -85,8 +88,9 @@ class Catalog:
                 self.provider_logins.labels(provider, outcome)
         for throttle in throttles:
             self.throttled.labels(throttle)
-        for outcome in MAIL_OUTCOMES:
-            self.deliveries.labels("mail", outcome)
+        for subscriber in subscribers:
+            for outcome in OUTCOMES:
+                self.deliveries.labels(subscriber, outcome)
 
 
 def outbox_gauges(pending: int, oldest: float) -> list[GaugeMetricFamily]:

@@ -8,6 +8,7 @@ from app.audit.entries import Action
 from app.connector.datasource import DataSource
 from app.connector.http.call import Call
 from app.datasources import data_sources
+from app.outbox.registry import registry
 from app.signals import audited, delivery_attempted
 
 from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog
@@ -18,7 +19,8 @@ class EventCounter:
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
-        catalog.start_at_zero(app.config["THROTTLES"], app.config["PROVIDERS"])
+        subscribers = registry.of(app).all_subscribers()
+        catalog.start_at_zero(app.config["THROTTLES"], app.config["PROVIDERS"], subscribers)
         audited.connect(self.count_audited, sender=app)
         delivery_attempted.connect(self.count_delivery, sender=app)
         for source in data_sources.of(app).values():

@@ -21,6 +21,7 @@ from .models import (
     DELIVERED,
     EXPIRED,
     FAILED,
+    FINAL_STATES,
     MAX_REASON,
     OBSOLETE,
     DeliveryError,
@@ -32,6 +33,7 @@ from .registry import registry
 FIRST_BACKOFF = 1.0
 # The outcome of an attempt after which there is another one.
 DELAYED = "delayed"
+OUTCOMES = (DELAYED, *FINAL_STATES)
 
 
 def drain(app: Flask) -> Counter[str]:

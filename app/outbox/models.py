@@ -13,13 +13,14 @@ from app.database.session import Model
 from app.http.languages import MAX_JOINED
 from app.times import now
 
-# The states of a delivery. The last four are final.
+# The states of a delivery.
 PENDING = "pending"
 DELIVERED = "delivered"
 FAILED = "failed"
 EXPIRED = "expired"
 OBSOLETE = "obsolete"
-STATES = (PENDING, DELIVERED, FAILED, EXPIRED, OBSOLETE)
+FINAL_STATES = (DELIVERED, FAILED, EXPIRED, OBSOLETE)
+STATES = (PENDING, *FINAL_STATES)
 
 #: Characters of the reason of a failed delivery that are kept.
 MAX_REASON = 200

@@ -30,6 +30,10 @@ class Registry:
         """Return the names of an event's subscribers."""
         return list(self.handlers.get(event, ()))
 
+    def all_subscribers(self) -> set[str]:
+        """Return the names of the subscribers of all events."""
+        return {name for handlers in self.handlers.values() for name in handlers}
+
     def find(self, event: str, subscriber: str) -> tuple[Load, Handler]:
         """Return how to deliver an event; raise DeliveryError when this app does not know how."""
         if event not in self.loads or subscriber not in self.subscribers(event):

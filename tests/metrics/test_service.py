@@ -189,6 +189,8 @@ def test_what_the_outbox_delivers_is_counted(service):
     def mails():
         return service.samples("ostiary_deliveries_total", "subscriber", "outcome")
 
+    outcomes = ("delivered", "delayed", "failed", "expired", "obsolete")
+    assert mails().keys() == {("mail", outcome) for outcome in outcomes}
     eventually(lambda: mails()["mail", "delivered"] == 1)
     eventually(lambda: service.samples("ostiary_outbox_pending_deliveries") == {(): 0})
     assert service.samples("ostiary_outbox_oldest_pending_seconds") == {(): 0}
