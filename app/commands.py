@@ -1,4 +1,7 @@
-"""Groups of commands; they report errors as one sentence, and print lists as a table or JSON."""
+"""Groups of commands; they report errors as one sentence, and print lists as a table or JSON.
+
+The list of commands is `COMMANDS` in `app/factory.py`.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

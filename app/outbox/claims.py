@@ -12,11 +12,11 @@ from app.times import now
 
 from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
 
-#: Seconds after which another process takes over the mail of one that died.
+#: Seconds after which another process takes over the delivery of one that died.
 LEASE = 60.0
-#: Seconds between two attempts to deliver a mail.
+#: Seconds between two attempts of a delivery.
 MAX_BACKOFF = 60.0
-#: Seconds by which the clocks of hosts that deliver mail may differ.
+#: Seconds by which the clocks of hosts that deliver may differ.
 CLOCK_TOLERANCE = 60.0
 
 

@@ -1,4 +1,7 @@
-"""Attempts to deliver an event, and their outcomes."""
+"""Attempts to deliver an event, and their outcomes.
+
+A new kind of delivery is a subscriber: `subscribe` in `registry.py`.
+"""
 
 import logging
 import math

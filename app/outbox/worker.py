@@ -16,11 +16,11 @@ from .delivery import deliver, deliver_due, seconds_until_due
 from .registry import registry
 
 # Seconds before the first attempt, so that it does not slow down the answer to the request that
-# caused it: the time of an answer must not tell who gets a mail.
+# caused it: the time of an answer must not tell whether there is a delivery.
 DELIVERY_DELAY = 0.1
-#: Seconds for the mail that is being sent when a process ends; gunicorn kills a process after 30.
+#: Seconds for the delivery in progress when a process ends; gunicorn kills a process after 30.
 STOP_TIMEOUT = 25.0
-#: Mails that wait for the process that recorded them; others are sent by any process.
+#: Deliveries that wait for the process that recorded them; any process makes the others.
 MAX_RESERVED = 1000
 # Seconds to wait when other processes were faster.
 CONTENTION_PAUSE = 0.1

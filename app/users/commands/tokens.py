@@ -1,7 +1,5 @@
 """The commands `flask tokens`."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from app.commands import CommandGroup
@@ -9,9 +7,6 @@ from app.users.models import User
 from app.users.sessions import tokens as access_tokens
 
 from .arguments import user_argument
-
-if TYPE_CHECKING:
-    pass
 
 tokens = CommandGroup("tokens", help="Purge and revoke access tokens.")
 
