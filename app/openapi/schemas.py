@@ -11,7 +11,6 @@ from flask import Flask
 from app.rest.collection import Collection, served_collections
 from app.rest.fields.base import Number
 from app.rest.filters.tree import OTHERS
-from app.rest.relations import EMBEDDED
 
 from .filter_schemas import filter_schema, where_schema
 
@@ -280,7 +279,7 @@ def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Co
     properties = dict(schema["properties"])
     by_attribute = {column.key: name for name, column in resource.properties.items()}
     for name, relation in resource.relations.items():
-        if relation.kind in EMBEDDED:
+        if relation.is_embedded:
             properties[name] = properties[by_attribute[relation.foreign_key]]
             continue
         target = ref(f"{model_name(related[relation.target])}WithRelations")

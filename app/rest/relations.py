@@ -14,10 +14,6 @@ HAS_MANY = "hasMany"
 THROUGH = "hasManyThrough"
 REFERENCES_MANY = "referencesMany"
 EMBEDS_ONE, EMBEDS_MANY = "embedsOne", "embedsMany"
-# Those that lead to no rows, but to what a property holds.
-EMBEDDED = (EMBEDS_ONE, EMBEDS_MANY)
-# Those whose attribute is of the model that has the relation.
-OWN_ATTRIBUTE = (BELONGS_TO, REFERENCES_MANY, *EMBEDDED)
 
 
 @dataclass(frozen=True)
@@ -39,11 +35,21 @@ class Relation:
         """Whether it leads to many rows, or objects."""
         return self.kind in (HAS_MANY, THROUGH, REFERENCES_MANY, EMBEDS_MANY)
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it leads to no rows, but to what a property holds."""
+        return self.kind in (EMBEDS_ONE, EMBEDS_MANY)
+
+    @property
+    def has_own_key(self) -> bool:
+        """Whether the attribute of its foreign key is of the model that has the relation."""
+        return self.is_embedded or self.kind in (BELONGS_TO, REFERENCES_MANY)
+
     def holder(self, model: type[Any], target: type[Any]) -> type[Any]:
         """Return which model has the foreign key: this one, the target, or that between both."""
         if self.through is not None:
             return self.through
-        return model if self.kind in OWN_ATTRIBUTE else target
+        return model if self.has_own_key else target
 
     def link(self, name: str) -> Any:
         """Return a column of the model between both."""

@@ -19,7 +19,7 @@ from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
-from app.rest.relations import EMBEDDED, OWN_ATTRIBUTE, Relation
+from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
@@ -235,7 +235,7 @@ def check_relations(app: Flask) -> None:
 
 
 def _relation_problem(collection: Collection, relation: Relation, target: Collection | None) -> str:
-    if relation.kind in EMBEDDED:
+    if relation.is_embedded:
         target = collection
     if target is None:
         return f"there is no model {relation.target}"
@@ -245,7 +245,7 @@ def _relation_problem(collection: Collection, relation: Relation, target: Collec
         if key not in attributes:
             return f"{holder.__name__} has no attribute {key}"
     shown = {column.key for column in collection.properties.values()}
-    if relation.kind in OWN_ATTRIBUTE and relation.foreign_key not in shown:
+    if relation.has_own_key and relation.foreign_key not in shown:
         return f"{relation.foreign_key} must be a property, so that clients can read it"
     return ""
 

@@ -12,7 +12,7 @@ from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
-from app.rest.relations import EMBEDDED, HAS_ONE, OWN_ATTRIBUTE, REFERENCES_MANY, THROUGH, Relation
+from app.rest.relations import Relation
 from app.rest.rows.repository import LIMIT, Conditions
 from app.rest.rows.results import KeptStatement, Statement
 
@@ -46,14 +46,13 @@ class Include:
     @cached_property
     def statement(self) -> KeptStatement:
         """The statement that reads the rows."""
-        by_id = self.relation.kind in (REFERENCES_MANY, *OWN_ATTRIBUTE)
-        build = self._select_by_id if by_id else self._select_of_parents
+        build = self._select_by_id if self.relation.has_own_key else self._select_of_parents
         return KeptStatement(self.target.rows.owner, build)
 
     @property
     def most(self) -> int:
         """How many rows one id leads to at most: its own, or those that belong to it."""
-        return 1 if self.relation.kind in OWN_ATTRIBUTE else self.filter_.limit
+        return 1 if self.relation.has_own_key else self.filter_.limit
 
     def values(self, rows: Sequence[Any]) -> list[Any]:
         """Return what the rows that it is included into have in the relation's attribute."""
@@ -63,7 +62,7 @@ class Include:
         """Return the statement for rows with some ids, in the order of the filter if it matters."""
         rows = self.target.rows
         # One row for each needs no order.
-        is_ordered = self.filter_.order and self.relation.kind == REFERENCES_MANY
+        is_ordered = self.filter_.order and self.relation.many
         return (
             select(*rows.columns_for(self.filter_))
             .where(Among(rows.key, IDS), *self._selected(conditions))
@@ -103,7 +102,7 @@ class Include:
         The model between both sides is joined to it, if there is one.
         """
         rows, relation = self.target.rows, self.relation
-        if relation.kind != THROUGH:
+        if relation.through is None:
             return rows.key.table, rows.column(relation.foreign_key)
         # The model between both may be the target itself.
         links = relation.links.alias()
@@ -145,7 +144,7 @@ def _include(
         known = ", ".join(resource.relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
-    if relation.kind in EMBEDDED:
+    if relation.is_embedded:
         if any(scope.values()):
             raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
         return Include(path, name, relation, resource, Filter(), [], resource)
@@ -157,7 +156,7 @@ def _include(
     if len(set(keys)) < len(keys):
         raise InvalidFilter(f"{path} leads back to what it is included into.")
     inner = target.parse_included(scope)
-    if relation.kind == HAS_ONE:
+    if not relation.many:
         inner = replace(inner, limit=1, skip=0)
     nested = _parse(target, inner, path, keys)
     return Include(path, name, relation, target, inner, nested, resource)
@@ -165,7 +164,7 @@ def _include(
 
 def _key(resource: Collection, relation: Relation, target: Collection) -> object:
     """Return what a relation follows, which the way back would follow too."""
-    if relation.kind == THROUGH:
+    if relation.through is not None:
         return relation.through
     holder = relation.holder(resource.model, target.model)
     return inspect(holder).columns[relation.foreign_key]

@@ -52,7 +52,7 @@ class Related:
 
     def belonging(self, parent_id: Any) -> Any:
         """Return the condition that a row of the target belongs to a parent."""
-        if self.relation.kind != THROUGH:
+        if self.relation.through is None:
             return self.target.rows.column(self.relation.foreign_key) == parent_id
         link = self.relation.link
         linked = select(link(self.relation.target_key))
