@@ -1,10 +1,13 @@
 """What differs between databases: SQL that is compiled for each, and how transactions begin.
 
-What has no version for a database is compiled as for PostgreSQL.
+What has no version for a database is compiled as for PostgreSQL. The statements of the service need
+`RETURNING` after INSERT, UPDATE and DELETE, `ON CONFLICT DO UPDATE`, and window functions: a
+further database must have them.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -16,13 +19,23 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 ESCAPE = "\\"
-# What SQLite calls the types of texts and numbers in JSON.
-TEXTS: Sequence[ColumnElement[str]] = [sa.literal_column("'text'")]
-NUMBERS: Sequence[ColumnElement[str]] = [
-    sa.literal_column("'integer'"),
-    sa.literal_column("'real'"),
-]
+# Seconds to wait for another process that migrates.
+MIGRATION_WAIT = 600
+# The key of the lock by which PostgreSQL lets one process migrate at a time; any number will do.
+MIGRATION_LOCK = 6513249171
 
+
+def _literals(*names: str) -> list[ColumnElement[str]]:
+    return [sa.literal_column(f"'{name}'") for name in names]
+
+
+# What SQLite calls the types of texts and numbers in JSON.
+TEXTS = _literals("text")
+NUMBERS = _literals("integer", "real")
+#: What the databases call the types of values in JSON.
+JSON_TEXTS = [*TEXTS, *_literals("string")]
+JSON_NUMBERS = [*NUMBERS, *_literals("number")]
+JSON_BOOLEANS = _literals("true", "false", "boolean")
 
 # 64 bits; SQLite generates ids only for INTEGER columns.
 BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -59,6 +72,17 @@ def _collate(element: CodePoints, compiler: SQLCompiler, **options: object) -> s
 @compiles(CodePoints, "sqlite")
 def _as_it_is(element: CodePoints, compiler: SQLCompiler, **options: object) -> str:
     return compiler.process(element.clauses, **options)
+
+
+def directed(
+    value: ColumnElement[Any], is_descending: bool, is_nullable: bool
+) -> ColumnElement[Any]:
+    """Return a value to order by; NULLs sort before all other values, on every database."""
+    ordered = value.desc() if is_descending else value.asc()
+    if not is_nullable:
+        # NULLS FIRST on a NOT NULL column would keep PostgreSQL from using an index.
+        return ordered
+    return ordered.nulls_last() if is_descending else ordered.nulls_first()
 
 
 class Among(FunctionElement[bool]):
@@ -241,6 +265,61 @@ def begin(connection: Connection) -> None:
     """
     is_sqlite = connection.dialect.name == "sqlite"
     connection.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
+
+
+@contextmanager
+def limited_transaction(connection: Connection, milliseconds: int) -> Iterator[None]:
+    """Run a block in a transaction, not committed, that waits no longer than this for a lock.
+
+    On PostgreSQL each of its statements may take no longer either.
+    """
+    if connection.dialect.name != "sqlite":
+        begin(connection)
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout={milliseconds}")
+        yield
+        return
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
+    try:
+        begin(connection)
+        yield
+    finally:
+        usual = connection.info["busy_timeout"]
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={usual}")
+
+
+def begin_migration(connection: Connection) -> None:
+    """Begin a transaction that waits for that of another process that migrates.
+
+    It leaves settings in the connection that others must not use.
+    """
+    if connection.dialect.name == "sqlite":
+        _begin_sqlite_migration(connection)
+    else:
+        _begin_postgresql_migration(connection)
+
+
+def _begin_sqlite_migration(connection: Connection) -> None:
+    """Begin, with foreign keys off: to change a table, SQLite copies and then drops it.
+
+    Dropping it would delete the rows that refer to its rows.
+    """
+    connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={MIGRATION_WAIT * 1000}")
+    begin(connection)
+
+
+def _begin_postgresql_migration(connection: Connection) -> None:
+    """Begin, without the time-outs of requests' statements and transactions.
+
+    Their lock time-out stays: requests would queue behind a migration that waits for a lock. All
+    is set for this transaction alone: PgBouncer gives the connection to others.
+    """
+    begin(connection)
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT}s'")
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+    connection.exec_driver_sql("RESET lock_timeout")
 
 
 def insert_for(dialect: str) -> Any:

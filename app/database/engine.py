@@ -17,7 +17,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from app.settings import Settings
 
-from .dialects import begin
+from .dialects import limited_transaction
 from .faults import is_read_only
 from .timeouts import interrupter
 
@@ -167,22 +167,9 @@ def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
 
     On PostgreSQL each of its statements may take no longer either.
     """
-    milliseconds = round(seconds * 1000)
-    with engine.connect() as connection:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
-            try:
-                begin(connection)
-                yield connection
-                connection.commit()
-            finally:
-                usual = connection.info["busy_timeout"]
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={usual}")
-        else:
-            begin(connection)
-            connection.exec_driver_sql(f"SET LOCAL statement_timeout={milliseconds}")
-            yield connection
-            connection.commit()
+    with engine.connect() as connection, limited_transaction(connection, round(seconds * 1000)):
+        yield connection
+        connection.commit()
 
 
 def _limit_statements(engine: Engine, seconds: float) -> None:

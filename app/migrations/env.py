@@ -12,16 +12,11 @@ from sqlalchemy import BigInteger, Connection
 from app import ids
 from app.database.autoincrement import keep_autoincrement
 from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
-from app.database.dialects import has_decimals
+from app.database.dialects import begin_migration, has_decimals
 from app.database.ids import IdColumn, TextId
 from app.database.metadata import all_metadata
 from app.database.session import db
 from app.ids import UUID_LENGTH
-
-# Seconds to wait for another process that migrates.
-WAIT = 600
-# The key of the lock by which PostgreSQL lets one process migrate at a time; any number will do.
-LOCK = 6513249171
 
 
 def run() -> None:
@@ -54,38 +49,13 @@ def _transaction(connection: Connection) -> Iterator[None]:
     """Run a block in a transaction that waits for that of another process that migrates."""
     # The connection is not used again: it has other settings than those of the pool.
     connection.detach()
-    begin = _begin_sqlite if connection.dialect.name == "sqlite" else _begin_postgresql
-    begin(connection)
+    begin_migration(connection)
     try:
         yield
         connection.exec_driver_sql("COMMIT")
     except BaseException:
         connection.exec_driver_sql("ROLLBACK")
         raise
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    """Begin, with foreign keys off: to change a table, SQLite copies and then drops it.
-
-    Dropping it would delete the rows that refer to its rows.
-    """
-    connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
-    connection.exec_driver_sql(f"PRAGMA busy_timeout={WAIT * 1000}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _begin_postgresql(connection: Connection) -> None:
-    """Begin, without the time-outs of requests' statements and transactions.
-
-    Their lock time-out stays: requests would queue behind a migration that waits for a lock. All
-    is set for this transaction alone: PgBouncer gives the connection to others.
-    """
-    connection.exec_driver_sql("BEGIN")
-    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-    connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
-    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
-    connection.exec_driver_sql("RESET lock_timeout")
 
 
 def _revision(step: MigrationInfo) -> str:

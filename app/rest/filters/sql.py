@@ -22,14 +22,11 @@ from .tree import Comparison, Condition, Group, Near, Order, Pattern, Place, Whe
 
 # The values of a 32-bit column.
 INT32 = range(-(2**31), 2**31)
-# The names of the types of values in JSON, in both databases.
-JSON_TYPES: dict[Kind, list[ColumnElement[str]]] = {
-    kind: [sa.literal_column(f"'{name}'") for name in names]
-    for kind, names in (
-        (TEXT, ("text", "string")),
-        (NUMBER, ("integer", "real", "number")),
-        (BOOLEAN, ("true", "false", "boolean")),
-    )
+# The names of the types of values in JSON.
+JSON_TYPES = {
+    TEXT: dialects.JSON_TEXTS,
+    NUMBER: dialects.JSON_NUMBERS,
+    BOOLEAN: dialects.JSON_BOOLEANS,
 }
 
 Value = ColumnElement[Any]
@@ -232,10 +229,4 @@ def _order(term: Order, columns: Columns) -> list[Value]:
 
 
 def _directed(value: Value, term: Order, is_nullable: bool) -> Value:
-    """Return a value in the direction of a term; NULLs sort first, on every database."""
-    value = _by_code_point(value)
-    directed = value.desc() if term.descending else value.asc()
-    if not is_nullable:
-        # NULLS FIRST on a NOT NULL column would keep PostgreSQL from using an index.
-        return directed
-    return directed.nulls_last() if term.descending else directed.nulls_first()
+    return dialects.directed(_by_code_point(value), term.descending, is_nullable)
