@@ -1,4 +1,4 @@
-"""What is measured on: databases with their tables, and running servers."""
+"""Databases with their tables, and running servers, to measure."""
 
 import os
 import platform

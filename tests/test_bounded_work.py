@@ -1,4 +1,4 @@
-"""What the largest requests cost: function calls and statements, which do not depend on the clock.
+"""The largest requests: their function calls and statements, which do not depend on the clock.
 
 `python -m benchmarks.worst` measures their CPU time, with a thousand rows.
 """

@@ -1,4 +1,4 @@
-"""What all commands share: lists, and errors of the database."""
+"""Commands: lists, and errors of the database."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a start of the service imports, and what waits until it is used."""
+"""A start of the service imports what it needs; the rest waits until it is used."""
 
 import json
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Where calls of `app.connector` differ from LoopBack 3's, as `docs/connector.md` lists it."""
+"""Differences between calls of `app.connector` and LoopBack 3's: docs/connector.md lists them."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What differs between databases: SQL that is compiled for each, and how transactions begin.
+"""Differences between databases: SQL that is compiled for each, and how transactions begin.
 
 What has no version for a database is compiled as for PostgreSQL. The statements of the service need
 `RETURNING` after INSERT, UPDATE and DELETE, `ON CONFLICT DO UPDATE`, and window functions: a

@@ -1,4 +1,4 @@
-"""Which model users are, if several extend User: there is one table of users."""
+"""The model of users, chosen among those that extend User: there is one table of users."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

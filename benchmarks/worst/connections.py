@@ -1,4 +1,4 @@
-"""What requests cost that only a server sees whole: `python -m benchmarks.worst.connections`.
+"""The cost of requests that only a server sees whole: `python -m benchmarks.worst.connections`.
 
 The CPU time is that of one gunicorn worker and its master, from /proc.
 """

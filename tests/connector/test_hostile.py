@@ -1,4 +1,4 @@
-"""What strangers send through the connector, and what a remote answers: bounded, never a crash."""
+"""Hostile values and answers of remote services: bounded, never a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls of a model in JSON cost, beside those of the same model in Python."""
+"""The cost of calls of a model in JSON, beside those of the same model in Python."""
 
 import json
 import sys

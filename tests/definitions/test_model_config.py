@@ -1,4 +1,4 @@
-"""What model-config.json says of models beside where they are: rules, options, relations."""
+"""Rules, options and relations of models in model-config.json."""
 
 import pytest
 

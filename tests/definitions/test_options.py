@@ -1,4 +1,4 @@
-"""What a model in JSON says beyond properties and relations."""
+"""Options of a model in JSON beyond properties and relations."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What rules for $owner permit: own rows that exist, and no row that does not."""
+"""Rules for $owner permit own rows that exist, and no row that does not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where drills happen: a migrated, empty database of SQLite or PostgreSQL, and a folder."""
+"""Places of drills: a migrated, empty database of SQLite or PostgreSQL, and a folder."""
 
 import tempfile
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a drill has counted, and what went wrong."""
+"""The report of a drill: counts, and what went wrong."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a scrape reads from the database, and what it does without one."""
+"""Gauges that a scrape reads from the database, also without one."""
 
 import threading
 from datetime import timedelta

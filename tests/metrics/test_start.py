@@ -1,4 +1,4 @@
-"""What a start with metrics needs, and what it leaves behind."""
+"""A start with metrics: what it needs, and what it leaves behind."""
 
 import os
 import socket

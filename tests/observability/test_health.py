@@ -1,4 +1,4 @@
-"""What monitoring asks for: /health, /ready and the status."""
+"""Health: /health, /ready and the status."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What becomes of an event: delivered once, tried again, given up, obsolete, purged."""
+"""Events are delivered once, tried again, given up, obsolete, purged."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

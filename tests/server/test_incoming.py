@@ -1,4 +1,4 @@
-"""How requests are read from the bytes received, beside gunicorn's reading of the same bytes."""
+"""Requests are read from the bytes received, beside gunicorn's reading of the same bytes."""
 
 import sys
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Where gunicorn listens and with how many processes: HOST, PORT, WEB_CONCURRENCY and THREADS."""
+"""The address and the numbers of processes and threads: HOST, PORT, WEB_CONCURRENCY, THREADS."""
 
 import runpy
 import shutil

@@ -1,4 +1,4 @@
-"""What a call costs, counted in function calls, beside the same call written with requests."""
+"""The cost of a call, in function calls, beside the same call written with requests."""
 
 import requests
 

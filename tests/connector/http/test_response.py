@@ -1,4 +1,4 @@
-"""What a call gives back: bodies, response paths, full responses, error statuses."""
+"""Results of calls: bodies, response paths, full responses, error statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes over the wire: path, query, headers, body, form, files."""
+"""Requests of the connector: path, query, headers, body, form, files."""
 
 from __future__ import annotations
 

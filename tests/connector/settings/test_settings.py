@@ -1,4 +1,4 @@
-"""What wrong settings get: one error with every problem by its place."""
+"""Wrong settings get one error with every problem by its place."""
 
 from __future__ import annotations
 
