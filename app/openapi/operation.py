@@ -135,13 +135,8 @@ class EndpointOperation:
                 },
                 "example": json.dumps(schemas.example_of(name, self._subject)),
             }
-        if self._has_pages():
+        if self._endpoint.has_pages:
             yield COUNT
-
-    def _has_pages(self) -> bool:
-        """Tell whether it lists rows of the database, page by page."""
-        is_list = str(self._endpoint.answer).startswith("[{}")
-        return self._endpoint.query == "filter" and is_list
 
     def _body(self, schemas: Schemas) -> Json | None:
         if self._endpoint.body is None or self._verb in BODILESS:
@@ -159,7 +154,7 @@ class EndpointOperation:
             "description": "Done.",
             "content": {"application/json": {"schema": schema}},
         }
-        if self._has_pages():
+        if self._endpoint.has_pages:
             success["headers"] = PAGE_HEADERS
         return {"200": success}
 

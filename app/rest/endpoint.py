@@ -62,6 +62,8 @@ class Endpoint:
     answer: SchemaSpec = None
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
+    # Whether it lists rows page by page, with `count` and the headers of `views/paging.py`.
+    has_pages: bool = False
     # Further parameters in the query or header, as OpenAPI parameter objects.
     parameters: tuple[Mapping[str, Any], ...] = ()
     # The JSON schemas of path arguments that are not strings.

@@ -372,6 +372,10 @@ def test_the_document_and_the_commands_show_a_model_at_a_data_source(tickets):
     document = client.get("/api/openapi.json").json
     shown = tickets.app.test_cli_runner().invoke(args=["models", "show", "Ticket"]).output
 
+    listing = document["paths"]["/tickets"]["get"]
+
+    assert [parameter["name"] for parameter in listing["parameters"]] == ["filter"]
+    assert "headers" not in listing["responses"]["200"]
     assert document["paths"]["/tickets/{id}"].keys() >= {"get", "patch", "put", "delete"}
     assert "data source desk" in shown
     assert "findById\tGET /api/Tickets/<id>" in shown

@@ -108,7 +108,7 @@ class CollectionViews(RowViews):
             return respond_rows(self.collection, rows)
         return respond_row(self.collection, rows[0])
 
-    @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")
+    @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]", has_pages=True)
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
         query, page = find_list(self.collection, grant)

@@ -167,7 +167,15 @@ class HasOneViews(Related):
 class ToManyViews(Related):
     """The endpoints that all relations to many rows have."""
 
-    @declare("get", READ, "GET /", query="filter", answer="[{}WithRelations]", requires="find")
+    @declare(
+        "get",
+        READ,
+        "GET /",
+        query="filter",
+        answer="[{}WithRelations]",
+        has_pages=True,
+        requires="find",
+    )
     def find(self, grant: Grant, id: str) -> ResponseReturnValue:
         """List the rows that belong to the parent."""
         parent_id = self.parent_id(grant, id)

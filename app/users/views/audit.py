@@ -38,6 +38,7 @@ def init_app(app: Flask) -> None:
     "GET /<id>/audit",
     query="filter",
     answer="[{}WithRelations]",
+    has_pages=True,
     subject="audit",
 )
 def audit_records(user: User) -> ResponseReturnValue:
