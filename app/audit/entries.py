@@ -12,6 +12,7 @@ from sqlalchemy import Index, String, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Json, UtcDateTime
+from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.ids import IntegerId, RowId
 from app.database.purging import delete_batch, purge_all, purger
 from app.database.session import Model, connection, db, transaction
@@ -98,7 +99,7 @@ class AuditRecord(Model):
         Index("ix_audit_user_id", "user_id", "id"),
         Index("ix_audit_action", "action", "time"),
         # The order of the ids is that of the records, also after a purge.
-        {"sqlite_autoincrement": True},
+        IDS_GIVEN_ONCE,
     )
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)

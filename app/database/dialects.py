@@ -37,6 +37,8 @@ JSON_TEXTS = [*TEXTS, *_literals("string")]
 JSON_NUMBERS = [*NUMBERS, *_literals("number")]
 JSON_BOOLEANS = _literals("true", "false", "boolean")
 
+#: Arguments of a table that never generates the id of a deleted row again.
+IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
 # 64 bits; SQLite generates ids only for INTEGER columns.
 BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 # UUIDs, as text in Python.

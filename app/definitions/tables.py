@@ -8,6 +8,7 @@ from sqlalchemy.orm import registry
 from sqlalchemy.sql.elements import conv
 
 from app.database.columns import Json
+from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.metadata import app_metadata
 from app.database.session import db
 from app.properties.properties import Property
@@ -62,8 +63,8 @@ class Tables:
 
     def _map(self, model: type[object], table: str, columns: list[AnyColumn]) -> None:
         """Map a class to a new table."""
-        # Ids of deleted rows are not reused.
-        made = Table(table, self._metadata, *columns, sqlite_autoincrement=columns[0].name == "id")
+        options = IDS_GIVEN_ONCE if columns[0].name == "id" else {}
+        made = Table(table, self._metadata, *columns, **options)
         self._rename_indexes(made)
         self._registry.map_imperatively(model, made)
 

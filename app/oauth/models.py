@@ -7,6 +7,7 @@ from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Json, UtcDateTime
+from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.ids import IntegerId
 from app.database.session import Model
 from app.ids import Id
@@ -24,7 +25,7 @@ class ExternalIdentity(Model):
     __tablename__ = "identities"
     __table_args__ = (
         Index("uq_identities_issuer_subject", "issuer", "subject", unique=True),
-        {"sqlite_autoincrement": True},
+        IDS_GIVEN_ONCE,
     )
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)

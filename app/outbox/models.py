@@ -8,6 +8,7 @@ from sqlalchemy import JSON, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
+from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.ids import IntegerId
 from app.database.session import Model
 from app.http.languages import MAX_JOINED
@@ -54,7 +55,7 @@ class OutboxEvent(Model):
     """An event, with what its payload is made from; never a secret."""
 
     __tablename__ = "outbox"
-    __table_args__ = ({"sqlite_autoincrement": True},)
+    __table_args__ = IDS_GIVEN_ONCE
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     event: Mapped[str] = mapped_column(String(64))
@@ -75,7 +76,7 @@ class Delivery(Model):
     __tablename__ = "deliveries"
     __table_args__ = (
         Index("ix_deliveries_state_next_attempt", "state", "next_attempt"),
-        {"sqlite_autoincrement": True},
+        IDS_GIVEN_ONCE,
     )
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)

@@ -6,6 +6,7 @@ from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
+from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.ids import RowId
 from app.database.session import Model
 from app.ids import Id
@@ -19,7 +20,7 @@ class Todo(Model):
     __table_args__ = (
         # For listing the rows of an owner by id.
         Index("ix_todos_owner_id_id", "owner_id", "id"),
-        {"sqlite_autoincrement": True},
+        IDS_GIVEN_ONCE,
     )
 
     id: Mapped[Id] = mapped_column(RowId, primary_key=True)

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, a
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
-from app.database.dialects import text_type
+from app.database.dialects import IDS_GIVEN_ONCE, text_type
 from app.database.ids import RowId
 from app.database.session import Model
 from app.ids import Id
@@ -61,8 +61,7 @@ class User(Model):
         # Finds an email in any realm; the index of usernames finds the users of a realm.
         Index("uq_users_email_realm", "email", "realm", unique=True),
         Index("uq_users_realm_username_key", "realm", "username_key", unique=True),
-        # Ids of deleted users are not reused.
-        {"sqlite_autoincrement": True},
+        IDS_GIVEN_ONCE,
     )
 
     id: Mapped[Id] = mapped_column(RowId, primary_key=True)
