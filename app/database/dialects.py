@@ -32,12 +32,12 @@ def _literals(*names: str) -> list[ColumnElement[str]]:
 # What SQLite calls the types of texts and numbers in JSON.
 TEXTS = _literals("text")
 NUMBERS = _literals("integer", "real")
-#: What the databases call the types of values in JSON.
+# What the databases call the types of values in JSON.
 JSON_TEXTS = [*TEXTS, *_literals("string")]
 JSON_NUMBERS = [*NUMBERS, *_literals("number")]
 JSON_BOOLEANS = _literals("true", "false", "boolean")
 
-#: Arguments of a table that never generates the id of a deleted row again.
+# Arguments of a table that never generates the id of a deleted row again.
 IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
 # 64 bits; SQLite generates ids only for INTEGER columns.
 BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
