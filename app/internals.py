@@ -43,8 +43,12 @@ INTERNALS = {
         "prometheus_client.multiprocess.MultiProcessCollector": "merge",
         "prometheus_client.values": "MultiProcessValue ValueClass",
     },
-    # A lost connection is taken out of the pool with all that are as old.
-    "sqlalchemy==2.1.9": {"sqlalchemy.Pool": "_invalidate"},
+    # A lost connection is taken out of the pool with all that are as old; a migration that is
+    # generated has a column's type on each database.
+    "sqlalchemy==2.1.9": {
+        "sqlalchemy.Pool": "_invalidate",
+        "sqlalchemy.types.TypeEngine": "_variant_mapping",
+    },
     # app/connector bounds the time to connect, and chooses the addresses.
     "urllib3==2.8.0": {
         "urllib3.HTTPSConnectionPool": "_validate_conn",

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, DateTime, Dialect, Numeric
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from .dialects import BIG_INTEGER, has_decimals
+from .dialects import decimal_type, has_decimals
 
 #: Digits of a decimal: SQLite stores them as an integer of 64 bits.
 MAX_PRECISION = 18
@@ -31,10 +31,14 @@ class ExactDecimal(TypeDecorator[Decimal]):
         super().__init__(precision, scale)
         self.precision, self.scale = precision, scale
 
+    @property
+    def storage(self) -> TypeEngine[Any]:
+        """The type that stores the value."""
+        return decimal_type(self.precision, self.scale)
+
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type that stores the value."""
-        exact = Numeric(self.precision, self.scale)
-        return dialect.type_descriptor(exact if has_decimals(dialect) else BIG_INTEGER)
+        return dialect.type_descriptor(self.storage)
 
     @property
     def whole_digits(self) -> int:

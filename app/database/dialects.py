@@ -50,6 +50,11 @@ def text_type(length: int) -> TypeEngine[str]:
     return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
 
 
+def decimal_type(precision: int, scale: int) -> TypeEngine[Any]:
+    """Return a type of exact decimals, and of whole numbers on a database that has none."""
+    return sa.Numeric(precision, scale).with_variant(sa.BigInteger(), "sqlite")
+
+
 def has_decimals(dialect: Dialect) -> bool:
     """Tell whether the database has exact decimals: SQLite's are floats."""
     return dialect.name != "sqlite"

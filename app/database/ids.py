@@ -25,9 +25,14 @@ class IdColumn(TypeDecorator[Id]):
         """The type of its values: `int` or `str`."""
         return self.form.python_type
 
+    @property
+    def storage(self) -> TypeEngine[Any]:
+        """The type that stores the ids."""
+        return id_storage(self.form.name)
+
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type that stores the ids."""
-        return dialect.type_descriptor(id_storage(self.form.name))
+        return dialect.type_descriptor(self.storage)
 
 
 class IntegerId(IdColumn):
@@ -62,9 +67,10 @@ class TextId(IdColumn):
         self.length = length
         self.form = ids.text_form(length)
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Return the type that stores the ids."""
-        return dialect.type_descriptor(text_type(self.length))
+    @property
+    def storage(self) -> TypeEngine[Any]:
+        """The type that stores the ids."""
+        return text_type(self.length)
 
 
 class RowId(IdColumn):

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Literal
+from typing import Any, Literal
 
 from alembic import context
 from alembic.runtime.migration import MigrationContext, MigrationInfo
 from flask import current_app
 from sqlalchemy import BigInteger, Connection
+from sqlalchemy.types import TypeEngine
 
-from app import ids
 from app.database.autoincrement import keep_autoincrement
 from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
 from app.database.dialects import begin_migration, has_decimals
-from app.database.ids import IdColumn, TextId
+from app.database.ids import IdColumn
 from app.database.metadata import all_metadata
 from app.database.session import db
-from app.ids import UUID_LENGTH
 
 
 def run() -> None:
@@ -66,24 +65,20 @@ def _render_type(_kind: str, item: object, _context: object) -> str | Literal[Fa
     """Write our types as those that they are stored as: migrations do not depend on the service."""
     if isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
-    if isinstance(item, IdColumn):
-        return _render_id(item)
+    if isinstance(item, IdColumn | ExactDecimal):
+        return _render_storage(item.storage)
     if isinstance(item, Json | GeoPoint):
         return "sa.JSON()"
-    if isinstance(item, ExactDecimal):
-        exact = f"sa.Numeric({item.precision}, {item.scale})"
-        return f'{exact}.with_variant(sa.BigInteger(), "sqlite")'
     return False
 
 
-def _render_id(item: IdColumn) -> str:
-    if isinstance(item, TextId):
-        return _render_text(item.length)
-    if item.form is ids.UUID:
-        return f'sa.Uuid(as_uuid=False).with_variant(sa.String({UUID_LENGTH}), "sqlite")'
-    if item.form is ids.OBJECT_ID:
-        return _render_text(24)
-    return 'sa.BigInteger().with_variant(sa.Integer(), "sqlite")'
+def _render_storage(storage: TypeEngine[Any]) -> str:
+    """Write a type with its variants of databases."""
+    variants = (
+        f".with_variant(sa.{variant!r}, {database!r})"
+        for database, variant in storage._variant_mapping.items()
+    )
+    return "".join((f"sa.{storage!r}", *variants))
 
 
 def _is_other_type(
@@ -97,10 +92,6 @@ def _is_other_type(
     if isinstance(our_type, ExactDecimal) and not has_decimals(environment.dialect):
         return not isinstance(stored_type, BigInteger)
     return None
-
-
-def _render_text(length: int) -> str:
-    return f'sa.String({length}).with_variant(sa.String({length}, collation="C"), "postgresql")'
 
 
 run()
