@@ -177,3 +177,11 @@ def test_make_names_the_required_python_version(tmp_path):
     sentence, _ = done.stderr.splitlines()
     assert sentence == f"Ostiary needs Python 3.11 or newer, and {old} is 3.9: run make PYTHON=..."
     assert not (tmp_path / ".venv").exists()
+
+
+def test_the_paths_in_the_architecture_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    paths = re.findall(r"`((?:app|docs|tools|deploy|tests|benchmarks)/[\w/.]*)`", text)
+
+    assert len(paths) > 50
+    assert [path for path in paths if not (ROOT / path).exists()] == []
