@@ -143,7 +143,8 @@ def test_deliveries_do_not_wait_for_the_time_before_the_clock_was_set_back(
     outcomes = drain(recorder.app)
 
     assert outcomes == {"delayed": 1, "delivered": 1}
-    assert recorder.delivered == [2]
+    # Both have been due for equally long: either is attempted first, and delayed.
+    assert recorder.delivered in ([1], [2])
     assert 0 < seconds_until_due(recorder.app) <= 30
 
 
