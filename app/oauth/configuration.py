@@ -114,11 +114,15 @@ def _load(entries: Entry, problems: Problems, warnings: list[str]) -> Iterator[t
 
 
 def _load_entry(name: str, preset: Preset, entry: Entry, problems: Problems) -> Entry:
-    """Return an entry with all keys that there are; note which of them are not valid, and None."""
+    """Return an entry with all keys that there are; note which of them are not valid, and None.
+
+    Settings that are null are missing.
+    """
     schema = ProviderSchema()
     loaded = dict.fromkeys(schema.fields) | {"preset": preset}
+    given = {key: value for key, value in entry.items() if value is not None}
     try:
-        loaded |= schema.load({**preset.settings, **entry})
+        loaded |= schema.load({**preset.settings, **given})
     except ValidationError as error:
         loaded |= dict(error.valid_data or {})
         for key, texts in error.messages_dict.items():

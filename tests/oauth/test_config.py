@@ -120,6 +120,19 @@ def test_the_documented_file_can_be_used(make_app, monkeypatch):
     assert names == ["Google", "GitHub", "Company login"]
 
 
+def test_settings_that_are_null_are_missing(shared_app):
+    unset = dict.fromkeys(["label", "authorizationURL", "scope", "authPath", "realm"])
+    app = shared_app(
+        PROVIDERS={"github": {"clientID": "id", "clientSecret": "secret", **unset}},
+    )
+
+    response = app.test_client().get("/auth/github")
+
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("https://github.com/login/oauth/authorize?")
+    assert [client.provider.label for client in clients.of(app).values()] == ["GitHub"]
+
+
 def test_the_paths_and_the_client_are_those_of_the_settings(shared_app):
     app = shared_app(
         PROVIDERS={"facebook-login": LOOPBACK_FILE["facebook-login"]},
