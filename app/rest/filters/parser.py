@@ -62,12 +62,13 @@ def parse_where(where: object, properties: Properties) -> Where:
 def _conditions(name: str, value: object, properties: Properties) -> list[Condition]:
     if name in ("and", "or"):
         return [Group(name, tuple(parse_where(item, properties) for item in as_list(value, name)))]
+    place = _place(name, properties)
     operands = _with_near(value) if isinstance(value, dict) else {"eq": value}
     read_as: Mapping[str, str] = {}
     if "options" in operands:
         operands, read_as = _without_options(name, operands), IGNORING_CASE
     return [
-        _comparison(name, word, read_as.get(word, word), operand, properties)
+        _comparison(name, place, word, read_as.get(word, word), operand, properties)
         for word, operand in operands.items()
     ]
 
@@ -92,9 +93,8 @@ def _without_options(name: str, operands: Mapping[str, object]) -> Mapping[str, 
 
 
 def _comparison(
-    name: str, word: str, read_as: str, value: object, properties: Properties
+    name: str, place: Place, word: str, read_as: str, value: object, properties: Properties
 ) -> Comparison:
-    place = _place(name, properties)
     kind = kind_at_path(value) if place.steps else properties[place.property]
     return Comparison(place, kind, word, read_operand(name, read_as, kind, value))
 

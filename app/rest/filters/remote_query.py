@@ -8,6 +8,8 @@ from uuid import UUID
 from app.times import iso_time
 
 from .operators import IGNORING_CASE
+from .patterns import REGEXP
+from .regexps import DELIMITED
 from .tree import Comparison, Group, Near, Pattern, Where
 
 # The operators that do not say by themselves that they ignore the case, as `ilike` does.
@@ -36,9 +38,15 @@ def _operands(comparison: Comparison) -> Mapping[str, object]:
         return operand.given
     if not isinstance(operand, Pattern):
         return {word: _as_json(operand)}
-    needs_options = word in WITH_OPTIONS and not operand.text.endswith("/i")
+    needs_options = word in WITH_OPTIONS and not _says_itself(word, operand.text)
     options = {"options": "i"} if operand.ignores_case and needs_options else {}
     return {word: operand.text, **options}
+
+
+def _says_itself(word: str, text: str) -> bool:
+    """Tell whether a pattern is `/.../i`, a regular expression that ignores the case."""
+    delimited = DELIMITED.fullmatch(text) if word in REGEXP else None
+    return delimited is not None and delimited[2] == "i"
 
 
 def _as_json(operand: object) -> object:
