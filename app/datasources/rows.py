@@ -157,19 +157,22 @@ class RemoteRows(Repository):
         """Return the row that the conditions select, if there is one; nothing is locked."""
         row_id, scopes = _split(conditions)
         row = self.get(row_id, scopes)
-        return [] if row is None else [row]
+        if row is None:
+            return []
+        # What is changed is the row that was asked for, whatever id the service answers.
+        return [RemoteRow({**row.values, self._names["id"]: row_id}, self._names)]
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
         """Return how many rows fulfil the conditions; at most 1000 if not all are permitted."""
         scopes, filter_ = list(conditions), filter_ or Filter()
         if scopes:
             return len(self.find(scopes, filter_).rows)
-        return self._call("count", self._remote.count, remote_where(filter_.where)) or 0
+        return self._call_collection("count", self._remote.count, remote_where(filter_.where))
 
     def insert(self, items: Sequence[Values]) -> Sequence[RemoteRow]:
         """Store new rows, one after the other."""
-        made = [self._call("create", self._remote.create, self._json(item)) for item in items]
-        return list(map(self._read, made))
+        create = partial(self._call_collection, "create", self._remote.create)
+        return [self._read(create(self._json(item))) for item in items]
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[RemoteRow]:
         """Change the row that the conditions select; return it as it now is."""
@@ -225,7 +228,14 @@ class RemoteRows(Repository):
             except NotFoundError:
                 return None
 
-        return call_remote(self._source, f"{self.model.__name__}.{method}", found)
+        return self._call_collection(method, found)
+
+    def _call_collection(
+        self, method: str, send: Callable[..., Result], *arguments: object
+    ) -> Result:
+        """Call the service for something that it must have; raise RemoteError."""
+        name = f"{self.model.__name__}.{method}"
+        return call_remote(self._source, name, partial(send, *arguments))
 
     def _read(self, record: Any) -> RemoteRow:
         """Return a row of the service; raise RemoteError for values that no answer can have."""

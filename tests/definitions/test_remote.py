@@ -173,6 +173,22 @@ def test_models_at_a_data_source_have_hooks_and_own_endpoints(serve, remote):
     }
 
 
+@pytest.mark.parametrize("answered", [{"id": 77}, {"id": None}])
+def test_with_hooks_the_row_of_the_path_is_changed_whatever_id_the_service_answers(
+    serve, remote, answered
+):
+    api = serve(
+        {"ticket": TICKET}, CONFIG, {"ticket": CODE}, DATA_SOURCES={"desk": {"baseURL": remote.url}}
+    )
+    token = api.newcomer()
+    remote.routes["v1"] = lambda handler: handler.reply({**ROWS[0], **answered})
+
+    for verb, body in [("PATCH", {"title": "b"}), ("PUT", {"title": "c"}), ("DELETE", None)]:
+        assert api(verb, "/tickets/1", body, token=token).status_code in (200, 403)
+
+    assert {sent["path"].partition("?")[0] for sent in remote.seen} == {"/v1/tickets/1"}
+
+
 def test_a_dynamic_role_of_rows_at_a_data_source_stops_the_start(serve, remote):
     code = {"ticket": 'def extend(ticket):\n    ticket.roles["reader"] = lambda user_id: None\n'}
     with pytest.raises(ConfigurationError, match="Tickets: rows at a data source have no dynamic"):
@@ -334,6 +350,13 @@ def test_an_open_model_has_properties_that_are_not_declared(serve, remote):
 
     assert changed.json == {"id": 1, "title": "hers", "ownerId": 1, "internal": True, "floor": 3}
     assert remote.seen[-1]["json"] == {"floor": 3}
+
+
+def test_a_service_that_knows_no_such_collection_has_failed(tickets, remote):
+    remote.routes["v1"] = lambda handler: handler.reply({"message": "none"}, 404)
+
+    assert tickets("POST", "", {"title": "a"}).status_code == 502
+    assert tickets("GET", "/count", caller="root").status_code == 502
 
 
 def test_failures_of_the_service_are_502_and_504_without_its_words(tickets, remote):
