@@ -129,6 +129,8 @@ def _read_pieces(
 ) -> tuple[list[_Piece], str]:
     """Return the pieces up to the fragment, and the url with placeholders for its variables."""
     read, shape = [], ""
+    declared = {token.name for token in pieces if isinstance(token, Token) and token.type == "path"}
+    multi_segment = declared.union(multi_segment)
     for piece in pieces:
         if "#" not in shape:
             read.append(_read_piece(piece, shape, multi_segment))
@@ -140,8 +142,7 @@ def _read_piece(piece: str | Token, before: str, multi_segment: Collection[str])
     """Return a piece that stands behind others, up to the fragment of the url."""
     if isinstance(piece, str):
         return _Piece(piece.partition("#")[0])
-    is_multi_segment = piece.type == "path" or piece.name in multi_segment
-    return _Piece("", piece.name, _position(before, is_multi_segment))
+    return _Piece("", piece.name, _position(before, piece.name in multi_segment))
 
 
 def _position(before: str, is_multi_segment: bool) -> str:

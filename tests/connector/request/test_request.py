@@ -31,6 +31,7 @@ from app.connector import (
         ("/echo/{x}", {"x": 5}, "/echo/5"),
         ("/echo/{x}/end", {}, "/echo//end"),
         ("/echo/{x:path}", {"x": "a/b c"}, "/echo/a/b%20c"),
+        ("/echo/{x}/{x:path}", {"x": "a/b"}, "/echo/a/b/a/b"),
         ("echo/x", {}, "/echo/x"),
         ("/echo#part{x}", {"x": 1}, "/echo"),
         ("/echo/{f=json}/{x}", {"x": 1}, "/echo/json/1"),
