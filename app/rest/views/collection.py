@@ -64,8 +64,8 @@ class RowViews:
     @declare("patchAttributes", WRITE, "PATCH /<id>", body="{}Partial", answer="{}", finds_row=True)
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of a row."""
-        number = self.collection.authorize_id(grant, id)
-        return self._update_one(number, self.rows.scope(grant), read_body(), partial=True)
+        row_id = self.collection.authorize_id(grant, id)
+        return self._update_one(row_id, self.rows.scope(grant), read_body(), partial=True)
 
     @declare(
         "replaceById",
@@ -78,21 +78,21 @@ class RowViews:
     )
     def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Replace a row; properties that are not sent go back to their default."""
-        number = self.collection.authorize_id(grant, id)
-        return self._update_one(number, self.rows.scope(grant), read_body(), partial=False)
+        row_id = self.collection.authorize_id(grant, id)
+        return self._update_one(row_id, self.rows.scope(grant), read_body(), partial=False)
 
     @declare("deleteById", WRITE, "DELETE /<id>", answer="Count", finds_row=True)
     def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete a row."""
-        number = self.collection.authorize_id(grant, id)
-        self.collection.delete_one(number, self.rows.scope(grant))
+        row_id = self.collection.authorize_id(grant, id)
+        self.collection.delete_one(row_id, self.rows.scope(grant))
         return jsonify({"count": 1})
 
     def _update_one(
-        self, number: Id, scope: Conditions, body: dict[str, Any], partial: bool
+        self, row_id: Id, scope: Conditions, body: dict[str, Any], partial: bool
     ) -> ResponseReturnValue:
-        changes = without_echo(self.collection, number, scope, body)
-        row = self.collection.update_one(number, scope, changes, partial=partial)
+        changes = without_echo(self.collection, row_id, scope, body)
+        row = self.collection.update_one(row_id, scope, changes, partial=partial)
         return respond_row(self.collection, row)
 
 
@@ -176,10 +176,10 @@ class CollectionViews(RowViews):
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Tell whether there is such a row; to a HEAD, by the status."""
-        number = self.collection.authorize_id(grant, id)
-        count = self.rows.count([self.rows.key == number, *self.rows.scope(grant)])
+        row_id = self.collection.authorize_id(grant, id)
+        count = self.rows.count([self.rows.key == row_id, *self.rows.scope(grant)])
         if request.method == "HEAD":
-            self.collection.or_404(number, count or None)
+            self.collection.or_404(row_id, count or None)
         return jsonify({"exists": count == 1})
 
     @declare(
@@ -208,14 +208,14 @@ class CollectionViews(RowViews):
         if body.get(key) is None:
             new = {name: value for name, value in body.items() if name != key}
             return self._create(grant, new)
-        number = self.collection.id_form.parse(str(body[key]))
-        if self.collection.resource.id_on_create and not self._exists(number):
+        row_id = self.collection.id_form.parse(str(body[key]))
+        if self.collection.resource.id_on_create and not self._exists(row_id):
             return self._create(grant, body)
-        number = self.collection.or_404(body[key], number)
-        return self._update_one(number, self.rows.scope(grant), {**body, key: number}, partial)
+        row_id = self.collection.or_404(body[key], row_id)
+        return self._update_one(row_id, self.rows.scope(grant), {**body, key: row_id}, partial)
 
-    def _exists(self, number: Id | None) -> bool:
-        return number is not None and bool(self.rows.existing([number], []))
+    def _exists(self, row_id: Id | None) -> bool:
+        return row_id is not None and bool(self.rows.existing([row_id], []))
 
     def _required_where(self) -> Conditions:
         where = read_parameter("where")

@@ -35,12 +35,12 @@ class Include:
     path: str
     name: str
     relation: Relation
-    # The resource itself, if the relation leads to what it embeds.
+    # The collection itself, if the relation leads to what it embeds.
     target: Collection
     # The filter for the target's rows, and the includes nested in it.
     filter_: Filter
     inner: "list[Include]"
-    # The resource whose rows it is included into.
+    # The collection whose rows it is included into.
     parent: Collection
 
     @cached_property
@@ -113,9 +113,9 @@ class Include:
         return rows.key.table.join(links, key == rows.key), parent
 
 
-def parse_includes(resource: Collection, filter_: Filter) -> list[Include]:
+def parse_includes(collection: Collection, filter_: Filter) -> list[Include]:
     """Return the includes of a filter; raise InvalidFilter."""
-    includes = _parse(resource, filter_, "include", ())
+    includes = _parse(collection, filter_, "include", ())
     filters = list(_filters(includes))
     if len(filters) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
@@ -131,25 +131,27 @@ def _filters(includes: list[Include]) -> Iterator[Filter]:
         yield from _filters(include.inner)
 
 
-def _parse(resource: Collection, filter_: Filter, path: str, keys: Keys) -> list[Include]:
-    return [_include(resource, name, scope, path, keys) for name, scope in filter_.include.items()]
+def _parse(collection: Collection, filter_: Filter, path: str, keys: Keys) -> list[Include]:
+    return [
+        _include(collection, name, scope, path, keys) for name, scope in filter_.include.items()
+    ]
 
 
 def _include(
-    resource: Collection, name: str, scope: Mapping[str, object], path: str, keys: Keys
+    collection: Collection, name: str, scope: Mapping[str, object], path: str, keys: Keys
 ) -> Include:
     """Parse one include; `keys` are the foreign keys of the includes that it is nested in."""
-    relation = resource.relations.get(name)
+    relation = collection.relations.get(name)
     if relation is None:
-        known = ", ".join(resource.relations) or "none"
+        known = ", ".join(collection.relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
     if relation.is_embedded:
         if any(scope.values()):
             raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
-        return Include(path, name, relation, resource, Filter(), [], resource)
+        return Include(path, name, relation, collection, Filter(), [], collection)
     target = served_collections.current[relation.target]
-    keys = (*keys, _key(resource, relation, target))
+    keys = (*keys, _key(collection, relation, target))
     if len(keys) > MAX_LEVELS:
         raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")
     # Following the same key back would return n rows for each of n rows.
@@ -159,12 +161,12 @@ def _include(
     if not relation.many:
         inner = replace(inner, limit=1, skip=0)
     nested = _parse(target, inner, path, keys)
-    return Include(path, name, relation, target, inner, nested, resource)
+    return Include(path, name, relation, target, inner, nested, collection)
 
 
-def _key(resource: Collection, relation: Relation, target: Collection) -> object:
+def _key(collection: Collection, relation: Relation, target: Collection) -> object:
     """Return what a relation follows, which the way back would follow too."""
     if relation.through is not None:
         return relation.through
-    holder = relation.holder(resource.model, target.model)
+    holder = relation.holder(collection.model, target.model)
     return inspect(holder).columns[relation.foreign_key]

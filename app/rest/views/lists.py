@@ -27,14 +27,14 @@ MAX_LENGTH = 500
 
 
 class ListQuery:
-    """The rows of a resource that a filter selects, for any caller, and what it includes."""
+    """The rows of a collection that a filter selects, for any caller, and what it includes."""
 
     def __init__(
-        self, resource: Collection, filter_: Filter, belonging: Belonging | None = None
+        self, collection: Collection, filter_: Filter, belonging: Belonging | None = None
     ) -> None:
-        rows = resource.rows
+        rows = collection.rows
         self.filter_ = filter_
-        self.includes = parse_includes(resource, filter_)
+        self.includes = parse_includes(collection, filter_)
         self._rows = rows
         self._belonging = belonging
         self._statement = KeptStatement(rows.owner, self._build)
@@ -56,31 +56,31 @@ class ListQuery:
 
 
 def find_list(
-    resource: Collection,
+    collection: Collection,
     grant: Grant,
     belonging: Belonging | None = None,
     parent_id: Id | None = None,
 ) -> tuple[ListQuery, Page]:
     """Return the list that the request asks for, and its page as `ListQuery.find` does."""
-    query = read_list(resource, belonging)
+    query = read_list(collection, belonging)
     return query, query.find(grant, parent_id)
 
 
-def read_list(resource: Collection, belonging: Belonging | None = None) -> ListQuery:
+def read_list(collection: Collection, belonging: Belonging | None = None) -> ListQuery:
     """Return the list that the parameter `filter` of the request is for; raise InvalidFilter."""
     given = tuple(
         pair for pair in request.args.items(multi=True) if pair[0].partition("[")[0] == "filter"
     )
     if sum(len(name) + len(value) for name, value in given) > MAX_LENGTH:
-        return _make_list(resource, given, belonging)
-    return _known_list(resource, given, belonging)
+        return _make_list(collection, given, belonging)
+    return _known_list(collection, given, belonging)
 
 
 def _make_list(
-    resource: Collection, given: tuple[tuple[str, str], ...], belonging: Belonging | None
+    collection: Collection, given: tuple[tuple[str, str], ...], belonging: Belonging | None
 ) -> ListQuery:
-    filter_ = resource.parse(parse_parameter("filter", MultiDict(given)))
-    return ListQuery(resource, filter_, belonging)
+    filter_ = collection.parse(parse_parameter("filter", MultiDict(given)))
+    return ListQuery(collection, filter_, belonging)
 
 
 _known_list = lru_cache(maxsize=MAX_FILTERS)(_make_list)

@@ -71,10 +71,10 @@ class Related:
         Raises the access error for one that the caller may read, else ModelNotFound, also for a row
         of another parent; whatever the body of the request is.
         """
-        number = self.target.parse_id(text)
+        row_id = self.target.parse_id(text)
         belonging = self.belonging(self.parent.parse_id(parent_id))
-        self.target.or_denied(number, self.target.rows.get(number, scope), [belonging])
-        return number
+        self.target.or_denied(row_id, self.target.rows.get(row_id, scope), [belonging])
+        return row_id
 
     def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
         """Prepare a row of the target from the body, with these values."""
@@ -83,10 +83,10 @@ class Related:
         grant = authorize(self.relation.target, method)
         return self.target.prepare(read_body(), grant.user_id, dict(fixed))
 
-    def update(self, number: Id, scope: Conditions) -> ResponseReturnValue:
+    def update(self, row_id: Id, scope: Conditions) -> ResponseReturnValue:
         """Change some properties of a row of the target."""
-        body = without_echo(self.target, number, scope, read_body())
-        return respond_row(self.target, self.target.update_one(number, scope, body, partial=True))
+        body = without_echo(self.target, row_id, scope, read_body())
+        return respond_row(self.target, self.target.update_one(row_id, scope, body, partial=True))
 
 
 class BelongsToViews(Related):
@@ -198,8 +198,8 @@ class ToManyViews(Related):
     def find_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Show one row that belongs to the parent."""
         conditions = self.scope(grant, id, "findById")
-        number = self.target.parse_id(fk)
-        row = self.target.or_404(number, self.target.rows.get(number, conditions))
+        row_id = self.target.parse_id(fk)
+        row = self.target.or_404(row_id, self.target.rows.get(row_id, conditions))
         return respond_row(self.target, row)
 
     @declare(
@@ -255,26 +255,26 @@ class ThroughViews(Related):
     @declare("link", WRITE, "PUT /rel/<fk>", requires="findById")
     def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Link a row to the parent, unless it is linked already."""
-        parent_id, number = self._readable_ids(grant, id, fk)
+        parent_id, row_id = self._readable_ids(grant, id, fk)
         with transaction():
             self.parent.rows.lock(parent_id)
-            if not self._is_linked(parent_id, number):
-                self._insert(grant, parent_id, number)
+            if not self._is_linked(parent_id, row_id):
+                self._insert(grant, parent_id, row_id)
         return NO_CONTENT
 
     @declare("unlink", WRITE, "DELETE /rel/<fk>", requires="findById")
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """End the link of a row to the parent; the row stays."""
-        parent_id, number = self._readable_ids(grant, id, fk)
-        count = self._delete(self._links(parent_id, number))
-        self.target.or_404(number, count or None)
+        parent_id, row_id = self._readable_ids(grant, id, fk)
+        count = self._delete(self._links(parent_id, row_id))
+        self.target.or_404(row_id, count or None)
         return NO_CONTENT
 
     @declare("exists", READ, "HEAD /rel/<fk>", requires="findById")
     def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Tell by the status whether a row is linked to the parent."""
-        parent_id, number = self._readable_ids(grant, id, fk)
-        self.target.or_404(number, self._is_linked(parent_id, number) or None)
+        parent_id, row_id = self._readable_ids(grant, id, fk)
+        self.target.or_404(row_id, self._is_linked(parent_id, row_id) or None)
         return Response()
 
     def _readable_ids(self, grant: Grant, id: str, fk: str) -> tuple[Id, Id]:
@@ -282,20 +282,20 @@ class ThroughViews(Related):
         parent_id = self.parent.authorize_id(grant, id)
         conditions = [*self.parent.rows.scope(grant), *self.parent.scope("findById")]
         self.parent.or_404(parent_id, self.parent.rows.get(parent_id, conditions))
-        number, readable = self.target.parse_id(fk), self.target.scope("findById")
-        self.target.or_404(number, self.target.rows.get(number, readable))
-        return parent_id, number
+        row_id, readable = self.target.parse_id(fk), self.target.scope("findById")
+        self.target.or_404(row_id, self.target.rows.get(row_id, readable))
+        return parent_id, row_id
 
-    def _links(self, parent_id: Id, number: Id) -> Conditions:
+    def _links(self, parent_id: Id, row_id: Id) -> Conditions:
         link = self.relation.link
         return [
             link(self.relation.foreign_key) == parent_id,
-            link(self.relation.target_key) == number,
+            link(self.relation.target_key) == row_id,
         ]
 
-    def _is_linked(self, parent_id: Id, number: Id) -> bool:
+    def _is_linked(self, parent_id: Id, row_id: Id) -> bool:
         with connection() as database:
-            return bool(database.scalar(select(exists().where(*self._links(parent_id, number)))))
+            return bool(database.scalar(select(exists().where(*self._links(parent_id, row_id)))))
 
     @property
     def _link_collection(self) -> Collection | None:
@@ -311,9 +311,9 @@ class ThroughViews(Related):
         with connection() as database:
             return database.execute(delete(self.relation.links).where(*links)).rowcount
 
-    def _insert(self, grant: Grant, parent_id: Id, number: Id) -> None:
+    def _insert(self, grant: Grant, parent_id: Id, row_id: Id) -> None:
         """Store a link; as a row of its model, if that is served, which becomes the caller's."""
-        keys = {self.relation.foreign_key: parent_id, self.relation.target_key: number}
+        keys = {self.relation.foreign_key: parent_id, self.relation.target_key: row_id}
         new = self.relation.new_link_id()
         if model := self._link_collection:
             body = {model.id_name: new["id"]} if new and model.resource.id_on_create else {}

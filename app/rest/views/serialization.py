@@ -210,13 +210,13 @@ def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: B
     def times(row: Row) -> int:
         return ids[getattr(row, name)]
 
-    table, filter_, most = include.target.rows, include.filter_, budget.objects + 1
-    size = table.row_size(filter_)
+    repository, filter_, most = include.target.rows, include.filter_, budget.objects + 1
+    size = repository.row_size(filter_)
     values = {IDS: [id for id in ids if id is not None], "limit_": most}
     rows = include.statement.read(
         authorize(include.target.name, method),
         values,
-        table.characters(filter_, min(most, len(ids) * include.most)),
+        repository.characters(filter_, min(most, len(ids) * include.most)),
         lambda found: budget.read(include.path, found, size, times),
     )
     return Found(rows, list(map(times, rows)))
