@@ -41,8 +41,8 @@ def error_code(error: BaseException | None) -> str | None:
 
 
 def error_reason(error: BaseException) -> str:
-    """Return the first line of what the driver says, which may quote values."""
-    return str(_cause(error)).strip().splitlines()[0]
+    """Return the first line of what the driver says, which may quote values, or nothing."""
+    return str(_cause(error)).strip().partition("\n")[0]
 
 
 def is_timeout(error: BaseException) -> bool:

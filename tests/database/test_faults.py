@@ -66,3 +66,8 @@ def test_a_foreign_key_is_another_constraint(fail):
 
 def test_waiting_for_a_connection_may_take_too_long():
     assert is_timeout(TimeoutError("no connection"))
+
+
+def test_the_reason_is_one_line_or_nothing():
+    assert error_reason(ValueError("\nfirst\nsecond")) == "first"
+    assert error_reason(ValueError()) == ""
