@@ -19,7 +19,7 @@ from app.problems import Problems, join_path, type_name
 
 from .headers import serialize_headers
 from .model import Auth, Request
-from .url import UrlTemplate
+from .url import UrlTemplate, is_path_type
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _compile_url(
     settings: Settings, options: Settings, collector: VariableCollector, path: str
 ) -> UrlTemplate:
     section = settings.get("variables", {})
-    multi_segment = [name for name, extra in section.items() if extra.get("type") == "path"]
+    multi_segment = [name for name, extra in section.items() if is_path_type(extra.get("type"))]
     add = partial(collector.add, root="url", path=path)
     url = UrlTemplate(settings["url"], options["baseURL"], multi_segment, add)
     # A url that is not a string was reported before and is missing here.

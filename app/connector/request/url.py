@@ -16,7 +16,7 @@ from app.connector.errors import (
 from app.connector.template.scanner import Token, scan
 from app.connector.template.variables import Variable, may_hold_variables
 from app.connector.types import Values
-from app.connector.values import to_text
+from app.connector.values import known_type, to_text
 from app.problems import Problems
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
@@ -129,13 +129,19 @@ def _read_pieces(
 ) -> tuple[list[_Piece], str]:
     """Return the pieces up to the fragment, and the url with placeholders for its variables."""
     read, shape = [], ""
-    declared = {token.name for token in pieces if isinstance(token, Token) and token.type == "path"}
+    tokens = [piece for piece in pieces if isinstance(piece, Token)]
+    declared = {token.name for token in tokens if is_path_type(token.type)}
     multi_segment = declared.union(multi_segment)
     for piece in pieces:
         if "#" not in shape:
             read.append(_read_piece(piece, shape, multi_segment))
         shape += _PLACEHOLDER if isinstance(piece, Token) else piece
     return read, shape
+
+
+def is_path_type(word: str | None) -> bool:
+    """Tell whether a declared type is `path`; a misspelt one lets no value add segments."""
+    return word is not None and known_type(word) == "path"
 
 
 def _read_piece(piece: str | Token, before: str, multi_segment: Collection[str]) -> _Piece:

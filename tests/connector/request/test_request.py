@@ -32,6 +32,8 @@ from app.connector import (
         ("/echo/{x}/end", {}, "/echo//end"),
         ("/echo/{x:path}", {"x": "a/b c"}, "/echo/a/b%20c"),
         ("/echo/{x}/{x:path}", {"x": "a/b"}, "/echo/a/b/a/b"),
+        ("/echo/{x:PATH}", {"x": "a/b"}, "/echo/a/b"),
+        ("/echo/{x:paht}", {"x": "a/b"}, "/echo/a%2Fb"),
         ("echo/x", {}, "/echo/x"),
         ("/echo#part{x}", {"x": 1}, "/echo"),
         ("/echo/{f=json}/{x}", {"x": 1}, "/echo/json/1"),
@@ -42,8 +44,9 @@ def test_path_is_encoded(call, url, values, path):
     assert call({"url": url}, values)["path"] == path
 
 
-def test_path_type_can_come_from_the_variables_section(call):
-    template = {"url": "/echo/{x}", "variables": {"x": {"type": "path"}}}
+@pytest.mark.parametrize("word", ["path", "Path"])
+def test_path_type_can_come_from_the_variables_section(call, word):
+    template = {"url": "/echo/{x}", "variables": {"x": {"type": word}}}
 
     assert call(template, {"x": "a/b"})["path"] == "/echo/a/b"
 
