@@ -17,6 +17,12 @@ from app.settings import HASH_WAIT
 FieldErrors = dict[str, list[str]]
 # The message for a value that is missing, null or blank, of every type.
 BLANK = "can't be blank"
+# The messages for a value that must be unique and is not, for an unknown property, for one that
+# clients cannot write, and for a password of the blocklist.
+TAKEN = "already exists"
+UNKNOWN_PROPERTY = "is not a property of this model"
+READ_ONLY = "is read-only"
+TOO_COMMON = "is too common"
 #: Characters of a request that an error repeats.
 MAX_QUOTED = 100
 #: Fields that an error names.
@@ -296,10 +302,10 @@ class ValidationError(exceptions.UnprocessableEntity):
 # The code in `error.details.codes` for each message; any other message has the code "invalid".
 CODES = {
     BLANK: "presence",
-    "already exists": "uniqueness",
-    "is not a property of this model": "unknown",
-    "is read-only": "absence",
-    "is too common": "common",
+    TAKEN: "uniqueness",
+    UNKNOWN_PROPERTY: "unknown",
+    READ_ONLY: "absence",
+    TOO_COMMON: "common",
 }
 
 # Codes that differ from the name of the status.

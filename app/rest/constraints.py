@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 from werkzeug.exceptions import Conflict, HTTPException
 
 from app.database.faults import Violated, is_foreign_key_violation, violated_columns
-from app.errors import ValidationError, error_response
+from app.errors import TAKEN, ValidationError, error_response
 
 from .collection import Collection, served_collections
 
@@ -26,7 +26,7 @@ def _http_error(error: IntegrityError) -> HTTPException:
         return Conflict("Other rows refer to the row, or it refers to a row that is gone.")
     violated = violated_columns(error)
     if violated and (taken := _taken(violated)):
-        return ValidationError({name: ["already exists"] for name in taken})
+        return ValidationError({name: [TAKEN] for name in taken})
     # What is checked before a change was changed by another request meanwhile.
     return Conflict("The change conflicts with one made at the same time.")
 

@@ -13,7 +13,7 @@ from marshmallow import ValidationError, fields, validate
 from marshmallow.types import Validator
 
 from app.database.columns import ExactDecimal
-from app.errors import BLANK
+from app.errors import BLANK, READ_ONLY, UNKNOWN_PROPERTY
 from app.times import iso_time
 
 from .times import parse_date, parse_time
@@ -120,7 +120,7 @@ class Schema(marshmallow.Schema):
     """A schema that rejects unknown and read-only properties."""
 
     error_messages = {
-        "unknown": "is not a property of this model",
+        "unknown": UNKNOWN_PROPERTY,
         "type": "must be an object",
     }
 
@@ -136,7 +136,7 @@ class Schema(marshmallow.Schema):
         for messages in found.values() if many else [found]:
             for name, field in self.fields.items():
                 if field.dump_only and (field.data_key or name) in messages:
-                    messages[field.data_key or name] = ["is read-only"]
+                    messages[field.data_key or name] = [READ_ONLY]
 
 
 class Text(fields.String):

@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.audit.entries import Action, record
 from app.database.session import affected_rows, db, transaction
-from app.errors import InvalidConfirmation, ValidationError
+from app.errors import TAKEN, InvalidConfirmation, ValidationError
 from app.users.app_model import user_model
 from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
 from app.users.sessions import login_methods
@@ -115,7 +115,7 @@ def _change_email(user: User, email: str) -> None:
         affected_rows(new)
     except IntegrityError:
         # With the transaction the token stays valid: the address may become free again.
-        raise ValidationError({"email": ["already exists"]}) from None
+        raise ValidationError({"email": [TAKEN]}) from None
     record_email_change(user, old_email, actor_id=user.id)
     record(Action.EMAIL_VERIFIED, user.id, user.id)
     announce_verified(user)

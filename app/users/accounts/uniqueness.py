@@ -8,12 +8,10 @@ from sqlalchemy import ColumnElement, and_, select, true
 from sqlalchemy.exc import IntegrityError
 
 from app.database.session import db, in_transaction, transaction
-from app.errors import ValidationError
+from app.errors import TAKEN, ValidationError
 from app.ids import Id
 from app.users.app_model import user_model, user_properties
 from app.users.models import User
-
-TAKEN = "already exists"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from runpy import run_path
 
 from flask import current_app
 
-from app.errors import BLANK, ValidationError
+from app.errors import BLANK, TOO_COMMON, ValidationError
 
 from .hashing import normal_form
 
@@ -40,7 +40,7 @@ def _check_guesses(password: str, context: Iterable[str | None]) -> str | None:
         if name and password in (name.lower(), name.lower().partition("@")[0]):
             return "must not be the email or the username"
     if current_app.config["PASSWORD_BLOCKLIST"] and password in _common_passwords():
-        return "is too common"
+        return TOO_COMMON
     return None
 
 

@@ -16,7 +16,7 @@ from app.audit.entries import Action, record_all
 from app.database.dialects import count_on_after
 from app.database.ids import app_id_form, new_id
 from app.database.session import db, transaction
-from app.errors import ValidationError, quote, to_validation_error
+from app.errors import TAKEN, ValidationError, quote, to_validation_error
 from app.users.accounts.registration import identifying_columns
 from app.users.app_model import user_model, user_properties
 from app.users.models import User
@@ -146,7 +146,7 @@ def _find_taken(
     for line, user in users:
         for name in _names(user):
             if name in stored:
-                yield line, f"`{name[0]}` already exists"
+                yield line, f"`{name[0]}` {TAKEN}"
             elif name in lines:
                 yield line, f"`{name[0]}` is that of line {lines[name]} too"
             lines.setdefault(name, line)

@@ -9,7 +9,7 @@ from app.users.models import RESET_SCOPE
 from app.users.resource import users
 from app.users.schemas import ChangePasswordSchema, NewPasswordSchema, ResetRequestSchema
 
-BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": ["is too common"]})
+BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": [errors.TOO_COMMON]})
 
 
 @users.endpoint(
