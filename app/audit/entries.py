@@ -24,6 +24,8 @@ from app.times import now
 #: Records an hour of failed logins, as many of throttled requests, and as many of anonymous calls
 #: of data sources: nothing else bounds their number.
 MAX_ATTEMPTS = 1000
+# The `reason` of a failed login of a user whose email is not verified.
+UNVERIFIED_EMAIL = "unverified email"
 
 
 class Action(StrEnum):

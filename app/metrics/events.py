@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from flask import Flask
 
-from app.audit.entries import Action
+from app.audit.entries import UNVERIFIED_EMAIL, Action
 from app.connector.datasource import DataSource
 from app.connector.http.call import Call
 from app.datasources import data_sources
@@ -32,7 +32,7 @@ class EventCounter:
         if action is Action.LOGIN:
             self._count_login(details, SUCCESS)
         elif action is Action.LOGIN_FAILED:
-            is_unverified = details.get("reason") == "unverified email"
+            is_unverified = details.get("reason") == UNVERIFIED_EMAIL
             self._count_login(details, UNVERIFIED if is_unverified else FAILED)
         elif action is Action.THROTTLED:
             self._catalog.throttled.labels(details["throttle"]).inc()

@@ -9,7 +9,7 @@ from flask import current_app
 from sqlalchemy import exists
 
 from app.access.identity import LiveToken
-from app.audit.entries import Action, record_attempt
+from app.audit.entries import UNVERIFIED_EMAIL, Action, record_attempt
 from app.errors import EmailNotVerified, LoginFailed, TooManyRequests
 from app.ids import Id
 from app.observability.origin import current_network
@@ -123,7 +123,7 @@ def _open_session(client: ProviderClient, profile: Profile) -> IssuedToken:
         token = login_identified(identity.user_id, is_linked, **details)
     except EmailNotVerified:
         answer = partial(EmailNotVerified, identity.user_id)
-        raise LoginError("unverified email", answer, identity.user_id) from None
+        raise LoginError(UNVERIFIED_EMAIL, answer, identity.user_id) from None
     except LoginFailed:
         reason = "the user is disabled, or was deleted meanwhile"
         raise LoginError(reason, user_id=identity.user_id) from None

@@ -8,7 +8,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.exc import IntegrityError
 
-from app.audit.entries import Action, record, record_attempt
+from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
 from app.database.session import db, transaction
 from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
 from app.ids import Id
@@ -61,7 +61,7 @@ def login(
             raise
     if not may_log_in:
         # Not a failed attempt to guess: the password is right.
-        record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason="unverified email")
+        record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason=UNVERIFIED_EMAIL)
         raise EmailNotVerified(user.id)
     return replace(token, user=user) if _names_user(include) else token
 
