@@ -20,6 +20,8 @@ MAX_EMAIL_LENGTH = 254
 MAX_EMAIL_PART_LENGTH = 64
 #: Characters of a username, the length of its columns.
 MAX_USERNAME_LENGTH = 255
+# The message for an email that is invalid.
+NOT_AN_EMAIL = "is not an email address"
 # The Unicode categories of control, format, unassigned and private characters and separators.
 UNPRINTED = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 # Invisible characters of other categories: Default_Ignorable_Code_Point and U+2800.
@@ -97,7 +99,7 @@ def stored_email(address: str) -> str:
     try:
         return normalize_email(address, current_app.config["EMAIL_CASE_SENSITIVE"])
     except EmailNotValidError:
-        raise ValidationError({"email": ["is not an email address"]}) from None
+        raise ValidationError({"email": [NOT_AN_EMAIL]}) from None
 
 
 def username_columns(name: str | None) -> dict[str, str | None]:

@@ -14,7 +14,13 @@ from app.rest.fields.ids import Id
 from app.rest.fields.json import Object
 from app.settings import Settings
 
-from .names import MAX_EMAIL_LENGTH, MAX_USERNAME_LENGTH, normalize_email, normalize_username
+from .names import (
+    MAX_EMAIL_LENGTH,
+    MAX_USERNAME_LENGTH,
+    NOT_AN_EMAIL,
+    normalize_email,
+    normalize_username,
+)
 
 # The user in the examples of the OpenAPI document.
 EXAMPLE_EMAIL = {"format": "email", "examples": ["newcomer@example.com"]}
@@ -27,7 +33,7 @@ def _check_email(address: str) -> None:
     try:
         normalize_email(address, case_sensitive=True)
     except EmailNotValidError:
-        raise ValidationError("is not an email address") from None
+        raise ValidationError(NOT_AN_EMAIL) from None
 
 
 class Username(Text):

@@ -11,7 +11,7 @@ from app.signals import EMAIL_CHANGE_NOTICE, email_change_request
 from app.users.mailed.tokens import mail_token
 from app.users.mailed.verification import count_change
 from app.users.models import CHANGE_SCOPE, User
-from app.users.names import stored_email
+from app.users.names import NOT_AN_EMAIL, stored_email
 from app.users.passwords.attempts import check_password
 from app.users.sessions.tokens import delete_scoped, lock
 
@@ -56,7 +56,7 @@ def _new_address(user: User, new_email: str) -> str:
     try:
         email = stored_email(new_email)
     except ValidationError:
-        raise ValidationError({"newEmail": ["is not an email address"]}) from None
+        raise ValidationError({"newEmail": [NOT_AN_EMAIL]}) from None
     if email == user.email:
         raise ValidationError({"newEmail": ["is the address of the account already"]})
     return email

@@ -10,10 +10,11 @@ from app.rest.requests.bodies import Body
 from app.users.accounts import confirmation, email_change
 from app.users.mailed import verification
 from app.users.models import token_digest
+from app.users.names import NOT_AN_EMAIL
 from app.users.resource import users
 from app.users.schemas import ChangeEmailSchema
 
-BAD_NEW_EMAIL = errors.ValidationError({"newEmail": ["is not an email address"]})
+BAD_NEW_EMAIL = errors.ValidationError({"newEmail": [NOT_AN_EMAIL]})
 CONFIRMATION = (
     {"name": "uid", "in": "query", "required": True, "schema": {"type": "string"}},
     {"name": "token", "in": "query", "required": True, "schema": {"type": "string"}},
