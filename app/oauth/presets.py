@@ -16,7 +16,7 @@ class Preset:
     # Settings with their values where they are not given. A provider of OAuth 2.0 has its endpoints
     # here, by passport's names; one of OpenID Connect has a discovery document.
     defaults: Mapping[str, str] = field(default_factory=dict)
-    # The function of `userinfo` that reads a profile; None for OpenID Connect.
+    # The key of what reads a profile, in OAUTH_PROFILES of `client`; None for OpenID Connect.
     profile: str | None = None
 
     @property
