@@ -7,6 +7,16 @@ from werkzeug.exceptions import HTTPException
 from app.errors import LoginFailed
 from app.ids import Id
 
+# Errors of libraries for answers and tokens that they do not expect.
+MALFORMED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+
 
 class LoginError(Exception):
     """A login by a provider is refused; says why, for the logs alone and without secrets.

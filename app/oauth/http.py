@@ -19,7 +19,7 @@ from app.connector.http.host_policy import HostPolicy
 
 from .addresses import LOCAL_HOSTS, is_secure
 from .configuration import Provider
-from .errors import ProviderError
+from .errors import MALFORMED, ProviderError
 
 #: Seconds for all requests of a login to its provider.
 LOGIN_TIMEOUT = 8.0
@@ -40,13 +40,7 @@ FAILURES = (
     AuthlibBaseError,
     ConnectorError,
     OSError,
-    # Errors of the libraries for unexpected answers.
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
+    *MALFORMED,
 )
 # When the requests of the login under way must have ended, by the monotonic clock.
 current_deadline: ContextVar[float] = ContextVar("current_deadline")

@@ -8,7 +8,7 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 
 from .discovery import TENANT, Discovery
-from .errors import ProviderError
+from .errors import MALFORMED, ProviderError
 from .schemas import MAX_ID_TOKEN
 
 # The claims of an ID token by name.
@@ -18,11 +18,6 @@ TokenClaims = dict[str, Any]
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
-)
-# Errors of the library for unexpected tokens.
-MALFORMED = (
-    *(JoseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
-    RecursionError,
 )
 #: Seconds by which the clocks of a provider and the service may differ.
 LEEWAY = 60
@@ -42,7 +37,7 @@ def check_id_token(
     try:
         claims = _verify(value, discovery)
         _check_claims(claims, discovery.metadata().issuer)
-    except MALFORMED as error:
+    except (JoseError, *MALFORMED) as error:
         raise ProviderError(f"the ID token is not valid: {type(error).__name__}") from None
     _check_audience(claims, audience)
     if nonce is not None and claims.get("nonce") != nonce:
