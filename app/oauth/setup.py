@@ -7,10 +7,12 @@ from flask import Flask
 from app.config import require_extra
 from app.database.purging import purger
 
+from .flows import purge_batch
+from .models import LoginFlow
+
 
 def init_app(app: Flask) -> None:
     """Serve the configured providers; raise ConfigurationError if their libraries are missing."""
     require_extra("PROVIDERS", "oidc", "authlib", "joserfc")
     import_module("app.oauth.views").init_app(app)
-    flows = import_module("app.oauth.flows")
-    purger.of(app).add("login_flows", flows.purge_batch)
+    purger.of(app).add(LoginFlow.__tablename__, purge_batch)
