@@ -15,11 +15,20 @@ CURL_HABITS = 'silent\nwrite-out = "%{stderr}%{http_code}\\n"\n'
 
 def blocks(document: str, language: str, heading: str | None = None) -> list[str]:
     """Return the code of a document in one language, or of the section under one heading."""
-    text = (ROOT / document).read_text()
-    if heading is not None:
-        text = re.split(r"^##+ (.*)$", text, flags=re.MULTILINE)
-        text = text[text.index(heading) + 1]
+    text = (ROOT / document).read_text() if heading is None else section(document, heading)
     return [code for name, code in BLOCK.findall(text) if name == language]
+
+
+def section(document: str, heading: str) -> str:
+    """Return the text of a document under one heading, up to the next one."""
+    parts = re.split(r"^##+ (.*)$", (ROOT / document).read_text(), flags=re.MULTILINE)
+    return parts[parts.index(heading) + 1]
+
+
+def stated_statuses(document: str, heading: str) -> list[str]:
+    """Return the statuses that a section states below its blocks, for shells without comments."""
+    lines = re.findall(r"^Answers: ([\d, ]+)\.$", section(document, heading), re.MULTILINE)
+    return [status for line in lines for status in line.split(", ")]
 
 
 def run_shell(code: str, folder: Path, **variables: str) -> tuple[list[str], list[str], str]:
