@@ -85,6 +85,11 @@ def allow(principal: Principal, *properties: str, access: str = "*") -> Rule:
     return Rule(principal, True, access, frozenset(properties or "*"))
 
 
+def deny(principal: Principal, *properties: str, access: str = "*") -> Rule:
+    """Return a rule that denies a principal these methods, by default all."""
+    return Rule(principal, False, access, frozenset(properties or "*"))
+
+
 @dataclass(frozen=True)
 class Decision:
     """Whether a method may be called on the caller's own rows, and on those of others."""

@@ -10,3 +10,17 @@ if TYPE_CHECKING:
     from app.connector import DataSource
 
 data_sources: "AppState[Mapping[str, DataSource]]" = AppState("data sources", lambda _app: {})
+
+
+def data_source(name: str) -> "DataSource":
+    """Return the current app's data source with this name; raise LookupError.
+
+    Example::
+
+        data_source("geo").geocode("107 S B St", "San Mateo", "94401")
+    """
+    sources = data_sources.current
+    if name not in sources:
+        known = ", ".join(sources) or "none"
+        raise LookupError(f"there is no data source {name!r}; there are {known}")
+    return sources[name]

@@ -344,6 +344,24 @@ class Collection:
 
 # The collections of an app by their names, also those that only relations lead to.
 served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
+
+
+def collection(name: str) -> Collection:
+    """Return what the current app serves of the resource with this name; raise LookupError.
+
+    Example::
+
+        books = collection("books")
+        books.insert([{"title": "Emma"}])
+        select(books.model.title)
+    """
+    served = served_collections.current
+    if name not in served:
+        known = ", ".join(sorted(served))
+        raise LookupError(f"there is no collection {name!r}; there are {known}")
+    return served[name]
+
+
 # Tells whether something else is served in place of a sample.
 replaced_by_others = AppState[Callable[[Resource], bool]](
     "replaced samples", factory=lambda _app: lambda _sample: False

@@ -53,13 +53,16 @@ VERIFICATION_ADDRESS = "verification_address"
 MAIL_RECIPIENT = "mail_recipient"
 PROVIDER_LOGIN = "provider_login"
 
+#: Characters of the name of a throttle, the length of its column.
+NAME_LENGTH = 32
+
 
 class Throttle(Model):
     """The uses of one throttle by one key, such as an identity or a client."""
 
     __tablename__ = "throttles"
 
-    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH), primary_key=True)
     # Of the key, whose length has no bound.
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     count: Mapped[int]
@@ -89,6 +92,18 @@ class Use(NamedTuple):
 def init_app(app: Flask) -> None:
     """Purge the table."""
     purger.of(app).add(Throttle.__tablename__, purge_batch)
+
+
+def define(app: Flask, name: str, limit: int, seconds: int) -> None:
+    """Define a throttle of the application: so many uses by a key within so many seconds.
+
+    Raises ValueError for a name that is taken, or longer than the 32 characters of its column.
+    """
+    if name in app.config["THROTTLES"]:
+        raise ValueError(f"there is a throttle {name!r} already")
+    if len(name) > NAME_LENGTH:
+        raise ValueError(f"the name of the throttle {name!r} is too long")
+    app.config["THROTTLES"][name] = {"limit": limit, "seconds": seconds}
 
 
 def count(name: str, *key: object, uses: int = 1) -> Use | None:

@@ -2,13 +2,13 @@
 
 from .accounts.confirmation import confirm_email
 from .accounts.email_change import request_email_change
-from .accounts.lookup import find_user
+from .accounts.lookup import find_user, get_user
 from .accounts.password_change import change_password, set_password
 from .accounts.password_reset import request_password_reset, reset_password
 from .accounts.registration import create_user
 from .accounts.removal import delete_user, disable_user, enable_user
 from .mailed.verification import request_verification
-from .sessions.login import login, open_session
+from .sessions.login import issue_token, login, open_session
 from .sessions.tokens import IssuedToken, destroy_all_tokens, logout
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "disable_user",
     "enable_user",
     "find_user",
+    "get_user",
+    "issue_token",
     "login",
     "logout",
     "open_session",

@@ -107,6 +107,15 @@ def open_session(
     return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
 
 
+def issue_token(user_id: Id, ttl: float | None = None) -> IssuedToken:
+    """Open a session for a user whom the application has identified; return its access token.
+
+    `ttl` are seconds, by default TOKEN_TTL and at most TOKEN_MAX_TTL. Raises LoginFailed if the
+    user does not exist or is disabled, and InvalidTtl.
+    """
+    return open_session(user_id, parse_ttl(ttl))
+
+
 def reauthenticate(digest: str, password: str | None) -> None:
     """Require the password, unless the session with this digest was opened recently.
 
