@@ -1,8 +1,7 @@
 """Resources: models as REST collections, their relations, hooks and own endpoints."""
 
 from app.rest.added_relations import add_relation
-from app.rest.collection import Collection, collection
-from app.rest.hashing import computes_hash
+from app.rest.collection import get_resource
 from app.rest.relations import (
     Relation,
     belongs_to,
@@ -15,23 +14,24 @@ from app.rest.relations import (
 )
 from app.rest.resource import Resource
 from app.rest.rows.hooks import DeleteEvent, LoadEvent, SaveEvent
-from app.rest.rows.repository import Repository
+from app.rest.rows.repository import Conditions, Repository, Row, Values
 from app.rest.views.collection import register_resource
 
 __all__ = [
-    "Collection",
+    "Conditions",
     "DeleteEvent",
     "LoadEvent",
     "Relation",
     "Repository",
     "Resource",
+    "Row",
     "SaveEvent",
+    "Values",
     "add_relation",
     "belongs_to",
-    "collection",
-    "computes_hash",
     "embeds_many",
     "embeds_one",
+    "get_resource",
     "has_many",
     "has_many_through",
     "has_one",

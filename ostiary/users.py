@@ -3,6 +3,7 @@
 from app.access.roles import grant as grant_role
 from app.access.roles import revoke as revoke_role
 from app.access.roles import role_names
+from app.rest.hashing import computes_hash
 from app.users.models import User
 from app.users.resource import users
 from app.users.service import (
@@ -30,6 +31,7 @@ __all__ = [
     "IssuedToken",
     "User",
     "change_password",
+    "computes_hash",
     "confirm_email",
     "create_user",
     "delete_user",

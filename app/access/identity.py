@@ -47,7 +47,10 @@ token_transports = AppState[Sequence[TokenTransport]]("token transports")
 
 @dataclass(frozen=True)
 class Identity:
-    """The caller of a request: the presented token, or the error if it is invalid."""
+    """The caller of a request: the presented token, or the error if it is invalid.
+
+    `user_id` is None for an anonymous caller, and `roles` has the names of the user's roles.
+    """
 
     token: LiveToken | None = None
     error: HTTPException | None = None
@@ -105,6 +108,14 @@ def set_identity(identity: Identity) -> None:
 
 
 def current_identity() -> Identity:
-    """Return the identity of the current request."""
-    identity: Identity = g.identity
+    """Return the caller of the current request, or an anonymous one outside of requests.
+
+    Example::
+
+        user_id = current_identity().require_session().user_id
+    """
+    try:
+        identity: Identity = g.identity
+    except AttributeError:
+        return ANONYMOUS
     return identity

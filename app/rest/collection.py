@@ -77,7 +77,7 @@ class Collection:
         # The attribute with the owner of a row, unless that is the row itself.
         self._owner = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
-            self, self.schema, self.properties, resource.withheld, self.loaded
+            resource, self.schema, self.properties, resource.withheld, self.loaded
         )
         self.writer = Writer(self, self.rows)
         # What application code calls, beside `rows`.
@@ -344,28 +344,28 @@ class Collection:
 
 # The collections of an app by their names, also those that only relations lead to.
 served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
-
-
-def collection(name: str) -> Collection:
-    """Return what the current app serves of the resource with this name; raise LookupError.
-
-    Example::
-
-        books = collection("books")
-        books.insert([{"title": "Emma"}])
-        select(books.model.title)
-    """
-    served = served_collections.current
-    if name not in served:
-        known = ", ".join(sorted(served))
-        raise LookupError(f"there is no collection {name!r}; there are {known}")
-    return served[name]
-
-
 # Tells whether something else is served in place of a sample.
 replaced_by_others = AppState[Callable[[Resource], bool]](
     "replaced samples", factory=lambda _app: lambda _sample: False
 )
+
+
+def get_resource(name: str) -> Resource:
+    """Return the resource with this name as the current app serves it; raise LookupError.
+
+    This is how to reach models in JSON. What is connected to its hooks holds for this app alone.
+
+    Example::
+
+        books = get_resource("books")
+        books.insert([{"title": "Emma"}])
+        titles = db.session.scalars(select(books.model.title))
+    """
+    served = served_collections.current
+    if name not in served:
+        known = ", ".join(sorted(served))
+        raise LookupError(f"there is no resource {name!r}; there are {known}")
+    return served[name].resource
 
 
 def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:

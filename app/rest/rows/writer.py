@@ -16,13 +16,32 @@ from .repository import Conditions, NewRow, Repository, Row, Values
 MAX_ROWS = 500
 
 
-class Hooked(Protocol):
-    """A resource as an app serves it, with which hooks are called."""
+class Hooks(Protocol):
+    """A resource, with which its hooks are called."""
 
-    before_save: Hook
-    after_save: Hook
-    before_delete: Hook
-    after_delete: Hook
+    @property
+    def before_save(self) -> Hook:
+        """Sent before a row is created or changed."""
+
+    @property
+    def after_save(self) -> Hook:
+        """Sent after it."""
+
+    @property
+    def before_delete(self) -> Hook:
+        """Sent before a row is deleted."""
+
+    @property
+    def after_delete(self) -> Hook:
+        """Sent after it."""
+
+
+class Hooked(Protocol):
+    """A collection, whose rows are written with the hooks of its resource."""
+
+    @property
+    def resource(self) -> Hooks:
+        """The resource, as an app serves it."""
 
     @property
     def new_values(self) -> SavedValues:
@@ -39,17 +58,17 @@ class Writer:
     The hooks of a row thus see those before it.
     """
 
-    def __init__(self, resource: Hooked, rows: Repository) -> None:
-        self._resource = resource
+    def __init__(self, collection: Hooked, rows: Repository) -> None:
+        self._collection, self._resource = collection, collection.resource
         self._rows = rows
-        self._before, self._after = resource.before_save, resource.after_save
+        self._before, self._after = self._resource.before_save, self._resource.after_save
 
     def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         """Store new rows, all or none; return them in the same order."""
         if not (self._before.receivers or self._after.receivers):
             return self._rows.insert(items)
         rows: list[Row] = []
-        values = self._resource.new_values
+        values = self._collection.new_values
         with self._rows.transaction():
             for item in items:
                 new = self._before_save(values, item, None)
@@ -83,7 +102,7 @@ class Writer:
         if not (self._before.receivers or self._after.receivers):
             return store(chosen, values)
         changed: list[Row] = []
-        known = self._resource.changed_values
+        known = self._collection.changed_values
         with self._rows.transaction():
             for row in self._lock_all(chosen):
                 given = self._before_save(known, values, row)
