@@ -248,17 +248,18 @@ def test_rows_of_one_change_may_get_different_values(call, hook):
     assert names == ["odd 0", "even", "odd 2", "even"]
 
 
-def test_the_hooks_of_a_row_see_what_was_done_with_the_rows_before_it(call, hook):
-    def count(*conditions):
-        return db.session.scalar(select(func.count(Physician.id)).where(*conditions))
+def count_physicians(*conditions):
+    return db.session.scalar(select(func.count(Physician.id)).where(*conditions))
 
+
+def test_the_hooks_of_a_row_see_what_was_done_with_the_rows_before_it(call, hook):
     def at_most_two(resource, event):
         given = event.values["name"]
-        if count(Physician.name == given) >= 2:
+        if count_physicians(Physician.name == given) >= 2:
             raise AccessDenied(f"There are two called {given}.")
 
     def at_least_one(resource, event):
-        if count() <= 1:
+        if count_physicians() <= 1:
             raise AccessDenied("One must stay.")
 
     def names():
