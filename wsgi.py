@@ -1,19 +1,5 @@
-"""The WSGI application that gunicorn and the flask command load."""
+"""The WSGI application of a checkout, which gunicorn and the flask command load."""
 
-import gc
-import sys
+from ostiary.wsgi import app
 
-# What a start makes lives as long as the process: looking for garbage in it takes a third of the
-# start. Frozen, it is never looked at again, and stays shared with the workers (see `gc.freeze`).
-gc.disable()
-
-from app.config import ConfigurationError  # noqa: E402
-from app.factory import create_app  # noqa: E402
-
-try:
-    app = create_app()
-except ConfigurationError as error:
-    sys.exit(f"ostiary: {error}")
-
-gc.freeze()
-gc.enable()
+__all__ = ["app"]

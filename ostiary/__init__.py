@@ -8,7 +8,7 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-_CODE = Path(__file__).resolve().parent.parent / "app" / "__init__.py"
+_CODE = Path(__file__).parent.parent / "app" / "__init__.py"
 
 
 def _import_own_app() -> None:
@@ -17,7 +17,7 @@ def _import_own_app() -> None:
     Raises ImportError if another package `app` was imported before.
     """
     if imported := sys.modules.get("app"):
-        if Path(imported.__file__ or "").resolve() != _CODE:
+        if Path(imported.__file__ or "").resolve() != _CODE.resolve():
             raise ImportError(
                 "Another package app was imported before Ostiary, which has one of this name; "
                 "import ostiary first."

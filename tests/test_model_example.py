@@ -18,7 +18,7 @@ from tests.support.shop import JSON, PYTHON, write_files
 
 DOCUMENT = "docs/models.md"
 STEPS = "A model in Python"
-COPIED = ["app", "tools", "wsgi.py", "gunicorn.conf.py", "setup.cfg", "pyproject.toml"]
+COPIED = ["app", "ostiary", "tools", "wsgi.py", "setup.cfg", "pyproject.toml"]
 LINTERS = [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("lint-imports",)]
 
 

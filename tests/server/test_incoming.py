@@ -67,7 +67,7 @@ class Read(NamedTuple):
 
 
 def make_cfg():
-    """Return gunicorn's settings, with those of gunicorn.conf.py that the parser knows."""
+    """Return gunicorn's settings, with those of ours that the parser knows."""
     cfg = Config()
     cfg.set("limit_request_line", 0)
     cfg.set("forwarder_headers", "")

@@ -22,7 +22,7 @@ def read(monkeypatch):
             monkeypatch.delenv(name, raising=False)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        return runpy.run_path(str(ROOT / "gunicorn.conf.py"))
+        return runpy.run_path(str(ROOT / "app" / "projects" / "gunicorn_settings.py"))
 
     return read
 

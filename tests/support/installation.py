@@ -17,7 +17,8 @@ class Installation:
     folder: Path
 
     def __post_init__(self) -> None:
-        (self.folder / "app").symlink_to(ROOT / "app")
+        for name in ("app", "ostiary"):
+            (self.folder / name).symlink_to(ROOT / name)
         # Copies: `flask` follows links, and would find itself in our own folder.
         for name in ("wsgi.py", "gunicorn.conf.py"):
             shutil.copy(ROOT / name, self.folder)

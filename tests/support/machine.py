@@ -34,7 +34,8 @@ PROGRAMS = {
     # The server of the tests may have it.
     "createuser": 'PATH=${{PATH#*:}} createuser "$@" 2> /dev/null || true',
     "curl": 'PATH=${{PATH#*:}} exec curl --config {}/etc/curl "$@"',
-    "git": 'for folder; do :; done; mkdir -p "$folder"; cp {code} "$folder"; ln -s {app} "$folder"',
+    "git": 'for folder; do :; done; mkdir -p "$folder"; cp -t "$folder" {files}; '
+    'ln -s -t "$folder" {code}',
     "install": 'exec /usr/bin/install $(printf "%s " "$@" | sed "s/-[og] ostiary//g")',
     "nginx": 'exec {nginx} "$@"',
     "python3": '[ "$2" = venv ] && exec ln -s {venv} "$3"; exec {python} "$@"',
@@ -84,8 +85,8 @@ class Machine:
         nginx = shutil.which("nginx")
         text = command.format(
             self.folder,
-            app=ROOT / "app",
-            code=f"{ROOT}/wsgi.py {ROOT}/gunicorn.conf.py",
+            code=f"{ROOT}/app {ROOT}/ostiary",
+            files=f"{ROOT}/wsgi.py {ROOT}/gunicorn.conf.py",
             manager=service_manager.__file__,
             nginx=f"{nginx} -e {self.folder}/nginx.log -c {self.folder}/etc/nginx.conf",
             python=sys.executable,

@@ -1,0 +1,25 @@
+"""Where the project is."""
+
+import os
+from pathlib import Path
+
+import app
+from app.config import ConfigurationError
+
+CODE = Path(app.__file__ or "").parents[1]
+
+
+def enter_project() -> None:
+    """Make the current folder the project folder, unless INSTANCE_PATH names one.
+
+    In a checkout it is `instance/`. Raises ConfigurationError if there is no project.
+    """
+    folder = Path.cwd()
+    if os.environ.get("INSTANCE_PATH") or folder.samefile(CODE):
+        return
+    if not (folder / "config.py").is_file():
+        raise ConfigurationError(
+            "there is no project here, as this folder has no config.py; "
+            "`ostiary new NAME` makes one"
+        )
+    os.environ["INSTANCE_PATH"] = str(folder)

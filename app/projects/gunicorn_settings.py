@@ -1,0 +1,38 @@
+"""Settings of gunicorn: worker, threads, time-outs, and logs without query strings."""
+
+# gunicorn finds its hooks by their names.
+from app.metrics.hooks import (  # noqa: F401
+    child_exit,
+    on_exit,
+    on_starting,
+    post_worker_init,
+    pre_exec,
+)
+from app.server import listening
+from app.server.hooks import pre_fork, when_ready  # noqa: F401
+from app.settings import SettingsSchema
+
+bind = listening.address()
+worker_class = "app.server.worker.BufferingWorker"
+workers = listening.number("WEB_CONCURRENCY", 2)
+threads = listening.number("THREADS", SettingsSchema().fields["THREADS"].load_default)
+
+# Loaded once before the fork, so that an invalid setting stops the start.
+preload_app = True
+# The worker sends files as any answer; the kernel would let a thread wait for the client.
+sendfile = False
+# Seconds for requests in progress to finish after SIGTERM.
+graceful_timeout = 30
+# The default control socket is one path for all instances of a user.
+control_socket_disable = True
+
+# The worker limits the request line itself, because gunicorn's maximum is 8 KiB.
+limit_request_line = 0
+limit_request_fields = 100
+limit_request_field_size = 8190
+# X-Forwarded-* headers are handled by ProxyFix (TRUSTED_PROXIES), not by gunicorn.
+forwarder_headers = ""
+secure_scheme_headers: dict[str, str] = {}
+
+logger_class = "app.server.log.QuietLogger"
+accesslog = "-"
