@@ -7,11 +7,15 @@ After an upgrade `tests/test_internals.py` tells which are gone; what the others
 INTERNALS = {
     # app/http encodes JSON by an encoder that is made once.
     "flask==3.1.3": {"flask.json.provider.DefaultJSONProvider": "_prepare_response_obj"},
-    # app/server reads requests and sends answers in the main loop.
+    # app/server reads requests and sends answers in the main loop; `ostiary run` is a gunicorn.
     "gunicorn==27.0.1": {
-        "gunicorn.app.base.BaseApplication": "wsgi",
+        "gunicorn.app.base": "Application",
+        "gunicorn.app.base.Application": "load_config_from_file"
+        " load_config_from_module_name_or_filename",
+        "gunicorn.app.base.BaseApplication": "cfg load load_config wsgi",
         "gunicorn.arbiter.Arbiter": "WORKERS app cfg",
-        "gunicorn.config.Config": "address env_orig is_ssl set",
+        "gunicorn.config": "get_default_config_file",
+        "gunicorn.config.Config": "address env_orig get_cmd_args_from_env is_ssl parser set",
         "gunicorn.glogging.Logger": "access access_log access_log_enabled error_log setup",
         "gunicorn.http.body": "CHUNK_EXT_RE ChunkedReader",
         "gunicorn.http.body.Body": "reader",

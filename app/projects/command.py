@@ -1,0 +1,51 @@
+"""The group of commands `ostiary`: commands for a project, those of its app, and Flask's."""
+
+from importlib import import_module
+from typing import Any
+
+import click
+from flask.cli import FlaskGroup, routes_command, shell_command
+
+from app.config import ConfigurationError
+
+from .folder import enter_project
+
+# The modules of commands that need no app, each imported when it is called.
+MODULES = {"run": "app.projects.run"}
+# Those of them that need no project either.
+WITHOUT_PROJECT: list[str] = []
+
+
+class ProjectGroup(FlaskGroup):
+    """Commands on the project in the current folder; without one, those that need none."""
+
+    def __init__(self, **extra: Any) -> None:
+        super().__init__(add_default_commands=False, add_version_option=False, **extra)
+        # The app is the project's, and `dev` is for developers.
+        self.params = [option for option in self.params if option.name not in {"app", "debug"}]
+        self.add_command(routes_command)
+        self.add_command(shell_command)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands that work in this folder."""
+        try:
+            _enter()
+        except click.ClickException:
+            return WITHOUT_PROJECT
+        return sorted({*MODULES, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command; raise ClickException if it needs a project and there is none."""
+        if name not in WITHOUT_PROJECT:
+            _enter()
+        if name in MODULES:
+            command: click.Command = getattr(import_module(MODULES[name]), name)
+            return command
+        return super().get_command(ctx, name)
+
+
+def _enter() -> None:
+    try:
+        enter_project()
+    except ConfigurationError as error:
+        raise click.ClickException(str(error)) from None

@@ -1,0 +1,28 @@
+"""The command `ostiary`."""
+
+from importlib import import_module
+
+import click
+from flask import Flask
+
+from app.config import ConfigurationError
+from app.projects.command import ProjectGroup
+
+
+def create_app() -> Flask:
+    """Build the project's app, whose code is imported now: not every command needs it."""
+    try:
+        app: Flask = import_module("app.factory").create_app()
+    except ConfigurationError as error:
+        raise click.ClickException(str(error)) from None
+    return app
+
+
+@click.group("ostiary", cls=ProjectGroup, create_app=create_app)
+@click.version_option(package_name="ostiary", message="Ostiary %(version)s")
+def main() -> None:
+    """Users, access rules and models as REST endpoints: the project in this folder."""
+
+
+if __name__ == "__main__":
+    main()
