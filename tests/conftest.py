@@ -1,5 +1,6 @@
 """Fixtures: the app on both databases, an API client, and a check that no secret is logged."""
 
+import fcntl
 import gc
 import json
 import logging
@@ -22,6 +23,7 @@ from tests.support.apps import CHEAP_HASH, SharedApp, build, close
 from tests.support.databases import Database, make_template, migrate
 from tests.support.postgres import postgres_server
 from tests.support.postgres_proxy import counted
+from tests.support.releases import build_wheel, copy_sources, make_environment
 from tests.support.rows import store_login
 
 PASSWORD = "correct horse battery"
@@ -177,6 +179,25 @@ def client(app) -> FlaskClient:
 @pytest.fixture
 def runner(app) -> FlaskCliRunner:
     return app.test_cli_runner()
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel of this code, built once for all test processes."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with (folder / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for wheel in (folder / "release" / "dist").glob("*.whl"):
+            return wheel
+        return build_wheel(copy_sources(folder / "release"))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel, tmp_path_factory):
+    """An environment outside of the checkout in which the wheel is installed."""
+    return make_environment(tmp_path_factory.mktemp("installed") / "venv", wheel)
 
 
 @dataclass

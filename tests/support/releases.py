@@ -1,0 +1,88 @@
+"""Wheels, built as those of a release are, and environments in which they are installed."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from .installation import ROOT
+
+# What a wheel is built from.
+SOURCES = ["LICENSE", "README.md", "app", "ostiary", "pyproject.toml", "setup.cfg"]
+
+
+@dataclass
+class Environment:
+    """A virtual environment, in which a wheel is installed and our libraries can be imported."""
+
+    folder: Path
+
+    def variables(self, **variables: str) -> dict[str, str]:
+        """Return our environment with `bin` first, and these variables in place of settings."""
+        ours = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("APP_", "FLASK_", "DATABASE_URL", "INSTANCE_PATH", "PYTHON"))
+        }
+        path = f"{self.folder / 'bin'}{os.pathsep}{ours['PATH']}"
+        return {**ours, "PATH": path, "VIRTUAL_ENV": str(self.folder), **variables}
+
+    def run(
+        self, command: str, *arguments: str, cwd: Path, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command of the environment, such as `ostiary` or `python`, in a folder."""
+        return subprocess.run(
+            [self.folder / "bin" / command, *arguments],
+            cwd=cwd,
+            env=self.variables(**variables),
+            capture_output=True,
+            text=True,
+            timeout=110,
+            check=False,
+        )
+
+    def install(self, wheel: Path) -> None:
+        """Install a wheel without what it depends on, in the place of an earlier release."""
+        python = str(self.folder / "bin" / "python")
+        options = ["--quiet", "--no-deps", "--no-index", "--no-compile", "--upgrade"]
+        _run("-m", "pip", "--python", python, "install", *options, str(wheel))
+
+
+def copy_sources(folder: Path) -> Path:
+    """Copy what a wheel is built from, for one that differs from ours; return the folder."""
+    folder.mkdir()
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def build_wheel(sources: Path) -> Path:
+    """Build the sdist and, from it, the wheel, as `make dist` does; return the wheel."""
+    _run("-m", "build", "--no-isolation", cwd=sources)
+    [wheel] = (sources / "dist").glob("*.whl")
+    return wheel
+
+
+def make_environment(folder: Path, wheel: Path) -> Environment:
+    """Install a wheel in a new environment, which takes a second: it has our libraries."""
+    _run("-m", "venv", "--without-pip", str(folder))
+    environment = Environment(folder)
+    packages = sysconfig.get_path("purelib", vars={"base": str(folder)})
+    # The checkout is installed here by a .pth file too, which is not read there.
+    Path(packages, "libraries.pth").write_text(sysconfig.get_path("purelib"))
+    environment.install(wheel)
+    return environment
+
+
+def _run(*arguments: str, cwd: Path | None = None) -> None:
+    result = subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
