@@ -57,7 +57,8 @@ identity_unlinked = signal("identityUnlinked")
 account_claimed = signal("accountClaimed")
 
 # Sent with each record of the audit log, stored or not, after commit. The sender is the app; the
-# payload is action = the Action and details = its details, which have no secret.
+# payload is action = the Action, or the name of one of the application's, and details = its
+# details, which have no secret.
 audited = signal("audited")
 
 # Sent after each attempt of the outbox to deliver an event. The sender is the app; the payload is

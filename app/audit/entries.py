@@ -1,5 +1,6 @@
 """The audit log: who did what to whom, from where; written in the transaction of what it tells."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -24,12 +25,15 @@ from app.times import now
 #: Records an hour of failed logins, as many of throttled requests, and as many of anonymous calls
 #: of data sources: nothing else bounds their number.
 MAX_ATTEMPTS = 1000
+#: Characters of the name of an action, the length of its column.
+MAX_ACTION = 32
+ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
 # The `reason` of a failed login of a user whose email is not verified.
 UNVERIFIED_EMAIL = "unverified email"
 
 
 class Action(StrEnum):
-    """What the audit log tells, with a description."""
+    """What the service records in the audit log, with a description."""
 
     description: str
 
@@ -94,7 +98,7 @@ class Action(StrEnum):
 
 
 class AuditRecord(Model):
-    """One record of the audit log."""
+    """A record of the audit log."""
 
     __tablename__ = "audit"
     __table_args__ = (
@@ -106,7 +110,7 @@ class AuditRecord(Model):
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     time: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
-    action: Mapped[str] = mapped_column(String(32))
+    action: Mapped[str] = mapped_column(String(MAX_ACTION))
     # Who did it and whom it is about. No foreign keys: the records of deleted users stay.
     actor_id: Mapped[Id | None] = mapped_column(RowId)
     user_id: Mapped[Id | None] = mapped_column(RowId)
@@ -123,17 +127,21 @@ def init_app(app: Flask) -> None:
 
 
 def record(
-    action: Action, user_id: Id | None = None, actor_id: Id | None = None, **details: Any
+    action: str, user_id: Id | None = None, actor_id: Id | None = None, **details: Any
 ) -> None:
-    """Write a record, unless AUDIT_DAYS is None; the actor is by default the one of the request.
+    """Write a record, unless AUDIT_DAYS is None, in the transaction of what it tells.
 
-    Call it in the transaction of what it tells.
+    `action` is an Action, or the name of one of the application's, such as `book-lent`. `user_id`
+    is whom it is about and `actor_id` who did it, by default the caller of the request. `details`
+    are stored as JSON, and must not have a secret. Raises ValueError for a malformed name.
     """
+    if not ACTION_NAME.fullmatch(action):
+        raise ValueError(f"an action has at most {MAX_ACTION} letters, digits and -: {action!r}")
     record_all(action, [(user_id, details)], actor_id)
 
 
 def record_all(
-    action: Action,
+    action: str,
     about: Iterable[tuple[Id | None, Mapping[str, Any]]],
     actor_id: Id | None = None,
 ) -> None:
@@ -145,7 +153,7 @@ def record_all(
 
 
 def _insert(
-    action: Action, about: Iterable[tuple[Id | None, Mapping[str, Any]]], actor_id: Id | None = None
+    action: str, about: Iterable[tuple[Id | None, Mapping[str, Any]]], actor_id: Id | None = None
 ) -> None:
     if not _is_enabled():
         return
@@ -163,7 +171,7 @@ def _insert(
         database.execute(insert(AuditRecord), rows)
 
 
-def record_attempt(action: Action, user_id: Id | None = None, **details: Any) -> None:
+def record_attempt(action: str, user_id: Id | None = None, **details: Any) -> None:
     """Write a record of what changes nothing else, at most about MAX_ATTEMPTS an hour.
 
     Otherwise whoever repeats it could fill the disk. The last record has `limitReached`.
@@ -200,7 +208,10 @@ def find_records(
     action: str | None = None,
     since: datetime | None = None,
 ) -> list[AuditRecord]:
-    """Return the newest records, the newest first; `user_id` is that of the user or the actor."""
+    """Return the newest `limit` records, the newest first.
+
+    Only those with this `user_id` as the user or the actor, of this action, or `since` a time.
+    """
     query = select(AuditRecord).order_by(AuditRecord.id.desc()).limit(limit)
     if user_id is not None:
         query = query.where(or_(AuditRecord.user_id == user_id, AuditRecord.actor_id == user_id))
@@ -222,7 +233,7 @@ def purge_batch(days: float) -> int:
     return delete_batch(select(AuditRecord.id).order_by(AuditRecord.id), is_old)
 
 
-def _announce(action: Action, details: Mapping[str, Any]) -> None:
+def _announce(action: str, details: Mapping[str, Any]) -> None:
     """Send the signal of a record, once it cannot be rolled back any more."""
     if audited.receivers:
         emit_after_commit(audited, action=action, details=details)

@@ -45,19 +45,30 @@ class NameOnlyUndefined(StrictUndefined):
         return "an attribute or item is undefined"
 
 
-def make_composer(app: Flask) -> Compose:
-    """Return how to make this app's messages."""
-    service_name = app.config["SERVICE_NAME"]
-    sender = _with_name(app.config["MAIL_FROM"], service_name)
-    domain = urlsplit(app.config["PUBLIC_URL"]).hostname
-    # An environment of their own: mail templates have their variables and nothing of Flask's,
-    # such as the settings with their passwords.
+def make_templates(app: Flask) -> Environment:
+    """Return the templates of this app's mails.
+
+    They have their variables and nothing of Flask's, such as the settings with their passwords.
+    """
     templates = Environment(
         loader=app.create_global_jinja_loader(),
         autoescape=select_autoescape(),
         undefined=NameOnlyUndefined,
     )
     templates.tests["link"] = LINK.fullmatch
+    return templates
+
+
+def has_kind(templates: Environment, kind: str) -> bool:
+    """Tell whether there are templates of a kind of mail, in the language that has all."""
+    return _has_language(templates, kind, FALLBACK)
+
+
+def make_composer(app: Flask, templates: Environment) -> Compose:
+    """Return how to make this app's messages."""
+    service_name = app.config["SERVICE_NAME"]
+    sender = _with_name(app.config["MAIL_FROM"], service_name)
+    domain = urlsplit(app.config["PUBLIC_URL"]).hostname
 
     def compose(
         kind: str, to: str, context: Mapping[str, Any], languages: Sequence[str]
@@ -97,9 +108,13 @@ def _with_name(sender: str, service_name: str) -> str:
 def _choose(templates: Environment, kind: str, languages: Sequence[str]) -> str:
     """Return the first of the languages in which there is this kind of mail, else FALLBACK."""
     for language in languages:
-        if all(_exists(templates, f"{language}/{kind}/{part}") for part in (SUBJECT, TEXT)):
+        if _has_language(templates, kind, language):
             return language
     return FALLBACK
+
+
+def _has_language(templates: Environment, kind: str, language: str) -> bool:
+    return all(_exists(templates, f"{language}/{kind}/{part}") for part in (SUBJECT, TEXT))
 
 
 def _html(templates: Environment, folder: str) -> str:

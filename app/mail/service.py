@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flask import Flask
+from jinja2 import Environment
 
 from app import outbox
 from app.http.languages import preferred_languages
@@ -12,16 +13,27 @@ from app.outbox import DeliveryError, UndeliverableError
 from app.state import AppState
 
 from .delivery import Deliver, is_permanent, make_delivery
-from .messages import Compose, make_composer
+from .messages import (
+    FALLBACK,
+    SUBJECT,
+    TEXT,
+    Compose,
+    has_kind,
+    make_composer,
+    make_templates,
+)
 
 # The event of a mail that follows no other event, and the name by which mail subscribes to events.
 SEND_EVENT = "sendMail"
 SUBSCRIBER = "mail"
+#: Seconds in which a mail is sent, unless the call says otherwise: a day.
+LIFETIME = 86400
 
 
 class Mailer(NamedTuple):
     """How an app makes and delivers messages."""
 
+    templates: Environment
     compose: Compose
     deliver: Deliver
 
@@ -31,29 +43,49 @@ mailer = AppState[Mailer]("mailer")
 
 def init_app(app: Flask) -> None:
     """Build the app's mailer; raise ConfigurationError for an unusable folder."""
-    mailer.set(app, Mailer(make_composer(app), make_delivery(app)))
-    outbox.define(app, SEND_EVENT, lambda data, _attempt: data)
+    templates = make_templates(app)
+    mailer.set(app, Mailer(templates, make_composer(app, templates), make_delivery(app)))
     outbox.subscribe(app, SEND_EVENT, SUBSCRIBER, lambda app, info: transmit(app, **info))
 
 
-def send(kind: str, to: str, context: Mapping[str, Any], lifetime: float) -> None:
-    """Record a mail of a kind, for delivery within `lifetime` seconds, in the open transaction.
+def send(
+    kind: str,
+    to: str,
+    context: Mapping[str, Any] | None = None,
+    lifetime: float = LIFETIME,
+    language: str | None = None,
+) -> None:
+    """Record a mail, which is sent after the open transaction has committed, if there is one.
 
-    `context` has the variables of the kind's templates. It is stored as JSON, and must not contain
-    a secret.
+    `kind` is a folder of templates: `templates/mail/en/<kind>/` with `subject.txt` and `body.txt`.
+    `context` has their variables; it is stored as JSON, and must not contain a secret. The mail is
+    in `language`, such as `de`, or in that of the request, if there are templates in it. Sending
+    is tried for `lifetime` seconds. Raises ValueError if there are no templates of this kind.
     """
-    outbox.record(SEND_EVENT, {"kind": kind, "to": to, "context": dict(context)}, lifetime)
+    if not has_kind(mailer.current.templates, kind):
+        raise ValueError(
+            f"there is no mail {kind!r}: the folder templates/mail/{FALLBACK}/{kind} needs"
+            f" {SUBJECT} and {TEXT}"
+        )
+    data = {"kind": kind, "to": to, "context": dict(context or {}), "language": language}
+    outbox.record(SEND_EVENT, data, lifetime)
 
 
 def transmit(
-    app: Flask, kind: str, to: str, context: Mapping[str, Any], user: object = None
+    app: Flask,
+    kind: str,
+    to: str,
+    context: Mapping[str, Any],
+    user: object = None,
+    language: str | None = None,
 ) -> str:
     """Make and deliver a mail now; return how. Raises DeliveryError, without any content.
 
-    It is in the language of the user, or that of the request that caused it.
+    It is in the language, else in that of the user, or of the request that caused it.
     """
-    compose, deliver = mailer.of(app)
-    message = compose(kind, to, context, preferred_languages(user))
+    _, compose, deliver = mailer.of(app)
+    preferred = preferred_languages(user)
+    message = compose(kind, to, context, (language, *preferred) if language else preferred)
     if request_id := current_request_id():
         message["X-Request-Id"] = request_id
     try:

@@ -27,7 +27,7 @@ class EventCounter:
             source.after_execute.connect(self.count_answer, sender=source)
             source.execute_failed.connect(self.count_failure, sender=source)
 
-    def count_audited(self, _app: Flask, action: Action, details: Mapping[str, object]) -> None:
+    def count_audited(self, _app: Flask, action: str, details: Mapping[str, object]) -> None:
         """Count a login or a refusal of a throttle."""
         if action is Action.LOGIN:
             self._count_login(details, SUCCESS)

@@ -36,19 +36,24 @@ class Registry:
 
     def find(self, event: str, subscriber: str) -> tuple[Load, Handler]:
         """Return how to deliver an event; raise DeliveryError when this app does not know how."""
-        if event not in self.loads or subscriber not in self.subscribers(event):
+        if subscriber not in self.subscribers(event):
             # Recorded by another version of the service.
             raise DeliveryError("there is no such subscriber")
-        return self.loads[event], self.handlers[event][subscriber]
+        return self.loads.get(event, _recorded), self.handlers[event][subscriber]
+
+
+def _recorded(data: Payload, _attempt: Attempt) -> Payload:
+    return data
 
 
 registry = AppState("outbox registry", factory=lambda _app: Registry())
 
 
 def define(app: Flask, event: str, load: Load) -> None:
-    """Define an event: `load(data, attempt)` makes its payload for each attempt to deliver it.
+    """Define what is delivered of an event, if it is not what was recorded.
 
-    `data` is what was recorded. None says that there is nothing to do any more.
+    `load(data, attempt)` makes it of the recorded data for each attempt. None says that there is
+    nothing to do any more.
     """
     registry.of(app).loads[event] = load
 
@@ -56,8 +61,9 @@ def define(app: Flask, event: str, load: Load) -> None:
 def subscribe(app: Flask, event: str, name: str, handler: Handler) -> None:
     """Deliver an event by `handler(app, info)`, which says how in a few words for the log.
 
-    None says that it is not to be delivered. An error that it raises is logged by its type alone,
-    unless it is a DeliveryError. The delivery is tried again until the deadline, except after
-    UndeliverableError. `name` is stored, and must not change.
+    `info` is what was recorded, and None as the answer says that there was nothing to deliver. It
+    may be called twice for one event. If it raises, the delivery is tried again until the deadline,
+    except after UndeliverableError; only the type of an error is logged, unless it is a
+    DeliveryError. `name` is that of the subscriber; it is stored, and must not change.
     """
     registry.of(app).handlers[event][name] = handler

@@ -7,7 +7,7 @@ from email_validator import EmailNotValidError
 from marshmallow import fields
 from marshmallow.exceptions import ValidationError
 
-from app.audit.entries import Action
+from app.audit.entries import MAX_ACTION, Action
 from app.database.ids import IntegerId
 from app.rest.fields.base import Schema, Text, Timestamp, not_blank
 from app.rest.fields.ids import Id
@@ -189,7 +189,7 @@ class AuditRecordSchema(Schema):
     time = Timestamp(dump_only=True)
     action = fields.String(
         dump_only=True,
-        metadata={"enum": [action.value for action in Action], "examples": [Action.LOGIN.value]},
+        metadata={"maxLength": MAX_ACTION, "examples": [Action.LOGIN.value]},
     )
     actorId = Id(attribute="actor_id", dump_only=True, allow_none=True)  # noqa: N815
     userId = Id(attribute="user_id", dump_only=True, allow_none=True)  # noqa: N815

@@ -5,7 +5,9 @@ from html import escape
 
 import pytest
 
+from app import outbox
 from app.mail import messages, send
+from app.mail.service import SEND_EVENT
 from app.outbox import worker
 from tests.conftest import PASSWORD
 from tests.support.ports import free_port
@@ -207,11 +209,23 @@ def test_a_template_that_fails_stops_no_other_mail(with_templates):
     assert parse(path.read_bytes())["To"] == "ada@example.com"
 
 
-def test_a_kind_without_templates_is_logged(mailing, caplog):
+def test_a_kind_without_templates_is_refused_and_nothing_recorded(mailing, caplog):
+    api = mailing()
+    refusal = "there is no mail 'welcome': the folder templates/mail/en/welcome needs subject.txt"
+
+    with api.client.application.app_context(), pytest.raises(ValueError, match=refusal):
+        send("welcome", "ada@example.com")
+
+    assert written(api) == []
+    assert caplog.text == ""
+
+
+def test_a_mail_whose_templates_are_gone_is_logged(mailing, caplog):
     api = mailing()
 
     with api.client.application.app_context():
-        send("welcome", "ada@example.com", {}, lifetime=60)
+        data = {"kind": "welcome", "to": "ada@example.com", "context": {}}
+        outbox.record(SEND_EVENT, data, lifetime=60)
 
     assert written(api) == []
     assert (

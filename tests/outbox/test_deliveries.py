@@ -318,14 +318,14 @@ def test_finished_events_are_purged_in_batches(recorder, monkeypatch):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_documented_event_is_delivered(make_app, caplog):
     app, example = make_app(), {}
-    exec(blocks("docs/mail.md", "python", "Own mails and own events")[0], example)
+    exec(blocks("docs/mail.md", "python", "Own mails and own events")[1], example)
     example["init_app"](app)
     with app.app_context():
-        example["finish"](7)
+        example["star"](7)
 
     assert drain(app) == {"delivered": 1}
-    assert "to-do 7 is done" in caplog.text
-    assert "chat told (todoDone, attempts: 1)" in caplog.text
+    assert "note 7 has a star" in caplog.text
+    assert "chat told (noteStarred, attempts: 1)" in caplog.text
 
 
 def raise_(error):

@@ -599,7 +599,7 @@ def test_the_command_prints_a_table(app, world):
         (["--user", "bob@example.com"], "There is no user bob@example.com."),
         (["--user", "9" * 30], "Unknown"),
         (["--user", "1x"], "Unknown"),
-        (["--action", "x"], "Invalid value"),
+        (["--action", "logon"], "There is no action 'logon'; did you mean login?"),
         (["--since", "yesterday"], "Invalid value"),
         (["--limit", "0"], "Invalid value"),
     ],

@@ -11,6 +11,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from app.database.ids import app_id_form
 from app.errors import ModelNotFound
 from app.ids import Id
+from app.problems import closest
 
 from .arguments import find_user, realm_option
 
@@ -24,7 +25,7 @@ audit = CommandGroup("audit", help="List and purge the audit log.")
 @audit.command("list")
 @click.option("--user", help="Only what this user did or what was done to it: an email or id.")
 @realm_option
-@click.option("--action", type=click.Choice([action.value for action in Action]), metavar="ACTION")
+@click.option("--action", help="Only records of this action.")
 @click.option("--since", type=click.DateTime(), help="A date, or a time in UTC.")
 @click.option("--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True)
 @json_option
@@ -37,6 +38,8 @@ def list_(
     as_json: bool,
 ) -> None:
     """List the newest records, the newest first."""
+    if action is not None:
+        _check_action(action)
     user_id = None if user is None else _user_id(user, realm)
     found = audit_log.find_records(limit, user_id, action, since and since.replace(tzinfo=UTC))
     print_rows(COLUMNS, (_row(record, as_json) for record in found), as_json)
@@ -50,6 +53,15 @@ def purge(days: int | None) -> None:
     if kept is None:
         raise click.ClickException("AUDIT_DAYS is null: say with --days how many days to keep.")
     click.echo(f"Purged {audit_log.purge(kept)} records that were older than {kept} days.")
+
+
+def _check_action(action: str) -> None:
+    """Raise ClickException for what is no action of ours, and has no record of an application."""
+    known = {known.value for known in Action}
+    if action not in known and not audit_log.find_records(1, action=action):
+        similar = closest(action, known)
+        meant = f"; did you mean {similar}?" if similar else "."
+        raise click.ClickException(f"There is no action {action!r}{meant}")
 
 
 def _row(record: AuditRecord, as_json: bool) -> tuple[object, ...]:
