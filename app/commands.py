@@ -94,5 +94,5 @@ def _escape(text: str) -> str:
 
 
 def _database_sentence(error: SQLAlchemyError) -> str:
-    hint = " (`flask db upgrade` makes the tables)" if is_missing_table(error) else ""
+    hint = " (`ostiary db upgrade` makes the tables)" if is_missing_table(error) else ""
     return f"The database failed: {error_reason(error)}{hint}."

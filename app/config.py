@@ -17,6 +17,8 @@ from app.settings import SettingsSchema
 ENVIRONMENT_PREFIX = "APP_"
 # Settings that have a file of their own in `instance/`.
 INSTANCE_FILES = {"DATA_SOURCES": "datasources.json", "PROVIDERS": "providers.json"}
+# Settings that name a file or folder of the project, which they are by default if it exists.
+PROJECT_FILES = {"MODELS_FOLDER": "models", "PROJECT_FILE": "project.py"}
 # Settings that the environment has under a name of their own.
 ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 
@@ -57,8 +59,9 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     if overrides is None:
         for name, file in INSTANCE_FILES.items():
             _read_json(app, given, name, file)
-        if os.path.isdir(os.path.join(app.instance_path, "models")):
-            given["MODELS_FOLDER"] = "models"
+        for name, file in PROJECT_FILES.items():
+            if os.path.exists(os.path.join(app.instance_path, file)):
+                given[name] = file
         _read_instance_file(app, given)
         _read_environment(given)
         _warn_of_names_without_prefix(app)

@@ -25,7 +25,7 @@ from app.users.mailed import events as users_events
 from app.users.passwords import hashing
 from app.users.sessions import transports
 
-from . import config, errors, mail, openapi, outbox
+from . import config, errors, mail, openapi, outbox, project_modules
 
 # The modules of commands, each imported when it is called.
 COMMANDS = {
@@ -61,6 +61,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     routing.init_app(app)
     app.cli = Commands(COMMANDS)
     config.configure(app, overrides)
+    project_modules.init_app(app)
     logs.init_app(app)
     database.init_app(app)
 
@@ -90,6 +91,9 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
         import_module("app.definitions.setup").init_app(app)
     views.init_app(app)
     _add_optional_features(app)
+    if app.config["PROJECT_FILE"]:
+        # After everything that it may add to, and before what checks it all.
+        import_module("app.projects.code").init_app(app)
     check_acls(app)
     check_setting(app)
     check_relations(app)

@@ -48,9 +48,11 @@ INTERNALS = {
         "prometheus_client.values": "MultiProcessValue ValueClass",
     },
     # A lost connection is taken out of the pool with all that are as old; a migration that is
-    # generated has a column's type on each database.
+    # generated has a column's type on each database; the models of another project give their names
+    # back.
     "sqlalchemy==2.1.9": {
         "sqlalchemy.Pool": "_invalidate",
+        "sqlalchemy.orm.registry": "_dispose_cls",
         "sqlalchemy.types.TypeEngine": "_variant_mapping",
     },
     # app/connector bounds the time to connect, and chooses the addresses.

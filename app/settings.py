@@ -434,8 +434,15 @@ class SettingsSchema(Schema):
     MODELS_FOLDER = _setting(
         fields.String,
         None,
-        "The folder with models in JSON; a relative path is in `instance/`. By default"
-        " `instance/models`, where that folder exists.",
+        "The folder with models, in JSON or in Python; a relative path is in `instance/`. By"
+        " default `instance/models`, where that folder exists.",
+    )
+    PROJECT_FILE = _setting(
+        fields.String,
+        None,
+        "The Python file whose function `init_app(app)` adds the project's own code, see"
+        " [models.md](models.md#code-of-a-project); a relative path is in `instance/`. By default"
+        " `instance/project.py`, where that file exists.",
     )
     PROVIDERS = _setting(
         fields.Dict,

@@ -61,7 +61,7 @@ def test_a_database_without_tables_is_one_sentence(without_tables, command):
 
     assert (result.exit_code, type(result.exception)) == (1, SystemExit)
     assert result.output.startswith("Error: The database failed: ")
-    assert result.output.endswith(" (`flask db upgrade` makes the tables).\n")
+    assert result.output.endswith(" (`ostiary db upgrade` makes the tables).\n")
     assert result.output.count("\n") == 1
     assert not Path("users.csv").exists()
 

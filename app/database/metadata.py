@@ -1,11 +1,11 @@
 """Tables of an app: those that every app has, and its own."""
 
 from flask import Flask
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, Table
 
 from app.state import AppState
 
-from .session import Base, db
+from .session import Base, Model, db
 
 
 def _new_metadata(_app: Flask) -> MetaData:
@@ -15,6 +15,33 @@ def _new_metadata(_app: Flask) -> MetaData:
 # The tables that only this app has, or that it has with other columns. They follow from its
 # settings and its models in JSON; all others are in `db.metadata`.
 app_metadata = AppState("tables of its own", factory=_new_metadata)
+
+
+def project_tables() -> dict[str, Table]:
+    """Return the tables in `db.metadata` that are not the product's: those of the project's Python.
+
+    The product's are those of the models in its package.
+    """
+    own = {
+        mapper.local_table for mapper in Model.registry.mappers if _is_own(mapper.class_.__module__)
+    }
+    return {name: table for name, table in db.metadata.tables.items() if table not in own}
+
+
+def drop_project_models() -> None:
+    """Forget the tables of the project's Python and the names of its models, for another project.
+
+    The models stay usable by the apps that have them.
+    """
+    for table in project_tables().values():
+        db.metadata.remove(table)
+    for mapper in list(Model.registry.mappers):
+        if not _is_own(mapper.class_.__module__):
+            Model.registry._dispose_cls(mapper.class_)
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] == "app"
 
 
 def all_metadata(app: Flask) -> MetaData:

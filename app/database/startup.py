@@ -1,10 +1,10 @@
 """Connecting an app to its database, which is checked when the app starts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 from flask import Flask
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, Table, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.config import ConfigurationError
@@ -13,7 +13,7 @@ from . import session
 from .dialects import begin
 from .faults import error_reason, is_refused_options
 from .ids import stored_id_type
-from .metadata import app_metadata
+from .metadata import app_metadata, project_tables
 from .session import db
 
 
@@ -53,24 +53,24 @@ def _warn_of_no_time_out(app: Flask, connection: Connection) -> None:
 
 
 def check_own_tables(app: Flask) -> None:
-    """Raise ConfigurationError if the database lacks tables or columns that only this app has.
+    """Raise ConfigurationError if the database lacks tables or columns of the project.
 
     Commands may run without them, such as the one that makes them; `flask run` serves.
     """
     command = click.get_current_context(silent=True)
     runs_command = command is not None and command.info_name != "run"
-    if not app_metadata.of(app).tables or runs_command:
+    own = {**project_tables(), **app_metadata.of(app).tables}
+    if not own or runs_command:
         return
-    if missing := sorted(_missing(app)):
+    if missing := sorted(_missing(app, own)):
         raise ConfigurationError(
-            f"the database has no {', '.join(missing)}: run `flask db migrate` and"
-            " `flask db upgrade`"
+            f"the database has no {', '.join(missing)}: run `ostiary db migrate` and"
+            " `ostiary db upgrade`"
         )
 
 
-def _missing(app: Flask) -> Iterator[str]:
+def _missing(app: Flask, own: Mapping[str, Table]) -> Iterator[str]:
     """Yield the tables, and the columns as `table.column`, that the database lacks."""
-    own = app_metadata.of(app).tables
     with app.app_context():
         with db.engine.connect() as connection:
             found = inspect(connection).get_multi_columns(filter_names=list(own))

@@ -106,6 +106,7 @@ def _column_in_python(holder: RelatedModel, name: str, refers_to: RelatedModel) 
 def _holds_ids(column: AnyColumn, target: RelatedModel) -> bool:
     """Tell whether a column of a model in Python holds the ids of another model."""
     if column.foreign_keys:
-        return any(key.column is target.id_column for key in column.foreign_keys)
+        referred = str(target.id_column)
+        return any(key.target_fullname == referred for key in column.foreign_keys)
     made = target.id_type.column_type
     return isinstance(column.type, IdColumn) and column.type.python_type is made.python_type

@@ -4,15 +4,19 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.ids import IdForm
+from flask import Flask
+
+from app.ids import FORMS
 from app.problems import MISSPELT, Problems, suggest
 from app.properties.declaration import Declaration
+from app.rest.resource import Resource
 from app.state import AppState
 from app.users.resource import users
 
 from .bases import BUILT_IN, PERSISTED, PLAIN, USER, MergedModel, configure, merge
 from .definition import Definition, read_definition
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
+from .modules import EXTEND, Module, import_modules, reporting, warn_of_others
 from .rules import read_rules
 from .user_model import TOKEN, choose_users
 from .users import define_users
@@ -33,6 +37,8 @@ class Models:
     remote: dict[str, Definition] = field(default_factory=dict)
     # The model with the base User.
     users: Definition | None = None
+    # The Python files, by their names without `.py`.
+    modules: dict[str, Module] = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
 
     @property
@@ -45,17 +51,37 @@ class Models:
         """The models whose rows are in our database, users included."""
         return [*self.definitions.values(), *([self.users] if self.users else [])]
 
+    @property
+    def resources(self) -> dict[Resource, str]:
+        """The models in Python, with the names of their files."""
+        found = dict[Resource, str]()
+        for module in self.modules.values():
+            for resource in module.resources:
+                found.setdefault(resource, module.path.name)
+        return found
 
-json_models = AppState("models in JSON", factory=lambda _app: Models())
+    def extend(self, source: Source, resource: Resource) -> None:
+        """Let the Python code beside a model add to its resource."""
+        module = self.modules.get(source.code.stem)
+        if module is None:
+            return
+        if not module.has(EXTEND) and not module.resources:
+            self.problems.add(module.path.name, f"has no function {EXTEND}")
+        with reporting(self.problems):
+            module.call(EXTEND, resource)
 
 
-def read_folder(folder: Path, data_sources: Container[str], id_form: IdForm) -> Models:
-    """Read the files; collect the models that have rows, and the one that users are.
+json_models = AppState("models", factory=lambda _app: Models())
 
-    `id_form` is that of users' ids.
-    """
+
+def read_folder(app: Flask, folder: Path) -> Models:
+    """Read the files; collect the models that have rows, and the one that users are."""
     models = Models()
+    data_sources, id_form = app.config["DATA_SOURCES"], FORMS[app.config["ID_TYPE"]]
     sources = read_models(folder, models.problems)
+    models.modules = import_modules(app, folder, models.problems)
+    beside = {source.code.stem for source in sources.values()}
+    warn_of_others(models.modules, beside, models.problems)
     config = read_model_config(folder, models.problems)
     _warn_of_other_files(folder, models.problems)
     if config is not None:

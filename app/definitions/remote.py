@@ -20,7 +20,7 @@ from .owners import owner_property
 from .reading import Models, json_models
 from .related_models import USERS
 from .relations import ResolvedRelations
-from .resources import extend, make_resource
+from .resources import make_resource
 from .rules import applicable_rules
 from .setup import report
 
@@ -45,7 +45,7 @@ def _serve(app: Flask, definition: Definition, models: Models) -> None:
         return applicable_rules(definition, methods)
 
     resource = _make_resource(definition, models)
-    extend(definition.source, resource)
+    models.extend(definition.source, resource)
     source, path = data_sources.of(app)[definition.data_source], definition.remote_path
     register_remote_resource(app, resource, source, path, rules, definition.switches.usable)
 

@@ -1,9 +1,7 @@
 """The resources of models in JSON."""
 
-import runpy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from traceback import extract_tb
 
 from app.access.rules import Rule
 from app.rest.endpoint import Endpoint
@@ -11,14 +9,10 @@ from app.rest.resource import Resource
 from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
-from .files import Source
 from .relations import ResolvedRelations
 from .roles import writing_methods
 from .rules import applicable_rules
 from .schemas import make_schema
-
-# The function of a model's Python file that gets its resource.
-EXTEND = "extend"
 
 
 def make_resource(
@@ -67,21 +61,3 @@ def usable_switches(definition: Definition, endpoints: Sequence[Endpoint]) -> di
 def _written_only(definition: Definition) -> set[str]:
     """Return the hidden properties that the service does not read either."""
     return {name for name, property_ in definition.properties.items() if property_.hidden}
-
-
-def extend(source: Source, resource: Resource) -> None:
-    """Run the Python code of a model, which may add to its resource."""
-    code, problems = source.code, source.declared.problems
-    if not code.exists():
-        return
-    try:
-        function: Callable[[Resource], None] | None = runpy.run_path(str(code)).get(EXTEND)
-        if function is None:
-            problems.add(code.name, f"has no function {EXTEND}")
-        else:
-            function(resource)
-    except Exception as error:
-        frames = extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(code)]
-        place = f"{code.name}:{lines[-1]}" if lines else code.name
-        problems.add(place, f"{type(error).__name__}: {error}")

@@ -1,6 +1,6 @@
 """Serve the models of MODELS_FOLDER."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -8,26 +8,27 @@ from flask import Flask
 
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
-from app.ids import FORMS
 from app.problems import Problems
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, replaced_by_others, served_collections
+from app.rest.resource import Resource
 from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
 from app.users.resource import users
 
 from .checks import check
 from .definition import Definition
+from .modules import INIT_APP, reporting
 from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, ResolvedRelations
-from .resources import extend, make_resource, with_switches
+from .resources import make_resource, with_switches
 from .roles import RESOURCES
 from .tables import Tables
-from .taken_names import check_names, takes_place
+from .taken_names import check_names, free_resources, takes_place
 from .users import configure_users
 
-SUBJECT = "the models in JSON"
+SUBJECT = "the models"
 
 
 def read_models(app: Flask) -> None:
@@ -38,8 +39,7 @@ def read_models(app: Flask) -> None:
     folder = Path(app.instance_path, app.config["MODELS_FOLDER"])
     if not folder.is_dir():
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
-    id_form = FORMS[app.config["ID_TYPE"]]
-    models = read_folder(folder, app.config["DATA_SOURCES"], id_form)
+    models = read_folder(app, folder)
     json_models.set(app, models)
     replaced_by_others.set(app, partial(takes_place, models))
 
@@ -52,8 +52,10 @@ def init_app(app: Flask) -> None:
     """
     models = json_models.of(app)
     sources = app.config["DATA_SOURCES"]
-    served = [collection.resource for collection in served_collections.of(app).values()]
-    check_names(models, served, [name for name in sources if _is_public(sources[name])])
+    public = [name for name in sources if _is_public(sources[name])]
+    _serve_python(app, models, public)
+    served = _served(app)
+    check_names(models, served, public)
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     related_models = RelatedModels(models.definitions, python, models.users)
@@ -82,6 +84,22 @@ def report(app: Flask, problems: Problems) -> None:
         raise ConfigurationError(problems.describe(SUBJECT))
 
 
+def _served(app: Flask) -> list[Resource]:
+    return [collection.resource for collection in served_collections.of(app).values()]
+
+
+def _serve_python(app: Flask, models: Models, sources: Sequence[str]) -> None:
+    """Register the models in Python; `sources` are the names of the public data sources."""
+    for module in models.modules.values():
+        with reporting(models.problems):
+            module.call(INIT_APP, app)
+    for resource, file in free_resources(models, _served(app), sources).items():
+        try:
+            register_resource(app, resource)
+        except ConfigurationError as error:
+            models.problems.add(file, str(error))
+
+
 def _is_public(data_source: object) -> bool:
     return isinstance(data_source, Mapping) and bool(data_source.get("public"))
 
@@ -95,7 +113,7 @@ def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]
     """Register the resources of all models, and set what users are."""
     for name, definition in models.definitions.items():
         resource = make_resource(definition, definition.model, resolved[name])
-        extend(definition.source, resource)
+        models.extend(definition.source, resource)
         try:
             register_resource(app, with_switches(resource, definition))
         except ConfigurationError as error:

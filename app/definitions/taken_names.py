@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from app.database.metadata import project_tables
 from app.database.session import db
 from app.properties.properties import MAPPINGS
 from app.rest.resource import Resource
@@ -20,6 +21,7 @@ RESERVED = (
 def takes_place(models: Models, sample: Resource) -> bool:
     """Tell whether the models, or what users have, take the place of a sample model."""
     taken = {name.lower() for model in models.all.values() for name in (model.plural, model.path)}
+    taken |= {name for resource in models.resources for name in _names(resource)}
     if models.users:
         own = {sample.name, sample.singular} - {name.lower() for name in models.all}
         relations = models.users.relations.items()
@@ -32,6 +34,27 @@ def takes_place(models: Models, sample: Resource) -> bool:
     return sample.name in taken
 
 
+def free_resources(
+    models: Models, served: Iterable[Resource], sources: Iterable[str]
+) -> dict[Resource, str]:
+    """Return the models in Python whose names and paths are free; report the others."""
+    taken = {name: resource.name for resource in [users, *served] for name in _names(resource)}
+    taken |= {name.lower(): f"the data source {name}" for name in sources}
+    taken |= dict.fromkeys(RESERVED, "Ostiary")
+    free = dict[Resource, str]()
+    for resource, file in models.resources.items():
+        if names := sorted(_names(resource) & taken.keys()):
+            models.problems.add(file, f"{names[0]} is taken by {taken[names[0]]}; set another name")
+        else:
+            taken |= dict.fromkeys(_names(resource), f"{resource.name} of {file}")
+            free[resource] = file
+    return free
+
+
+def _names(resource: Resource) -> set[str]:
+    return {resource.name.lower(), (resource.path or resource.name).lower()}
+
+
 def check_names(models: Models, served: Iterable[Resource], sources: Iterable[str]) -> None:
     """Report names, paths and tables that two models have, or one of the public data sources."""
     shipped = {resource.name.lower(): resource.name for resource in [users, *served]}
@@ -41,6 +64,7 @@ def check_names(models: Models, served: Iterable[Resource], sources: Iterable[st
     taken |= {name.lower(): f"the data source {name}" for name in sources}
     taken |= shipped
     tables = dict.fromkeys(db.metadata.tables, "Ostiary")
+    tables |= dict.fromkeys(project_tables(), "a model in Python")
     for definition in models.all.values():
         _claim_path(definition, taken, shipped)
         if definition.name not in models.remote:

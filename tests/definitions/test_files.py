@@ -170,7 +170,7 @@ def test_each_problem_is_named_with_its_file_and_path(make_app, write_models, tm
     for models, problem in PROBLEMS:
         said = refused(make_app, write_models(models))
 
-        assert said.startswith("the models in JSON cannot be used:\n  ")
+        assert said.startswith("the models cannot be used:\n  ")
         assert problem in said
         for path in (tmp_path / "models").iterdir():
             path.unlink()
@@ -225,7 +225,7 @@ def test_a_table_that_does_not_fit_stops_the_start(make_models, make_app):
     with pytest.raises(ConfigurationError) as missing_table:
         make_app(MODELS_FOLDER=folder)
 
-    said = "the database has no {}: run `flask db migrate` and `flask db upgrade`"
+    said = "the database has no {}: run `ostiary db migrate` and `ostiary db upgrade`"
     assert str(missing_column.value) == said.format("note.text")
     assert str(missing_table.value) == said.format("note")
 

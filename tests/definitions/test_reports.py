@@ -122,7 +122,7 @@ def test_errors_in_the_code_of_models_are_said_together(make_app, write_models):
 
     assert said == [
         "  memo.py: has no function extend",
-        "  note.py:1: ZeroDivisionError: division by zero",
+        "  models/note.py:1: ZeroDivisionError: division by zero",
     ]
 
 
