@@ -1,5 +1,5 @@
 """Throttles: how often something may be tried."""
 
-from app.throttles.throttles import allows, attempt, clear, count, define, success
+from app.throttles.throttles import allows, clear, count, count_failure, count_success, define
 
-__all__ = ["allows", "attempt", "clear", "count", "define", "success"]
+__all__ = ["allows", "clear", "count", "count_failure", "count_success", "define"]

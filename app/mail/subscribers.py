@@ -9,7 +9,7 @@ from app import outbox, signals
 from app.errors import TooManyRequests
 from app.outbox import Handler, Payload
 from app.throttles.mailboxes import mailbox
-from app.throttles.throttles import MAIL_RECIPIENT, success
+from app.throttles.throttles import MAIL_RECIPIENT, count_success
 
 from . import service
 from .service import SUBSCRIBER, transmit
@@ -105,7 +105,7 @@ def _send_asked_for(app: Flask, kind: str, to: str, context: Payload, user: obje
     Requests may name any address. Those for a password reset are counted before anything is sent.
     """
     try:
-        with success(MAIL_RECIPIENT, kind, mailbox(to)):
+        with count_success(MAIL_RECIPIENT, kind, mailbox(to)):
             return transmit(app, kind, to, context, user)
     except TooManyRequests:
         return None

@@ -14,7 +14,7 @@ from app.errors import EmailNotVerified, LoginFailed, TooManyRequests
 from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, identity_login
-from app.throttles.throttles import LOGIN_ADDRESS, PROVIDER_LOGIN, attempt, count
+from app.throttles.throttles import LOGIN_ADDRESS, PROVIDER_LOGIN, count, count_failure
 from app.times import now
 from app.users.accounts.lookup import get_user
 from app.users.sessions.login import login_identified
@@ -55,7 +55,7 @@ def finish(client: ProviderClient, answer: Mapping[str, str], browser_token: str
     Raises LoginFailed, AccountExists, EmailNotVerified or TooManyRequests.
     """
     route = client.provider.login
-    with refusals(client), attempt(LOGIN_ADDRESS, current_network()):
+    with refusals(client), count_failure(LOGIN_ADDRESS, current_network()):
         _, profile = _profile(client, route, answer, browser_token, is_link=False)
         return _open_session(client, profile)
 
@@ -68,7 +68,7 @@ def finish_link(
     Raises LoginFailed, also if another user has begun it, TooManyRequests, and what `link` does.
     """
     route = client.provider.link
-    with refusals(client), attempt(LOGIN_ADDRESS, current_network()):
+    with refusals(client), count_failure(LOGIN_ADDRESS, current_network()):
         flow, profile = _profile(client, route, answer, browser_token, is_link=True)
         if flow.link_user_id != session.user_id:
             reason = "another user is logged in than when it began"
@@ -81,7 +81,7 @@ def login_with_id_token(client: ProviderClient, id_token: str, nonce: str | None
 
     Raises what `finish` does.
     """
-    with refusals(client), attempt(LOGIN_ADDRESS, current_network()):
+    with refusals(client), count_failure(LOGIN_ADDRESS, current_network()):
         profile = client.check_id_token(id_token, nonce)
         # No longer than this is any token accepted.
         expires_at = now() + timedelta(seconds=MAX_AGE + 2 * LEEWAY)

@@ -139,7 +139,7 @@ def allows(name: str, *key: object) -> bool:
 
 
 @contextmanager
-def attempt(name: str, *key: object) -> Iterator[None]:
+def count_failure(name: str, *key: object) -> Iterator[None]:
     """Count a use, and give it back if the block does not raise; raise what `count` does.
 
     Only this use is given back: a success does not hide the failures of others.
@@ -151,7 +151,7 @@ def attempt(name: str, *key: object) -> Iterator[None]:
 
 
 @contextmanager
-def success(name: str, *key: object) -> Iterator[None]:
+def count_success(name: str, *key: object) -> Iterator[None]:
     """Count a use, and give it back if the block raises; raise what `count` does."""
     use = count(name, *key)
     try:

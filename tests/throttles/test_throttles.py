@@ -20,8 +20,8 @@ from app.throttles.throttles import (
     LOGIN_IDENTITY,
     REGISTRATION,
     Throttle,
-    attempt,
     count,
+    count_failure,
 )
 from app.times import now
 from tests.support.live import ROOT
@@ -114,7 +114,7 @@ def test_failures_are_forgotten_a_window_after_the_last_lock(app, context):
 
 def test_an_attempt_that_succeeds_is_given_back(app, context):
     for _ in range(20):
-        with attempt(LOGIN_IDENTITY, "a"):
+        with count_failure(LOGIN_IDENTITY, "a"):
             pass
 
     assert counts(app) == {LOGIN_IDENTITY: [0]}
@@ -124,7 +124,7 @@ def test_an_attempt_that_succeeds_gives_nothing_else_back(context):
     for _ in range(4):
         count(LOGIN_IDENTITY, "a")
     for _ in range(3):
-        with attempt(LOGIN_IDENTITY, "a"):
+        with count_failure(LOGIN_IDENTITY, "a"):
             assert passes(LOGIN_IDENTITY, "a") == 60
 
     assert [passes(LOGIN_IDENTITY, "a") for _ in range(2)] == [True, 60]
@@ -135,7 +135,7 @@ def test_a_success_after_a_lock_leaves_no_lock_of_its_own(app, context):
         count(LOGIN_IDENTITY, "a")
     pass_time(app, 60)
     for _ in range(2):
-        with attempt(LOGIN_IDENTITY, "a"):
+        with count_failure(LOGIN_IDENTITY, "a"):
             assert passes(LOGIN_IDENTITY, "a") == 120
 
     assert [passes(LOGIN_IDENTITY, "a") for _ in range(2)] == [True, 120]
@@ -143,7 +143,7 @@ def test_a_success_after_a_lock_leaves_no_lock_of_its_own(app, context):
 
 def test_an_attempt_of_a_window_that_is_over_gives_nothing_back(app, context, monkeypatch):
     later = now() + timedelta(seconds=60)
-    with attempt(LOGIN_ADDRESS, "a"):
+    with count_failure(LOGIN_ADDRESS, "a"):
         monkeypatch.setattr(throttles, "now", lambda: later)
         count(LOGIN_ADDRESS, "a")
 
@@ -151,7 +151,7 @@ def test_an_attempt_of_a_window_that_is_over_gives_nothing_back(app, context, mo
 
 
 def test_an_attempt_that_cannot_be_given_back_stays_counted(app, context, caplog, monkeypatch):
-    with attempt(LOGIN_ADDRESS, "a"):
+    with count_failure(LOGIN_ADDRESS, "a"):
         monkeypatch.setattr(throttles, "connection", failing_connection)
 
     assert counts(app) == {LOGIN_ADDRESS: [1]}

@@ -6,7 +6,13 @@ from contextlib import contextmanager
 from app.errors import InvalidPassword
 from app.ids import Id
 from app.observability.origin import current_network
-from app.throttles.throttles import LOGIN_ADDRESS, LOGIN_IDENTITY, PASSWORD_CHECK, attempt, clear
+from app.throttles.throttles import (
+    LOGIN_ADDRESS,
+    LOGIN_IDENTITY,
+    PASSWORD_CHECK,
+    clear,
+    count_failure,
+)
 from app.users.models import User
 
 from .hashing import find_form, hashing
@@ -20,7 +26,7 @@ def login_attempt(realm: str, name: str, value: str) -> Iterator[None]:
     TooManyRequests, or TooManyHashes, which counts nothing.
     """
     identity = LOGIN_IDENTITY, realm, name, value
-    with hashing(), attempt(LOGIN_ADDRESS, current_network()), attempt(*identity):
+    with hashing(), count_failure(LOGIN_ADDRESS, current_network()), count_failure(*identity):
         yield
 
 
@@ -32,7 +38,7 @@ def check_password(user_id: Id, stored: str | None, password: str) -> None:
     """
     if stored is None:
         raise InvalidPassword("The account has no password; a password reset sets one.")
-    with hashing(), attempt(PASSWORD_CHECK, user_id):
+    with hashing(), count_failure(PASSWORD_CHECK, user_id):
         if find_form(stored, password) is None:
             raise InvalidPassword()
 
