@@ -1,4 +1,21 @@
-"""The audit log: who did what to whom."""
+"""The audit log: who did what to whom, and from where.
+
+The service records its own actions. Those of a project have a name of letters, digits and `-`, and
+are recorded in the transaction of what they tell::
+
+    from ostiary.audit import Action, AuditRecord, find_records, record
+    from ostiary.database import transaction
+
+
+    def lend(book_id, reader_id):
+        with transaction():
+            record("book-lent", reader_id, book=book_id)
+
+
+    def last_login(user_id) -> AuditRecord | None:
+        '''Return the record of a user's last login, which has `time`, `address` and `details`.'''
+        return next(iter(find_records(1, user_id, Action.LOGIN)), None)
+"""
 
 from app.audit.entries import Action, AuditRecord, find_records, record
 

@@ -1,4 +1,26 @@
-"""The database: the base class of models, the session, and transactions."""
+"""The database: the base class of models, the session, and transactions.
+
+Outside of `transaction`, every statement commits by itself. In a hook the transaction of the row is
+open, and what must not be undone waits for its commit::
+
+    from sqlalchemy import select, update
+
+    from models.book import Book
+    from ostiary.database import Model, after_commit, db, transaction
+
+
+    def rename_all(names):
+        '''Give books new titles, all or none; return how many books there are of each title.'''
+        with transaction():
+            for old, new in names.items():
+                db.session.execute(update(Book).where(Book.title == old).values(title=new))
+                after_commit(lambda: print("renamed"))
+        return db.session.scalars(select(Book.title)).all()
+
+
+    def tables():
+        return sorted(table.name for table in Model.metadata.sorted_tables)
+"""
 
 from app.database.session import Model, after_commit, db, transaction
 

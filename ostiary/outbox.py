@@ -1,4 +1,43 @@
-"""The outbox: work after a commit that is not lost."""
+"""The outbox: work after a commit that is not lost when a process or another service fails.
+
+An event is recorded in the transaction of its cause. A thread of the service delivers it to each
+subscriber, and tries again until it succeeds or its lifetime ends::
+
+    import requests
+
+    from ostiary.outbox import (
+        Attempt,
+        DeliveryError,
+        UndeliverableError,
+        define,
+        record,
+        subscribe,
+    )
+
+
+    def init_app(app):
+        subscribe(app, "bookLent", "statistics", count_loan)
+        # Only needed because more is delivered than what was recorded.
+        define(app, "bookLent", add_attempt)
+
+
+    def add_attempt(data: dict, attempt: Attempt) -> dict:
+        return {**data, "attempt": attempt.number}
+
+
+    def count_loan(app, info) -> str:
+        '''Tell another service; a few words of the answer are for the log.'''
+        answer = requests.post("http://127.0.0.1:8099/loans", json=info, timeout=10)
+        if answer.status_code == 503:
+            raise DeliveryError("statistics are closed")  # tried again later
+        if answer.status_code == 400:
+            raise UndeliverableError("statistics refuse it")  # given up
+        return "counted"
+
+
+    def lend(book_id):
+        record("bookLent", {"book": book_id}, lifetime=3600)
+"""
 
 from app.outbox import Attempt, DeliveryError, UndeliverableError, define, record, subscribe
 

@@ -63,9 +63,9 @@ def check_role(name: str) -> None:
 
 
 def grant(user_id: Id, name: str) -> bool:
-    """Assign a role, created if it does not exist; return False if the user already has it.
+    """Assign a role to a user, created if it does not exist; return False if the user has it.
 
-    Raises ValidationError for a name that no role can have.
+    Raises ValidationError for a name that no role can have, such as one that begins with `$`.
     """
     check_role(name)
     if name in role_names(user_id):

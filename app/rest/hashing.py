@@ -11,7 +11,10 @@ AnyView = TypeVar("AnyView", bound=View)
 
 
 def computes_hash(view: AnyView) -> AnyView:
-    """Declare that a view of Flask's own, which is no endpoint, computes a password hash."""
+    """Declare that a view of Flask, which is no endpoint of a resource, hashes a password.
+
+    Requests for it then wait for their turn without a thread. It is a decorator.
+    """
     view.computes_hash = True  # type: ignore[attr-defined]
     return view
 

@@ -95,7 +95,7 @@ def init_app(app: Flask) -> None:
 
 
 def define(app: Flask, name: str, limit: int, seconds: int) -> None:
-    """Define a throttle of the application: so many uses by a key within so many seconds.
+    """Define a throttle of the application: `limit` uses by a key within so many seconds.
 
     Raises ValueError for a name that is taken, or longer than the 32 characters of its column.
     """
@@ -109,8 +109,9 @@ def define(app: Flask, name: str, limit: int, seconds: int) -> None:
 def count(name: str, *key: object, uses: int = 1) -> Use | None:
     """Count a use of a throttle by a key; raise TooManyRequests if none is left.
 
-    Nothing is counted if THROTTLE_ENABLED is false, or for a part of the key that is None, like
-    the client of a command. Must not be called in a transaction, whose rollback would undo it.
+    The key is what uses are counted by, such as a user's id or `current_network()`. Nothing is
+    counted if THROTTLE_ENABLED is false, or if a part of the key is None, as the network is in a
+    command. Raises RuntimeError in a transaction, whose rollback would undo it.
     """
     if not current_app.config["THROTTLE_ENABLED"] or None in key:
         return None
@@ -130,7 +131,10 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
 
 
 def allows(name: str, *key: object) -> bool:
-    """Count a use as `count` does; return False if none is left, for answers that must not tell."""
+    """Count a use as `count` does; return False if none is left.
+
+    For answers that must not tell.
+    """
     try:
         count(name, *key)
     except TooManyRequests:
@@ -140,9 +144,10 @@ def allows(name: str, *key: object) -> bool:
 
 @contextmanager
 def count_failure(name: str, *key: object) -> Iterator[None]:
-    """Count a use, and give it back if the block does not raise; raise what `count` does.
+    """Count what fails: a use is given back if the block does not raise.
 
-    Only this use is given back: a success does not hide the failures of others.
+    Only this use is given back: a success does not hide the failures of others. Raises what
+    `count` does, before the block. It is a context manager.
     """
     use = count(name, *key)
     yield
@@ -152,7 +157,10 @@ def count_failure(name: str, *key: object) -> Iterator[None]:
 
 @contextmanager
 def count_success(name: str, *key: object) -> Iterator[None]:
-    """Count a use, and give it back if the block raises; raise what `count` does."""
+    """Count what succeeds: a use is given back if the block raises.
+
+    Raises what `count` does, before the block. It is a context manager.
+    """
     use = count(name, *key)
     try:
         yield

@@ -12,7 +12,7 @@ from app.users.names import lookup_email
 
 
 def get_user(user_id: Id) -> User:
-    """Return a user; raise ModelNotFound."""
+    """Return the user with this id; raise ModelNotFound."""
     user = db.session.get(user_model(), user_id)
     if user is None:
         raise ModelNotFound("user", user_id)
@@ -20,7 +20,7 @@ def get_user(user_id: Id) -> User:
 
 
 def find_user(email: str, realm: str | None = None) -> User | None:
-    """Return the user with this email in this realm."""
+    """Return the user with this email in this realm, or None."""
     model = user_model()
     return db.session.scalar(
         select(model).where(model.email == lookup_email(email), model.realm == (realm or ""))

@@ -7,7 +7,6 @@ from app.database.session import affected_rows, transaction
 from app.errors import InvalidPassword
 from app.ids import Id
 from app.users.app_model import user_model
-from app.users.models import User
 from app.users.passwords.attempts import check_password, forget_failures
 from app.users.passwords.hashing import hash_password, hashing
 from app.users.passwords.policy import validate_password
@@ -20,9 +19,11 @@ from .lookup import get_user
 def change_password(
     user_id: Id, old_password: str, new_password: str, keep: str | None = None
 ) -> None:
-    """Change a user's password; revokes all tokens but the one with digest `keep`.
+    """Change a user's password; deletes all tokens of the user but the one with digest `keep`.
 
-    Raises ValidationError for a weak new password, and what `check_password` does for the old one.
+    The digest of the caller's token is `current_identity().require_session().digest`. Raises
+    ModelNotFound, InvalidPassword if the old password is wrong, ValidationError for a weak new one,
+    TooManyRequests or TooManyHashes.
     """
     user = get_user(user_id)
     with hashing():
@@ -36,8 +37,12 @@ def change_password(
         record(Action.PASSWORD_CHANGED, user_id)
 
 
-def set_password(user: User, new_password: str) -> None:
-    """Set a user's password without the old one; revokes all tokens."""
+def set_password(user_id: Id, new_password: str) -> None:
+    """Set a user's password without the old one; deletes all tokens of the user.
+
+    Raises ModelNotFound, or ValidationError for a weak password.
+    """
+    user = get_user(user_id)
     validate_password(new_password, user.email, user.username)
     new_hash = hash_password(new_password)
     with transaction():
@@ -47,7 +52,7 @@ def set_password(user: User, new_password: str) -> None:
 
 
 def store_password(user_id: Id, password_hash: str) -> None:
-    """Replace a user's password hash and revoke all tokens."""
+    """Replace a user's password hash and delete all tokens of the user."""
     model = user_model()
     with transaction():
         affected_rows(update(model).where(model.id == user_id).values(password_hash=password_hash))

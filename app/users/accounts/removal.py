@@ -13,7 +13,10 @@ from app.users.sessions.tokens import delete_tokens
 
 
 def delete_user(user_id: Id) -> int:
-    """Delete a user with all tokens and owned rows; return the number of users deleted."""
+    """Delete a user with all tokens and owned rows; return 1, or 0 if there is no such user.
+
+    The user's records in the audit log stay.
+    """
     return delete_users([user_model().id == user_id])
 
 

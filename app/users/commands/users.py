@@ -71,7 +71,7 @@ def list_(as_json: bool) -> None:
 @password_option
 def set_password(user: User, password_stdin: bool) -> None:
     """Give the user EMAIL a new password and end all its sessions."""
-    password_change.set_password(user, read_password(password_stdin))
+    password_change.set_password(user.id, read_password(password_stdin))
     click.echo(f"Set the password of user {user.id} and ended all sessions.")
 
 

@@ -34,9 +34,11 @@ def login(
 ) -> IssuedToken:
     """Check credentials and issue an access token, with `user` when `include` names it.
 
-    Raises LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required"
-    and the user's address is not verified, and the errors of `parse_credentials`, `parse_ttl` and
-    `login_attempt`.
+    The credentials are those of the endpoint: `email` or `username`, `password`, and optionally
+    `realm`, `ttl` in seconds and `rememberMe`. Raises LoginFailed if they do not match,
+    EmailNotVerified if EMAIL_VERIFICATION is "required" and the address is not verified,
+    UsernameOrEmailRequired, RealmRequired, InvalidEmail, InvalidUsername, InvalidRealm or
+    InvalidTtl for malformed ones, TooManyRequests and TooManyHashes.
 
     Example::
 

@@ -21,7 +21,10 @@ MAX_SESSIONS = 1000
 
 @dataclass(frozen=True)
 class IssuedToken:
-    """A new access token; the only object with its value, `id`."""
+    """A new access token; the only object with its value, `id`.
+
+    `ttl` are seconds; `user` is None unless the login included the user.
+    """
 
     id: str = field(repr=False)
     ttl: float
@@ -64,7 +67,7 @@ def issue(
 
 
 def logout(token: str) -> None:
-    """Delete an access token; raise AccessTokenRequired if it is not a valid login."""
+    """End the session of an access token; raise AccessTokenRequired if it is of none."""
     delete_session(token_digest(token))
 
 
@@ -113,7 +116,7 @@ def revoke_session(user_id: Id, handle: str) -> None:
 
 
 def destroy_all_tokens(user_id: Id) -> int:
-    """Delete every token of a user; return their number."""
+    """Delete every token of a user, which ends all sessions; return their number."""
     with recording():
         if deleted := delete_tokens([user_id]):
             record(Action.SESSION_REVOKED, user_id, tokens=deleted)
