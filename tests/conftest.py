@@ -17,9 +17,10 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from werkzeug.test import TestResponse
 
 from app.signals import reset_password_request
+from app.testing.apps import CHEAP_HASH, SharedApp, close
 from app.times import now
 from tests.explorer.browser import chromium
-from tests.support.apps import CHEAP_HASH, SharedApp, build, close
+from tests.support.apps import build
 from tests.support.databases import Database, make_template, migrate
 from tests.support.postgres import postgres_server
 from tests.support.postgres_proxy import counted
@@ -162,7 +163,7 @@ def shared_app(database_url, shared_apps, tmp_path_factory):
 
     yield get
     for state in used:
-        state.reset()
+        assert state.reset(), "a test that changes an app needs make_app"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from flask import Flask
 
 from app.config import ConfigurationError
 from app.factory import create_app
-from tests.support.apps import close
+from app.testing.apps import close
 from tests.support.installation import Installation
 
 

@@ -14,9 +14,10 @@ import pytest
 import requests
 from sqlalchemy import URL, create_engine, make_url, text
 
+from app.testing.apps import close
 from tests.conftest import PASSWORD
 from tests.drills.load import load
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.documents import blocks
 from tests.support.installation import ROOT
 from tests.support.live import serve_app

@@ -14,12 +14,13 @@ from sqlalchemy import event, text
 from app.database.session import db
 from app.outbox import claims, worker
 from app.outbox.delivery import drain
+from app.testing.apps import close
 from app.users.accounts.password_change import change_password
 from app.users.models import AccessToken
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.mail.resets import LINK
 from tests.outbox.conftest import make_past
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.databases import connected
 from tests.support.live import serve
 from tests.support.ports import free_port

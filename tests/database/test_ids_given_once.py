@@ -13,10 +13,11 @@ from sqlalchemy import text
 from app.database.metadata import all_metadata
 from app.database.session import db
 from app.migrate import FOLDER, _config, downgrade, upgrade
+from app.testing.apps import close
 from app.todos.models import Todo
 from app.users.models import User
 from tests.conftest import PASSWORD, Api
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.races import at_once
 from tests.support.rows import statements
 

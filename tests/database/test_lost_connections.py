@@ -7,10 +7,11 @@ from sqlalchemy.exc import OperationalError
 from app.config import ConfigurationError
 from app.database.session import db
 from app.factory import create_app
+from app.testing.apps import close
 from app.throttles.throttles import BLOCKED_UNTIL
 from app.todos.models import Todo
 from tests.conftest import PASSWORD, Api
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.databases import connected
 from tests.support.postgres_proxy import counted
 from tests.support.rows import count

@@ -10,10 +10,11 @@ from app.database.session import db
 from app.factory import create_app
 from app.migrate import upgrade
 from app.outbox.delivery import drain
+from app.testing.apps import close
 from app.todos.models import Todo
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.mail.resets import LINK
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.databases import connected
 from tests.support.documents import blocks
 from tests.support.pgbouncer import pgbouncer

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from app.config import ConfigurationError
 from app.definitions.reading import json_models
 from app.rest.collection import served_collections
-from tests.support.apps import build, close
+from app.testing.apps import close
+from tests.support.apps import build
 
 from .conftest import running_a_command, tables_of
 from .generated import configs, models, usable_sets

@@ -11,8 +11,9 @@ from app import outbox
 from app.database.session import db
 from app.outbox.delivery import drain
 from app.outbox.models import PENDING, Delivery, OutboxEvent
+from app.testing.apps import close
 from tests.conftest import PASSWORD
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.live import serve
 from tests.support.ports import free_port
 from tests.support.smtp import Postbox, eventually, smtp_server

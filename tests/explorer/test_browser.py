@@ -9,8 +9,9 @@ import pytest
 import requests
 from playwright.sync_api import expect
 
+from app.testing.apps import close
 from tests.conftest import PASSWORD
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.live import serve_app
 
 from .browser import SIZE, Explorer

@@ -5,8 +5,8 @@ import re
 import pytest
 from sqlalchemy import make_url
 
+from app.testing.databases import create_postgres_database
 from tests.support.databases import Database, migrate
-from tests.support.postgres import create_database
 
 FORMS = {
     "integer": re.compile("[1-9][0-9]*"),
@@ -51,7 +51,7 @@ def typed_database(request, databases, tmp_path_factory):
             else:
                 server_url = request.getfixturevalue("postgres_database").url
                 name = f"{make_url(server_url).database}_{id_type}"
-                url = create_database(server_url, name)
+                url = create_postgres_database(server_url, name)
             migrate(url, folder, ID_TYPE=id_type)
             made[server, id_type] = databases.setdefault(url, Database(url))
         return made[server, id_type]

@@ -12,9 +12,10 @@ from app.http.languages import MAX_JOINED, parse_languages
 from app.mail import send
 from app.mail.subscribers import MAILS
 from app.outbox.models import OutboxEvent
+from app.testing.apps import close
 from tests.conftest import Api
 from tests.outbox.conftest import rows
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.installation import ROOT
 
 from .resets import LINK, parse, request_reset, written

@@ -5,10 +5,11 @@ import sqlite3
 
 import pytest
 
+from app.testing.apps import close
 from app.users.accounts.registration import create_user
 from tests.conftest import PASSWORD
 from tests.support.answers import refusal
-from tests.support.apps import build, close
+from tests.support.apps import build
 
 from .conftest import Browser
 

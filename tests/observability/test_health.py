@@ -13,7 +13,8 @@ from alembic.script import ScriptDirectory
 
 from app import migrate
 from app.observability import health
-from tests.support.apps import build, close
+from app.testing.apps import close
+from tests.support.apps import build
 from tests.support.live import serve
 
 # A worker has it when it answers 100.

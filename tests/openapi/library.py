@@ -10,8 +10,9 @@ from flask import Flask
 
 from app.database.metadata import app_metadata
 from app.migrate import upgrade
+from app.testing.apps import close
 from tests.definitions.conftest import running_a_command, tables_of
-from tests.support.apps import build, close
+from tests.support.apps import build
 
 
 def required(type_: Any, **declared: Any) -> dict[str, Any]:

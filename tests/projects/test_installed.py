@@ -37,7 +37,11 @@ def project(tmp_path):
 
 def test_wheel_and_sdist_contain_every_file_of_the_packages(wheel):
     listed = subprocess.run(
-        ["git", "ls-files", "app", "ostiary"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "app", "ostiary", "pytest_ostiary.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     tracked = {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
     [sdist] = wheel.parent.glob("*.tar.gz")

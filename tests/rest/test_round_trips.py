@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app.testing.apps import close
 from tests.conftest import Api
-from tests.support.apps import build, close
+from tests.support.apps import build
 
 from .conftest import store
 

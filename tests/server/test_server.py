@@ -13,8 +13,9 @@ import requests
 
 from app.metrics.processes import MEMORY, PREFIX
 from app.outbox.delivery import drain
+from app.testing.apps import close
 from tests.conftest import PASSWORD, TOKEN
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.installation import Installation
 from tests.support.live import children_of, newcomer, serve
 from tests.support.ports import free_port

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import create_engine
+
+from app.testing.databases import create_postgres_database
 
 from .programs import require
 
@@ -89,7 +91,7 @@ def postgres_server() -> Iterator[str]:
     if not is_own_server():
         # Other test processes, and other people, may use the same server.
         name = f"ostiary_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
-        yield create_database(os.environ["TEST_DATABASE_URL"], name)
+        yield create_postgres_database(os.environ["TEST_DATABASE_URL"], name)
         return
     with cluster() as server:
         server.create()
@@ -112,16 +114,6 @@ def move_tables(url: str, folder: Path) -> None:
             move = f"ALTER {kind} ALL IN TABLESPACE pg_default SET TABLESPACE elsewhere"
             connection.exec_driver_sql(move)
     engine.dispose()
-
-
-def create_database(url: str, name: str) -> str:
-    """Make an empty database on the server with this URL; return the database's URL."""
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return make_url(url).set(database=name).render_as_string(hide_password=False)
 
 
 def _programs() -> Path | None:

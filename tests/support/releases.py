@@ -11,7 +11,9 @@ from pathlib import Path
 from .installation import ROOT
 
 # What a wheel is built from.
-SOURCES = ["LICENSE", "README.md", "app", "ostiary", "pyproject.toml", "setup.cfg"]
+SOURCES = [
+    *("LICENSE", "README.md", "app", "ostiary", "pyproject.toml", "pytest_ostiary.py", "setup.cfg")
+]
 
 
 @dataclass

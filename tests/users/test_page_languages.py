@@ -11,8 +11,9 @@ from app.database.metadata import all_metadata
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
 from app.signals import reset_password_request, verification_request
+from app.testing.apps import close
 from tests.conftest import NEW, Api
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.installation import ROOT
 from tests.support.rows import expire
 

@@ -10,9 +10,9 @@ from sqlalchemy import create_engine, make_url, text
 from app import migrate
 from app.config import ConfigurationError
 from app.factory import create_app
+from app.testing.apps import CHEAP_HASH, close
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes
-from tests.support.apps import CHEAP_HASH, close
 from tests.support.databases import migrate as make_database
 from tests.support.documents import blocks
 

@@ -15,6 +15,7 @@ from app.database.session import db
 from app.errors import ValidationError
 from app.rest.relations import belongs_to
 from app.signals import email_verified, reset_password_request, verification_request
+from app.testing.apps import close
 from app.users import service
 from app.users.accounts.registration import prepare_user_without_password
 from app.users.extension import UsersExtension
@@ -22,7 +23,7 @@ from app.users.mailed import events as users_events
 from app.users.resource import users_extension
 from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes
-from tests.support.apps import build, close
+from tests.support.apps import build
 from tests.support.databases import Database
 from tests.support.races import at_once
 

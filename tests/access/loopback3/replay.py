@@ -24,11 +24,12 @@ from app.properties.properties import column_name
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import served_collections
 from app.rest.views.collection import all_endpoints
+from app.testing.apps import close
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.resource import users
 from tests.definitions.conftest import running_a_command, tables_of
-from tests.support.apps import build, close
+from tests.support.apps import build
 
 from .cases import MODELS, ROLES, ROWS, Call, RuleSet
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.access.policy import compiled_rules
-from tests.support.apps import close
+from app.testing.apps import close
 from tools.compatibility import LOOSER
 
 from .cases import CALLS, SETS

@@ -14,7 +14,8 @@ from werkzeug.test import TestResponse
 from app.connector import Operation
 from app.datasources import data_sources
 from app.datasources.schemas import part_of_request
-from tests.support.apps import build, close
+from app.testing.apps import close
+from tests.support.apps import build
 
 from .cases import RECORDED, Call, Case, Outcome, comparable, read_cases
 from .differences import AT_ENDPOINTS, IN_THE_LIBRARY, REFUSED

@@ -1,0 +1,1 @@
+"""What the tests of a project use: apps, databases, callers and mails."""

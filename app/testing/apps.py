@@ -1,0 +1,129 @@
+"""Apps of tests: built from the project with settings for tests, and shared between tests."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from flask import Flask
+
+from app import outbox
+from app.config import ENVIRONMENT_NAMES, ENVIRONMENT_PREFIX
+from app.database.session import db
+from app.factory import create_app
+from app.signals import reset_password_request
+from app.state import VALUES
+
+# The cheapest hash of passwords that Argon2 allows.
+CHEAP_HASH = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+# What the project's settings are replaced by in tests.
+TEST_SETTINGS: Mapping[str, object] = {
+    "TESTING": True,
+    "PASSWORD_HASH": CHEAP_HASH,
+    "THROTTLE_ENABLED": False,
+    # Mails are files, written when a test asks for them.
+    "MAIL_URL": None,
+    "OUTBOX_IN_PROCESS": False,
+    # Those of the project are for its own database.
+    "SQLALCHEMY_ENGINE_OPTIONS": {},
+    "PGBOUNCER": False,
+    "METRICS_ENABLED": False,
+}
+
+
+def build_project(project: Path, url: str, mail_folder: Path, settings: Mapping[str, Any]) -> Flask:
+    """Build the app of a project on a database, with TEST_SETTINGS and these settings.
+
+    The developer's environment has no part in it. Raises ConfigurationError.
+    """
+    given = {**TEST_SETTINGS, "MAIL_FOLDER": str(mail_folder), **settings}
+    values = {ENVIRONMENT_PREFIX + name: json.dumps(value) for name, value in given.items()}
+    with _environment(INSTANCE_PATH=str(project), DATABASE_URL=url, **values):
+        app = create_app()
+    # pytest captures the records; as text they would join the output of commands.
+    app.logger.handlers.clear()
+    return app
+
+
+def migrate_project(project: Path, url: str, mail_folder: Path) -> str:
+    """Run the migrations; return what is wrong if they fail or differ from the models."""
+    # Only a command may have an app whose tables are missing.
+    with click.Context(click.Command("db"), info_name="db"):
+        app = build_project(project, url, mail_folder, {})
+    runner = app.test_cli_runner()
+    try:
+        if (result := runner.invoke(args=["db", "upgrade"])).exit_code:
+            return f"The migrations of {project} fail.\n{result.output or result.exception!r}"
+        if (result := runner.invoke(args=["db", "check"])).exit_code:
+            return (
+                "The migrations do not make the tables of the models; write the missing one:"
+                f" ostiary db migrate -m TEXT\n{result.output or result.exception!r}"
+            )
+    finally:
+        close(app)
+    return ""
+
+
+def close(app: Flask) -> None:
+    """End the threads and database connections of an app."""
+    outbox.stop(app)
+    with app.app_context():
+        db.engine.dispose()
+
+
+class SharedApp:
+    """An app that tests use one after the other, as creating one takes longer than most tests."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+        self._built = _configuration(app)
+
+    def reset(self) -> bool:
+        """Forget the last test; return whether the app is as it was built.
+
+        What an app keeps in memory from one request to the next is undone: the outbox's thread
+        with what it has reserved, and values that were made since, such as what is found out about
+        the database. Pooled connections and the OpenAPI document may stay.
+        """
+        outbox.stop(self.app)
+        values = self.app.extensions[VALUES]
+        for state in values.keys() - self._built["values"]:
+            del values[state]
+        return _configuration(self.app) == self._built
+
+
+def _configuration(app: Flask) -> dict[str, Any]:
+    """Return what a test could change in an app, and would change for the tests after it."""
+    hooks: list[Mapping[Any, Sequence[object]]] = [
+        app.before_request_funcs,
+        app.after_request_funcs,
+        app.teardown_request_funcs,
+    ]
+    return {
+        "settings": dict(app.config),
+        "extensions": set(app.extensions),
+        "values": set(app.extensions[VALUES]),
+        "views": dict(app.view_functions),
+        "hooks": [{name: list(functions) for name, functions in hook.items()} for hook in hooks],
+        "receivers": list(reset_password_request.receivers_for(app)),
+    }
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Replace the service's variables in the environment by these."""
+    before = dict(os.environ)
+    replaced = {*ENVIRONMENT_NAMES.values(), "INSTANCE_PATH"}
+    for name in before:
+        if name in replaced or name.startswith(ENVIRONMENT_PREFIX):
+            del os.environ[name]
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update(before)

@@ -1,0 +1,99 @@
+"""The pytest plugin of the wheel, in runs of pytest on projects."""
+
+import pytest
+
+CONFIGURATION = """\
+[pytest]
+addopts = --strict-markers --strict-config -p no:cacheprovider -p no:randomly
+filterwarnings = error
+ostiary_databases = sqlite postgresql
+"""
+TESTS = """\
+import pytest
+from ostiary.testing import Caller
+
+def test_users_mails_and_logins(client, user, login, mails):
+    ada = user(role="admin")
+    assert (ada.id, ada.email) == (1, "user1@example.com")
+    assert client.get("/v1/users", user=ada).status_code == 200
+    assert client.get("/v1/users").status_code == 401
+    assert client.get("/v1/users", user=user()).status_code == 403
+    assert len(mails) == 0
+
+    client.post("/v1/users/reset", json={"email": ada.email})
+    [mail] = mails
+    assert (mail.to, mail.subject) == (ada.email, "Set a new password")
+    assert "access_token=" in mail.links[0] and "<html" in mail.html
+    assert mails[-1].message["Content-Language"] == "en"
+
+    token = login("user2@example.com", ttl=60)
+    assert client.get("/v1/todos", token=token).json == []
+    with pytest.raises(AssertionError, match="login failed"):
+        login(Caller(id=1, email=ada.email, password="wrong", token=""))
+    assert ada.token not in repr(ada) and "correct" not in repr(ada)
+
+def test_the_next_test_finds_an_empty_database(client, user):
+    assert user("eve@example.com", role=["admin", "clerk"], password="a quiet harbour").id == 1
+    assert client.get("/v1/users/count", user=user(role="admin")).json == {"count": 2}
+
+@pytest.mark.settings(REGISTRATION_OPEN=False, TOKEN_TTL=5)
+class TestSettings:
+    @pytest.mark.settings(TOKEN_TTL=7)
+    def test_markers_change_settings(self, app, client):
+        assert app.config["TOKEN_TTL"] == 7 and app.config["SERVICE_NAME"] == "Library"
+        assert client.post("/v1/users", json={}).status_code == 401
+        app.config["TOKEN_TTL"] = 8
+
+    @pytest.mark.settings(TOKEN_TTL=7)
+    def test_a_changed_app_is_not_used_again(self, app):
+        assert app.config["TOKEN_TTL"] == 7
+
+@pytest.mark.settings(RESET_TOKEN_TTL=1, NO_SETTING=2)
+def test_a_wrong_setting(app):
+    raise AssertionError("it runs")
+"""
+OWN_FIXTURES = """\
+import pytest
+
+@pytest.fixture
+def login():
+    return "the project's"
+
+def test_a_fixture_of_the_project_is_used(login):
+    assert login == "the project's"
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with a package `app` of its own, and tests."""
+    folder = tmp_path / "library"
+    for name in ("app", "tests"):
+        (folder / name).mkdir(parents=True)
+    (folder / "app" / "__init__.py").write_text("raise AssertionError('imported')\n")
+    (folder / "config.py").write_text("SERVICE_NAME = 'Library'\nREST_API_ROOT = '/v1'\n")
+    (folder / "pytest.ini").write_text(CONFIGURATION)
+    (folder / "tests" / "test_api.py").write_text(TESTS)
+    (folder / "tests" / "test_own_fixtures.py").write_text(OWN_FIXTURES)
+    return folder
+
+
+def test_fixtures_on_both_databases(installed, project, postgres_database):
+    run = run_pytest(installed, project, "-n", "2", TEST_DATABASE_URL=postgres_database.url)
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert " 9 passed, 2 errors in " in run.stdout, run.stdout
+    sentences = [line for line in run.stdout.splitlines() if "NO_SETTING is not" in line]
+    assert sentences[:2] == ["APP_NO_SETTING is not a setting"] * 2
+    assert "Traceback" not in run.stdout
+
+
+def run_pytest(installed, folder, *arguments, **variables):
+    """Run `pytest` in a folder, which is not on the path, with the wheel's plugin and xdist's."""
+    # What a developer may have in the environment, and what the plugins of this suite set.
+    variables = {"APP_TOKEN_TTL": "9", "DATABASE_URL": "nonsense:", **variables}
+    plugins = ("no:schemathesis", "no:hypothesispytest", "no:playwright", "no:cov")
+    options = [part for plugin in plugins for part in ("-p", plugin)]
+    return installed.run(
+        "python", "-P", "-m", "pytest", *options, *arguments, cwd=folder, **variables
+    )
