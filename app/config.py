@@ -33,8 +33,7 @@ def require_extra(setting: str, extra: str, *libraries: str) -> None:
     """Raise ConfigurationError if a library of the extra that a setting needs is missing."""
     if not all(map(find_spec, libraries)):
         raise ConfigurationError(
-            f"{setting} needs the extra {extra}; install it with "
-            f".venv/bin/pip install -c requirements.txt -e '.[{extra}]'"
+            f"{setting} needs the extra {extra}; install it with pip install 'ostiary[{extra}]'"
         )
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "datasources": "app.datasources.cli",
     "models": "app.definitions.cli",
     "providers": "app.oauth.cli",
+    "upgrade": "app.projects.upgrade",
 }
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.

@@ -55,10 +55,10 @@ def _warn_of_no_time_out(app: Flask, connection: Connection) -> None:
 def check_own_tables(app: Flask) -> None:
     """Raise ConfigurationError if the database lacks tables or columns of the project.
 
-    Commands may run without them, such as the one that makes them; `flask run` serves.
+    Commands may run without them, such as the one that makes them; `run` and `dev` serve.
     """
     command = click.get_current_context(silent=True)
-    runs_command = command is not None and command.info_name != "run"
+    runs_command = command is not None and command.info_name not in {"dev", "run"}
     own = {**project_tables(), **app_metadata.of(app).tables}
     if not own or runs_command:
         return

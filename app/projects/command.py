@@ -4,14 +4,14 @@ from importlib import import_module
 from typing import Any
 
 import click
-from flask.cli import FlaskGroup, routes_command, shell_command
+from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 
 from app.config import ConfigurationError
 
 from .folder import enter_project
 
 # The modules of commands that need no app, each imported when it is called.
-MODULES = {"run": "app.projects.run"}
+MODULES = {"dev": "app.projects.dev", "run": "app.projects.run"}
 # Those of them that need no project either.
 WITHOUT_PROJECT: list[str] = []
 
@@ -32,6 +32,11 @@ class ProjectGroup(FlaskGroup):
             _enter()
         except click.ClickException:
             return WITHOUT_PROJECT
+        try:
+            ctx.ensure_object(ScriptInfo).load_app()
+        except click.ClickException as error:
+            error.show()
+            return sorted(MODULES)
         return sorted({*MODULES, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:

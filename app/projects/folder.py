@@ -9,6 +9,11 @@ from app.config import ConfigurationError
 CODE = Path(app.__file__ or "").parents[1]
 
 
+def project_folder() -> Path:
+    """Return the project folder."""
+    return Path(os.environ.get("INSTANCE_PATH") or CODE / "instance")
+
+
 def enter_project() -> None:
     """Make the current folder the project folder, unless INSTANCE_PATH names one.
 

@@ -1,6 +1,8 @@
 """The command `ostiary run`: migrate the database, and serve by gunicorn in this process."""
 
+import gc
 import os
+import signal
 import sys
 from importlib import import_module
 
@@ -15,13 +17,17 @@ class Server(Application):
 
     cfg: Config
 
+    def __init__(self, **overrides: object) -> None:
+        self.overrides = overrides
+        super().__init__()
+
     def load_config(self) -> None:
         """Read the settings; the command line is not gunicorn's."""
         self.load_config_from_module_name_or_filename("python:app.projects.gunicorn_settings")
         arguments = self.cfg.parser().parse_args(self.cfg.get_cmd_args_from_env())
         if file := arguments.config or get_default_config_file():
             self.load_config_from_file(file)
-        for name, value in vars(arguments).items():
+        for name, value in (vars(arguments) | self.overrides).items():
             if name != "args" and value is not None:
                 self.cfg.set(name, value)
         os.chdir(self.cfg.chdir)
@@ -37,9 +43,19 @@ class Server(Application):
 def run(ctx: click.Context) -> None:
     """Migrate the database and serve; HOST and PORT are the address.
 
-    The environment has gunicorn's settings: WEB_CONCURRENCY, THREADS, GUNICORN_CMD_ARGS.
+    Other variables are WEB_CONCURRENCY (processes), THREADS, and GUNICORN_CMD_ARGS with options of
+    gunicorn.
     """
-    server = Server()
+    migrate_and_serve(ctx)
+
+
+def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
+    """Migrate the database, and serve with gunicorn's settings and these until a signal ends it."""
+    # As `ostiary.wsgi` says, which enables it.
+    gc.disable()
+    server = Server(**settings)
+    # Once for both processes.
+    import_module("app.factory")
     _migrate(ctx)
     server.run()
 
@@ -50,6 +66,8 @@ def _migrate(ctx: click.Context) -> None:
     process = os.fork()
     if not process:
         ctx.find_root().command.main(["db", "upgrade"])
+    before = signal.signal(signal.SIGTERM, lambda *_: os.kill(process, signal.SIGTERM))
     _, status = os.waitpid(process, 0)
+    signal.signal(signal.SIGTERM, before)
     if os.waitstatus_to_exitcode(status):
         ctx.exit(1)

@@ -39,8 +39,7 @@ def test_without_the_library_the_start_names_the_extra(make_app, monkeypatch):
         make_app(METRICS_ENABLED=True)
 
     assert str(raised.value) == (
-        "METRICS_ENABLED needs the extra metrics; install it with "
-        ".venv/bin/pip install -c requirements.txt -e '.[metrics]'"
+        "METRICS_ENABLED needs the extra metrics; install it with pip install 'ostiary[metrics]'"
     )
 
 

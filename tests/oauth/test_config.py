@@ -284,8 +284,7 @@ def test_without_the_libraries_the_start_names_the_extra(make_app, monkeypatch):
         make_app(PROVIDERS={"gitlab": {"clientID": "1"}})
 
     assert str(raised.value) == (
-        "PROVIDERS needs the extra oidc; install it with "
-        ".venv/bin/pip install -c requirements.txt -e '.[oidc]'"
+        "PROVIDERS needs the extra oidc; install it with pip install 'ostiary[oidc]'"
     )
 
 

@@ -1,10 +1,10 @@
 """The wheel, installed in an environment of its own, on a project in another folder."""
 
 import json
+import os
 import signal
 import subprocess
 import tarfile
-import time
 import zipfile
 
 import pytest
@@ -12,13 +12,9 @@ import requests
 
 from tests.support.installation import ROOT
 from tests.support.live import children_of
-from tests.support.ports import free_port
+from tests.support.releases import start
 
-NOTE = {
-    "name": "Note",
-    "properties": {"text": {"type": "string", "required": True}},
-    "acls": [{"principalType": "ROLE", "principalId": "$everyone", "permission": "ALLOW"}],
-}
+PACKED = ["app", "ostiary", "pytest_ostiary.py"]
 
 
 @pytest.fixture
@@ -31,13 +27,12 @@ def project(tmp_path):
     for name in ("gunicorn_settings.py", "errors.py", "wsgi.py"):
         (folder / name).write_text("raise AssertionError('imported')\n")
     (folder / "config.py").write_text("SERVICE_NAME = 'Notes'\n")
-    (folder / "models").mkdir()
     return folder
 
 
 def test_wheel_and_sdist_contain_every_file_of_the_packages(wheel):
     listed = subprocess.run(
-        ["git", "ls-files", "app", "ostiary", "pytest_ostiary.py"],
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PACKED],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -68,53 +63,52 @@ def test_commands_outside_of_a_project_say_that_there_is_none(installed, tmp_pat
         )
 
 
-def test_a_project_is_served_by_the_installed_wheel(installed, project, tmp_path):
+def test_a_project_is_served_by_the_installed_wheel(installed, project):
     (project / "config.py").write_text("REST_API_ROOT = '/v1'\n")
-    port = free_port()
-    log = tmp_path / "log"
-    variables = {"PORT": str(port), "WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": "--keep-alive=1"}
-
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            [installed.folder / "bin" / "ostiary", "run"],
-            cwd=project,
-            env=installed.variables(**variables),
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        wait_for(lambda: answer(f"http://127.0.0.1:{port}/ready"), log)
+    with start(installed, "run", project) as server:
+        server.wait_for("/ready")
         registered = requests.post(
-            f"http://127.0.0.1:{port}/v1/users",
+            f"{server.url}/v1/users",
             json={"email": "ada@example.com", "password": "a quiet harbour"},
             timeout=30,
         )
-        explorer = requests.get(f"http://127.0.0.1:{port}/explorer", timeout=30)
-        [worker] = children_of(process.pid)
-        process.send_signal(signal.SIGHUP)
-        wait_for(lambda: worker not in children_of(process.pid), log)
+        explorer = requests.get(f"{server.url}/explorer", timeout=30)
+        [worker] = children_of(server.process.pid)
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_until(lambda: worker not in children_of(server.process.pid))
         users = installed.run("ostiary", "users", "list", "--json", cwd=project)
-        process.terminate()
-        assert process.wait(30) == 0
-    finally:
-        process.kill()
+        # Another process takes over the socket, whose parent this one was.
+        server.process.send_signal(signal.SIGUSR2)
+        server.wait_until(lambda: len(children_of(server.process.pid)) == 2)
+        second = max(children_of(server.process.pid))
+        server.wait_until(lambda: children_of(second))
+        server.process.terminate()
+        assert server.process.wait(30) == 0
+        assert server.answers("/ready")
+        os.kill(second, signal.SIGTERM)
+        server.wait_until(lambda: not server.answers("/ready"))
 
     assert registered.status_code == 200
     assert explorer.status_code == 200
     assert [user["email"] for user in json.loads(users.stdout)] == ["ada@example.com"]
     assert (project / "ostiary.sqlite").is_file()
-    assert "Migrated the database" in log.read_text()
+    assert "Migrated the database" in server.log.read_text()
 
 
-def answer(url):
-    try:
-        return requests.get(url, timeout=5).ok
-    except requests.ConnectionError:
-        return False
-
-
-def wait_for(condition, log):
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.05)
+def test_dev_starts_again_when_a_file_changes_and_waits_after_an_error(installed, project):
+    config = project / "config.py"
+    with start(installed, "dev", project) as server:
+        server.wait_for("/api/openapi.json")
+        config.write_text("REST_API_ROOT = \n")
+        server.wait_until(lambda: "cannot be read: SyntaxError" in server.log.read_text())
+        config.write_text("REST_API_ROOT = '/v1'\n")
+        server.wait_for("/v1/openapi.json")
+        (project / "models").mkdir()
+        (project / "models" / "note.json").write_text("{")
+        server.wait_until(lambda: "note.json: cannot be read" in server.log.read_text())
+        (project / "models" / "note.json").unlink()
+        server.wait_for("/v1/openapi.json")
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(30) == 0
+        assert not server.answers("/ready")
+    assert server.log.read_text().startswith(f"Serving on {server.url}.")

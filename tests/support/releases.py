@@ -5,10 +5,16 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import requests
+
 from .installation import ROOT
+from .ports import free_port
 
 # What a wheel is built from.
 SOURCES = [
@@ -88,3 +94,57 @@ def _run(*arguments: str, cwd: Path | None = None) -> None:
         [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@dataclass
+class ProjectServer:
+    """A command that serves a project: its process, address, and what it has printed."""
+
+    process: subprocess.Popen
+    url: str
+    log: Path
+
+    def answers(self, path: str) -> bool:
+        try:
+            return requests.get(f"{self.url}{path}", timeout=5).ok
+        except requests.ConnectionError:
+            return False
+
+    def wait_for(self, path: str) -> None:
+        """Wait until a path is answered without an error."""
+        self.wait_until(lambda: self.answers(path))
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.05)
+
+
+@contextmanager
+def start(
+    environment: Environment, command: str, project: Path, **variables: str
+) -> Iterator[ProjectServer]:
+    """Start `ostiary run` or `dev` in a project, on a port of its own with one worker."""
+    port = free_port()
+    log = project.with_suffix(".log")
+    variables = {
+        "PORT": str(port),
+        "WEB_CONCURRENCY": "1",
+        "APP_MAIL_FOLDER": str(project / "mail"),
+        "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
+        **variables,
+    }
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [environment.folder / "bin" / "ostiary", command],
+            cwd=project,
+            env=environment.variables(PYTHONUNBUFFERED="1", **variables),
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield ProjectServer(process, f"http://127.0.0.1:{port}", log)
+    finally:
+        process.terminate()
+        process.wait(30)
