@@ -48,6 +48,7 @@ OPTIONAL_FEATURES = {
     "EXPLORER_ENABLED": "app.explorer.views",
     "METRICS_ENABLED": "app.metrics.setup",
     "PROVIDERS": "app.oauth.setup",
+    "STATIC_FOLDER": "app.frontend.middleware",
 }
 
 

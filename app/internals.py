@@ -26,7 +26,7 @@ INTERNALS = {
         "gunicorn.http.message.Request": "_expected_100_continue body force_close headers method"
         " parse_headers path peer_addr version",
         "gunicorn.http.unreader": "IterUnreader",
-        "gunicorn.http.wsgi.Response": "sent status_code",
+        "gunicorn.http.wsgi.Response": "sent sock status_code",
         "gunicorn.workers.gthread": "STOP_KEEPALIVE_LINGER",
         "gunicorn.workers.gthread.ThreadWorker": "accept alive cfg check_config enqueue_req"
         " finish_request handle handle_request keepalived_conns log murder_pending notify nr_conns"

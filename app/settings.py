@@ -22,6 +22,14 @@ NO_REPLY = "no-reply@localhost"
 #: Characters of `SERVICE_NAME`, which is in headers of mails.
 MAX_SERVICE_NAME = 64
 
+# Scripts, WebAssembly and calls of the own origin alone; styles also where frameworks put them into
+# elements; pictures and fonts also where bundlers put them into the code.
+FRONT_END_POLICY = (
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline';"
+    " img-src 'self' data: blob:; font-src 'self' data:; object-src 'none'; base-uri 'self';"
+    " form-action 'self'; frame-ancestors 'self'"
+)
+
 positive = validate.Range(min=1)
 more_than_zero = validate.Range(min=0, min_inclusive=False)
 # Seconds; a hundred years is as long as anything lives.
@@ -527,6 +535,20 @@ class SettingsSchema(Schema):
         102400,
         "Bytes of a request body; larger ones are refused with 413.",
         validate=positive,
+    )
+    STATIC_FOLDER = _setting(
+        fields.String,
+        None,
+        "The folder of a front end, which is served beside the API: [frontend.md](frontend.md). A"
+        " relative path is in `instance/`.",
+        validate=validate.Length(min=1),
+    )
+    STATIC_POLICY = _setting(
+        fields.String,
+        FRONT_END_POLICY,
+        "The `Content-Security-Policy` of the files in `STATIC_FOLDER`. `null`: they have none.",
+        allow_none=True,
+        validate=validate.Regexp(r"[ -~]+\Z", error="must be one line of printable ASCII"),
     )
     EXPLORER_ENABLED = _setting(
         fields.Boolean, True, "`false`: no page at `/explorer`. The OpenAPI document stays."

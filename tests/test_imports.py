@@ -18,6 +18,7 @@ NEEDED_LATER = (
     "authlib",
     "cryptography",
     "app.datasources.endpoints",
+    "app.frontend",
     "app.migrate",
     "app.openapi.document",
     "app.metrics",

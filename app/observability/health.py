@@ -32,10 +32,14 @@ is_serving = AppState[Callable[[], bool]]("sign of stopping", factory=lambda _ap
 
 
 def init_app(app: Flask) -> None:
-    """Serve the health checks at the root, and the status there and at the base path."""
+    """Serve the health checks at the root, and the status there and at the base path.
+
+    At the root a front end has its page instead.
+    """
     started.set(app, (now(), time.monotonic()))
     app.register_blueprint(bp)
-    app.register_blueprint(status_bp)
+    if not app.config["STATIC_FOLDER"]:
+        app.register_blueprint(status_bp)
     app.register_blueprint(status_bp, name="api_status", url_prefix=app.config["REST_API_ROOT"])
 
 

@@ -19,8 +19,6 @@ threads = listening.number("THREADS", SettingsSchema().fields["THREADS"].load_de
 
 # Loaded once before the fork, so that an invalid setting stops the start.
 preload_app = True
-# The worker sends files as any answer; the kernel would let a thread wait for the client.
-sendfile = False
 # Seconds for requests in progress to finish after SIGTERM.
 graceful_timeout = 30
 # The default control socket is one path for all instances of a user.

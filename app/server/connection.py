@@ -16,11 +16,12 @@ class Connection:
     gunicorn needs `sock`, `timeout` and `close`.
     """
 
-    def __init__(self, sock: socket.socket, client: Address, server: Address) -> None:
+    def __init__(
+        self, sock: socket.socket, client: Address, server: Address, timeout: float
+    ) -> None:
         sock.setblocking(False)
         self.sock = sock
         self.client = client
-        self.server = server
         # When it began to wait: for a request, its client, or its turn to compute a password hash.
         self.began = 0.0
         # When it is closed unless something happens before.
@@ -28,7 +29,7 @@ class Connection:
         # What surrounds the answer in its thread.
         self.turn: AbstractContextManager[None] = nullcontext()
         self.incoming: IncomingRequest
-        self.outgoing: Outgoing
+        self.outgoing = Outgoing(sock, client, server, timeout)
 
     @property
     def host(self) -> str:
@@ -60,5 +61,6 @@ class Connection:
 
     def close(self) -> None:
         """Close the socket; ignore errors."""
+        self.outgoing.discard()
         with suppress(OSError):
             self.sock.close()

@@ -60,7 +60,7 @@ def _fields(
         "route": None if rule is None else rule.rule,
         "status": resp.status_code,
         "ms": round(request_time.total_seconds() * 1000),
-        "bytes": resp.sent,
+        "bytes": resp.sent + resp.sock.file_bytes,
         "request_id": environ.get("HTTP_X_REQUEST_ID"),
         "user_id": environ.get(USER_ID),
         "address": environ.get("REMOTE_ADDR") or None,

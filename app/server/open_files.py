@@ -1,10 +1,12 @@
-"""The limit of open files, of which each connection is one."""
+"""The limit of open files, of which each connection may be two: itself, and a file that is sent."""
 
 import resource
 
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
+# Files of a connection: its socket, and one that is sent to its client.
+FILES = 2
 # Files of a process besides its connections: its log, the database, calls and mails.
 OTHER_FILES = 100
 # Connections with which a process can serve.
@@ -17,18 +19,18 @@ def fit_connections(cfg: Config, log: Logger) -> None:
     Raises SystemExit if the hard limit leaves too few.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = cfg.worker_connections + OTHER_FILES
+    needed = FILES * cfg.worker_connections + OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-    if allowed < FEWEST_CONNECTIONS + OTHER_FILES:
-        least = FEWEST_CONNECTIONS + OTHER_FILES
+    least = FILES * FEWEST_CONNECTIONS + OTHER_FILES
+    if allowed < least:
         raise SystemExit(
             f"ostiary: the limit of open files is {hard}, and must be at least {least}"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < needed:
-        connections = allowed - OTHER_FILES
+        connections = (allowed - OTHER_FILES) // FILES
         log.warning(
             "a process keeps %d connections: the limit of open files is %d, and should be"
             " at least %d",

@@ -30,7 +30,7 @@ from .hash_queue import HashQueue
 from .incoming import IncomingRequest
 from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
-from .outgoing import ClientGoneError, Outgoing, UnreadAnswerError
+from .outgoing import ClientGoneError, UnreadAnswerError
 
 # Errors where a process, or the machine, has no more files to open.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
@@ -130,14 +130,14 @@ class BufferingWorker(ThreadWorker):
                 return
             raise
         self.nr_conns += 1
-        conn = Connection(sock, client, listener.getsockname())
+        conn = Connection(sock, client, listener.getsockname(), self._timeout)
         self._receive(conn, conn.receive())
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Handle what happens, a new connection among it, and keep room for what comes next."""
         super().wait_for_and_dispatch_events(timeout)
         # Only now: an event of a connection that is closed here might have been handled next.
-        while sum(len(conn.outgoing.unsent) for conn in self.sending) > MAX_TOTAL_UNSENT:
+        while sum(conn.outgoing.unsent for conn in self.sending) > MAX_TOTAL_UNSENT:
             self._close_unread(self.sending.popleft())
         if self.is_full or self.nr_conns >= self.worker_connections:
             self.is_full = False
@@ -232,7 +232,7 @@ class BufferingWorker(ThreadWorker):
             self._start(conn)
 
     def _start(self, conn: Connection) -> None:
-        conn.outgoing = Outgoing(conn.sock, conn.client, conn.server, self._timeout)
+        conn.outgoing.begin()
         self.enqueue_req(conn)
 
     def handle(self, conn: Connection) -> bool:
@@ -259,7 +259,7 @@ class BufferingWorker(ThreadWorker):
 
         The connection's next request is looked at after that.
         """
-        if conn.outgoing.unsent:
+        if not conn.outgoing.is_sent:
             react = partial(self._send_rest, fs=fs)
             self._wait(conn, self.sending, self._timeout, EVENT_WRITE, react)
         elif not fs.cancelled() and not fs.exception() and fs.result():

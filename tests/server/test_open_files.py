@@ -23,10 +23,10 @@ def limits(monkeypatch):
 @pytest.mark.parametrize(
     ("before", "after", "connections", "words"),
     [
-        ((2048, 4096), None, 1000, ""),
-        ((1024, 4096), (1100, 4096), 1000, ""),
-        ((1024, -1), (1100, -1), 1000, ""),
-        ((256, 1024), (1024, 1024), 924, "keeps 924 connections: the limit of open files is 1024"),
+        ((2100, 4096), None, 1000, ""),
+        ((1024, 4096), (2100, 4096), 1000, ""),
+        ((1024, -1), (2100, -1), 1000, ""),
+        ((256, 1024), (1024, 1024), 462, "keeps 462 connections: the limit of open files is 1024"),
     ],
 )
 def test_connections_fit_the_limit(limits, caplog, before, after, connections, words):

@@ -20,6 +20,9 @@ CONNECTIONS, PIPELINED = 40, 30
 MEMORY = 90
 UNREAD = "closed a connection of 127.0.0.1: it did not take its answer"
 VIEWS = f"""
+from flask import send_file
+
+FILE = __file__ + ".bin"
 LARGE = b"x" * {LARGE}
 
 @app.get("/large")
@@ -36,6 +39,14 @@ def fail():
         yield LARGE
         raise OSError("planted")
     return body()
+
+@app.get("/file")
+def file():
+    return send_file(FILE)
+
+@app.get("/file-in-chunks")
+def file_in_chunks():
+    return send_file(open(FILE, "rb"), "text/plain")
 """
 
 
@@ -47,6 +58,7 @@ def server(sqlite_template, tmp_path_factory):
     root = Installation(folder).folder
     with (root / "wsgi.py").open("a") as code:
         code.write(VIEWS)
+    (root / "wsgi.py.bin").write_bytes(bytes(STREAMED))
     settings = {"WEB_CONCURRENCY": "1", "THREADS": "2", "APP_REQUEST_TIMEOUT": "3"}
     with serve(folder, f"sqlite:///{folder}/ostiary.sqlite", root=root, **settings) as server:
         yield server
@@ -101,7 +113,15 @@ def test_clients_that_do_not_read_hold_no_thread_and_are_closed(server, connecti
     assert int(status.partition("VmHWM:")[2].split()[0]) < MEMORY * 1024
 
 
-@pytest.mark.parametrize(("path", "length"), [("/large", LARGE), ("/stream", STREAMED)])
+@pytest.mark.parametrize(
+    ("path", "length"),
+    [
+        ("/large", LARGE),
+        ("/stream", STREAMED),
+        ("/file", STREAMED),
+        ("/file-in-chunks", STREAMED),
+    ],
+)
 def test_a_client_that_reads_late_gets_the_whole_answer_and_the_next_one(
     server, connections, path, length
 ):

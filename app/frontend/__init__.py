@@ -1,0 +1,1 @@
+"""A front end beside the API: the files of STATIC_FOLDER."""

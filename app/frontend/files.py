@@ -1,0 +1,144 @@
+"""Files of a folder for browsers: which path is which file, and the response that sends it."""
+
+import os
+import re
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from werkzeug import Response
+from werkzeug.exceptions import PreconditionFailed
+from werkzeug.wsgi import wrap_file
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+INDEX = "index.html"
+# What never changes is kept for a year. Of the rest is asked each time whether it has changed.
+KEPT, ASKED_FOR = "public, max-age=31536000, immutable", "no-cache"
+# Bytes that are read at once where the server does not send the descriptor.
+BLOCK = 64 * 1024
+# Names with a hash of the content, as bundlers write them: `main.3f2a1c.js`, `index-BsX2k9.css`.
+# It has at least six characters, a digit among them, and is hexadecimal or has a capital; words
+# with a number behind them, such as `Version2`, `IMG_1234` or `20240115`, are none.
+HASHED = re.compile(
+    r"[.-](?=\w*[0-9])(?![A-Za-z]*_?[0-9]*[a-z]{0,2}\.)"
+    r"([0-9a-f]{6,}|(?=\w*[A-Z])[0-9A-Za-z_]{6,12})(\.chunk)?\.[0-9a-z]+$",
+    re.ASCII,
+)
+# Folders whose name begins with a dot, and are for everybody (RFC 8615).
+WELL_KNOWN = ".well-known"
+# Source maps have the source code; builds put them beside the files without being asked.
+SOURCE_MAP = ".map"
+# What no name has: separators of other systems, control characters, and what is no UTF-8.
+ODD_CHARACTER = re.compile(r"[\\:\x00-\x1f\x7f\ufffd]")
+
+# The types of files by the ends of their names. Those of the machine differ from one to the next.
+TYPES = {
+    "": "application/octet-stream",
+    ".aac": "audio/aac",
+    ".avif": "image/avif",
+    ".css": "text/css",
+    ".csv": "text/csv",
+    ".gif": "image/gif",
+    ".htm": "text/html",
+    ".html": "text/html",
+    ".ico": "image/vnd.microsoft.icon",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".m4a": "audio/mp4",
+    ".md": "text/markdown",
+    ".mjs": "text/javascript",
+    ".mp3": "audio/mpeg",
+    ".mp4": "video/mp4",
+    ".ogg": "audio/ogg",
+    ".otf": "font/otf",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".ttf": "font/ttf",
+    ".txt": "text/plain",
+    ".wasm": "application/wasm",
+    ".wav": "audio/wav",
+    ".webm": "video/webm",
+    ".webmanifest": "application/manifest+json",
+    ".webp": "image/webp",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
+    ".xhtml": "application/xhtml+xml",
+    ".xml": "application/xml",
+    ".zip": "application/zip",
+}
+
+
+class OpenFile(FileIO):
+    """A file of which no more is read than `left` bytes, however it grows."""
+
+    left = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes, at most so many."""
+        data = super().read(self.left if size is None or size < 0 else min(size, self.left))
+        self.left -= len(data)
+        return data
+
+
+def find_file(folder: Path, path: str) -> Path | None:
+    """Return the file in a folder that a URL's path means, or None if there is none to send.
+
+    A path that leads to a folder means the `index.html` in it.
+    """
+    if not is_plain(path):
+        return None
+    file = folder.joinpath(path.strip("/"))
+    try:
+        if path.endswith("/") or file.is_dir():
+            file /= INDEX
+        # The folder itself may be a link; one in it must not lead out of it.
+        is_inside = file.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
+    except OSError:
+        return None
+    return file if is_inside and file.is_file() and os.access(file, os.R_OK) else None
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether a URL's path has no hidden, empty or odd segment; the last one may be empty."""
+    segments = path.removeprefix("/").removesuffix("/").split("/")
+    if segments[0] == WELL_KNOWN:
+        del segments[0]
+    return (
+        path.startswith("/")
+        and not ODD_CHARACTER.search(path)
+        and not path.lower().endswith(SOURCE_MAP)
+        and (path == "/" or all(segment and segment[0] != "." for segment in segments))
+    )
+
+
+def file_response(path: Path, environ: "WSGIEnvironment") -> Response:
+    """Return the response with a file, or with the part of it that a request asks for.
+
+    Raises PreconditionFailed, RequestedRangeNotSatisfiable, and OSError if it cannot be read.
+    """
+    with ExitStack() as opened:
+        file = opened.enter_context(OpenFile(path))
+        found = os.fstat(file.fileno())
+        response = Response(mimetype=TYPES.get(path.suffix.lower(), TYPES[""]))
+        response.headers["Cache-Control"] = KEPT if HASHED.search(path.name) else ASKED_FOR
+        response.last_modified = datetime.fromtimestamp(found.st_mtime, UTC)
+        response.set_etag(f"{found.st_mtime_ns:x}-{found.st_size:x}")
+        response.content_length = found.st_size
+        response.make_conditional(environ, accept_ranges=True, complete_length=found.st_size)
+        if response.status_code == PreconditionFailed.code:
+            raise PreconditionFailed
+        if environ["REQUEST_METHOD"] == "GET" and response.status_code != 304:
+            file.seek(response.content_range.start or 0)
+            file.left = response.content_length
+            response.response = wrap_file(environ, file, BLOCK)
+            response.direct_passthrough = True
+            # The server closes it.
+            opened.pop_all()
+    return response
