@@ -90,7 +90,7 @@ have `Retry-After`::
     )
 
 
-    def init_app(app):
+    def check_settings(app):
         if "SHELVES" not in app.config["DATA_SOURCES"]:
             raise ConfigurationError("DATA_SOURCES has no SHELVES, which the library needs")
 

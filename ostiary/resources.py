@@ -3,6 +3,7 @@
 A file of the project's folder `models` declares a table, a schema and a resource::
 
     # models/book.py
+    from flask import Flask
     from sqlalchemy import ForeignKey, String
     from sqlalchemy.orm import Mapped, mapped_column
 
@@ -21,6 +22,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         Row,
         SaveEvent,
         Values,
+        add_relation,
         belongs_to,
         embeds_many,
         embeds_one,
@@ -125,7 +127,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         singular="loan",
         model=Loan,
         schema=LoanSchema,
-        rules=lambda settings: [allow(AUTHENTICATED, "create"), allow(OWNER)],
+        rules=lambda settings: [allow(AUTHENTICATED, "create"), allow(OWNER), allow(ADMIN)],
         owner=Loan.reader_id,
         relations={"book": belongs_to("books", "book_id")},
     )
@@ -154,31 +156,34 @@ A file of the project's folder `models` declares a table, a schema and a resourc
     def shorten(resource: Resource, event: LoadEvent) -> None:
         event.values["title"] = event.values["title"][:50]
 
-Resources of other places are registered by `project.py`, which also adds relations to the models
-of the product, and reaches models in JSON by their names::
+
+    def init_app(app: Flask) -> None:
+        '''Add a relation to users, before they are registered.'''
+        rules = [allow(OWNER, "__get__loans")]
+        add_relation(app, "users", "loans", has_many("loans", "reader_id"), rules)
+
+Besides those in `models`, resources may be registered by `init_app` of `project.py`. `get_resource`
+finds them by name, models in JSON too::
 
     # project.py
     from dataclasses import replace
 
+    from flask import Flask
     from sqlalchemy import select
 
     from models.book import authors
     from ostiary.database import db
-    from ostiary.resources import add_relation, get_resource, has_many, register_resource
-    from ostiary.rules import OWNER, READ, allow
+    from ostiary.resources import get_resource, register_resource
 
 
-    def init_app(app):
-        writers = replace(authors, name="writers", singular="writer", relations={})
-        register_resource(app, writers)
-        rules = [allow(OWNER, "__get__loans")]
-        add_relation(app, "users", "loans", has_many("loans", "reader_id"), rules)
+    def init_app(app: Flask) -> None:
+        register_resource(app, replace(authors, name="writers", singular="writer", relations={}))
 
 
-    def import_authors(names):
-        '''Store authors, with their hooks; return the names of all.'''
+    def import_authors(names: list[str]) -> list[str]:
+        '''Store authors, with the hooks of the model; return the names of all.'''
         get_resource("authors").insert([{"name": name} for name in names])
-        return db.session.scalars(select(get_resource("authors").model.name)).all()
+        return list(db.session.scalars(select(get_resource("authors").model.name)))
 """
 
 from app.rest.added_relations import add_relation

@@ -25,9 +25,11 @@ class Hook(Signal):
     They may thus be functions inside a function; blinker's own signals would lose these.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, origin: "Hook | None" = None) -> None:
         super().__init__()
         self._copies = weakref.WeakSet[Hook]()
+        # Referred to, as it passes on what is connected to hooks that it was copied from.
+        self._origin = origin
 
     def connect(self, receiver: Receiver, sender: Any = ANY, weak: bool = False) -> Receiver:
         """Connect a function, which is called with the resource and `event`, to all copies too."""
@@ -51,7 +53,7 @@ class Hook(Signal):
 
     def __copy__(self) -> "Hook":
         """Return a hook that has these receivers, and further ones of its own."""
-        copied = Hook()
+        copied = Hook(self)
         self._copies.add(copied)
         for receiver in self.receivers_for(ANY):
             copied.connect(receiver)
