@@ -61,6 +61,10 @@ bench-threads: install ## measure numbers of processes and threads (QUICK=1: a m
 bench-calls: install ## count function calls, statements and round trips of a request
 	$(BIN)/python -m benchmarks.calls
 
+bench-instructions: install ## count the instructions of a request, which needs valgrind; five minutes
+	$(BIN)/python -m benchmarks.instructions $(QUICK:%=--quick)
+	$(BIN)/python -m benchmarks.report
+
 docs: .venv/.installed-dev ## write the tables in docs/ that follow from the code
 	$(BIN)/python -m tools.generate
 
@@ -68,4 +72,4 @@ clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules
 	find app tests tools -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test coverage drills lint format bench bench-peers bench-threads bench-calls docs clean
+.PHONY: help install run test coverage drills lint format bench bench-peers bench-threads bench-calls bench-instructions docs clean

@@ -173,6 +173,16 @@ def run(
     return result
 
 
+def repeat(port: int, request: Request, number: int) -> Run:
+    """Send a request so many times, each after the last one's answer, on one connection."""
+    result = Run()
+    connection = _connected(port, request, result)
+    for _ in range(number - 1):
+        _ask(connection, request, result)
+    connection.socket.close()
+    return result
+
+
 def burst(port: int, request: Request, number: int) -> Run:
     """Send a request about so many rows at the same moment, each on a connection of its own."""
     result, waiting = Run(), selectors.DefaultSelector()
@@ -245,11 +255,16 @@ def _connected(port: int, request: Request, result: Run) -> Connection:
     When many connect at once, one worker may accept them all and the other stays idle.
     """
     connection = Connection(port, _open(port), request)
+    _ask(connection, request, result)
+    return connection
+
+
+def _ask(connection: Connection, request: Request, result: Run) -> None:
+    """Send a request, and wait for its answer."""
     connection.send(*_message(request))
     while not connection.read():
         pass
     connection.finish(result)
-    return connection
 
 
 def _keep_busy(

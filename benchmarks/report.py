@@ -17,6 +17,7 @@ machine: then trust counts and CPU times more than rates and milliseconds.
 # What each part measures, in the order of the report.
 PARTS = {
     "calls": "Calls, statements and round trips of a request",
+    "instructions": "Instructions of a request",
     "rest": "Against floors",
     "peers": "Against LoopBack 3",
     "latency": "Percentiles at a fixed rate",

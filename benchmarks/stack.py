@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -144,14 +144,20 @@ def postgresql_server(folder: Path, *options: str) -> Iterator[int]:
 
 @contextmanager
 def gunicorn(
-    target: str, database_url: str, folder: Path, settings: Mapping[str, str] | None = None
+    target: str,
+    database_url: str,
+    folder: Path,
+    settings: Mapping[str, str] | None = None,
+    runner: Sequence[str] = (),
 ) -> Iterator[Server]:
     """Serve a WSGI application by the project's gunicorn.conf.py.
 
     `settings` are environment variables, such as THREADS; without them everything is the default.
+    `runner` is a command that runs another one, such as a profiler's.
     """
     environment = {**default_environment(database_url, folder), **(settings or {})}
-    with _serving([sys.executable, "-m", "gunicorn", target], ROOT, environment, folder) as server:
+    command = [*runner, sys.executable, "-m", "gunicorn", target]
+    with _serving(command, ROOT, environment, folder) as server:
         yield server
 
 
