@@ -11,6 +11,7 @@ from flask import Flask
 from flask.config import Config
 from marshmallow import ValidationError
 
+from app.environment import FILE, VariableError, read_variable
 from app.problems import closest
 from app.settings import SettingsSchema
 
@@ -106,13 +107,44 @@ def _read_environment(given: Config) -> None:
         raise ConfigurationError(
             "the APP_* environment sets a value and, with __, something inside it"
         ) from error
+    try:
+        _read_files(given)
+        url = read_variable("DATABASE_URL")
+    except VariableError as error:
+        raise ConfigurationError(str(error)) from None
     if threads := os.environ.get("THREADS"):
         given["THREADS"] = threads
-    if url := os.environ.get("DATABASE_URL"):
+    if url:
         scheme, separator, rest = url.partition("://")
         if scheme in {"postgres", "postgresql"}:
             scheme = "postgresql+psycopg"
         given["SQLALCHEMY_DATABASE_URI"] = f"{scheme}{separator}{rest}"
+
+
+def _read_files(given: Config) -> None:
+    """Replace the path that a variable such as APP_MAIL_URL_FILE names by what is in the file."""
+    for name in os.environ:
+        if not name.startswith(ENVIRONMENT_PREFIX) or not name.endswith(FILE):
+            continue
+        *outside, key = name.removeprefix(ENVIRONMENT_PREFIX).split("__")
+        if not outside and key in SCHEMA.fields:
+            continue
+        entries: dict[str, Any] = given
+        for outer in outside:
+            entries = entries[outer]
+        meant = name.removesuffix(FILE)
+        if inside := next((other for other in os.environ if other.startswith(f"{meant}__")), None):
+            raise VariableError(f"{name} and {inside} are both set")
+        del entries[key]
+        entries[key.removesuffix(FILE)] = _parse(read_variable(meant) or "")
+
+
+def _parse(text: str) -> Any:
+    """Return what JSON stands for, and other text as it is, like Flask for a variable."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _refuse_lower_case() -> None:
@@ -121,7 +153,8 @@ def _refuse_lower_case() -> None:
     for name in os.environ:
         prefix, _, rest = name.partition("_")
         setting, *inside = rest.split("__")
-        if f"{prefix}_".upper() != ENVIRONMENT_PREFIX or setting.upper() not in known:
+        names = {setting.upper(), setting.upper().removesuffix(FILE)}
+        if f"{prefix}_".upper() != ENVIRONMENT_PREFIX or names.isdisjoint(known):
             continue
         meant = "__".join([ENVIRONMENT_PREFIX + setting.upper(), *inside])
         if name != meant:
@@ -168,6 +201,6 @@ def _flatten(problem: Any) -> str:
 def _label(name: str, like: str | None = None) -> str:
     """Name a setting the way its reader wrote it: with APP_ when it came from the environment."""
     start = ENVIRONMENT_PREFIX + (like or name)
-    if any(key == start or key.startswith(f"{start}__") for key in os.environ):
+    if any(key in (start, f"{start}{FILE}") or key.startswith(f"{start}__") for key in os.environ):
         return ENVIRONMENT_PREFIX + name
     return name

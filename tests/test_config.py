@@ -272,6 +272,39 @@ def test_double_underscores_in_the_environment_nest(monkeypatch):
     assert found["THROTTLES"]["login_identity"] == login
 
 
+@pytest.mark.usefixtures("instance")
+def test_variables_may_name_files_that_have_the_value(monkeypatch, tmp_path):
+    def write(name, text):
+        file = tmp_path / name
+        file.write_text(text)
+        monkeypatch.setenv(name, str(file))
+
+    write("DATABASE_URL_FILE", "sqlite:///:memory:\n")
+    write("APP_MAIL_URL_FILE", "smtp://ada:s3cret@mail.example.com\r\n")
+    write("APP_REDIRECT_URLS_FILE", '["https://a.example.com"]')
+    write("APP_THROTTLES__login_identity__lock_FILE", "30\n")
+
+    found = read_settings()
+
+    assert found["SQLALCHEMY_DATABASE_URI"] == "sqlite:///:memory:"
+    assert found["MAIL_URL"] == "smtp://ada:s3cret@mail.example.com"
+    assert found["REDIRECT_URLS"] == ["https://a.example.com"]
+    assert found["THROTTLES"]["login_identity"]["lock"] == 30
+
+
+@pytest.mark.usefixtures("instance")
+def test_a_file_that_cannot_be_read_is_named(monkeypatch, tmp_path):
+    (tmp_path / "key").write_bytes(b"s3cret\xff")
+    for name, reason in {"none": "No such file or directory", "key": "it is not UTF-8"}.items():
+        monkeypatch.setenv("APP_MAIL_URL_FILE", str(tmp_path / name))
+
+        with pytest.raises(ConfigurationError) as caught:
+            create_app()
+
+        path = tmp_path / name
+        assert str(caught.value) == f"APP_MAIL_URL_FILE cannot be read: {path}: {reason}"
+
+
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
 def test_database_url_may_have_the_usual_schemes(monkeypatch, scheme):
     monkeypatch.setenv("DATABASE_URL", f"{scheme}://ada@127.0.0.1:1/x")
@@ -290,6 +323,21 @@ def test_database_url_may_have_the_usual_schemes(monkeypatch, scheme):
         ({"APP_COLOUR__x": "60"}, ["APP_COLOUR is not a setting"]),
         ({"APP_TOKEN_TTL": "60", "APP_TOKEN_TTL__x": "1"}, ["environment"]),
         ({"DATABASE_URL": "oops"}, ["the database cannot be used"]),
+        ({"APP_TOKEN_TLL_FILE": "/dev/null"}, ["APP_TOKEN_TLL", "did you mean APP_TOKEN_TTL?"]),
+        ({"APP_TOKEN_TTL_FILE": "/dev/null"}, ["APP_TOKEN_TTL cannot be used"]),
+        ({"app_token_ttl_file": "x"}, ["app_token_ttl_file", "write APP_TOKEN_TTL_FILE"]),
+        (
+            {"APP_TOKEN_TTL": "60", "APP_TOKEN_TTL_FILE": "/dev/null"},
+            ["APP_TOKEN_TTL and APP_TOKEN_TTL_FILE are both set"],
+        ),
+        (
+            {"APP_PASSWORD_HASH_FILE": "/dev/null", "APP_PASSWORD_HASH__time_cost": "2"},
+            ["APP_PASSWORD_HASH_FILE and APP_PASSWORD_HASH__time_cost are both set"],
+        ),
+        (
+            {"DATABASE_URL": "sqlite:///:memory:", "DATABASE_URL_FILE": "/dev/null"},
+            ["DATABASE_URL and DATABASE_URL_FILE are both set"],
+        ),
         ({"app_token_ttl": "60"}, ["app_token_ttl in the environment", "write APP_TOKEN_TTL"]),
         ({"APP_token_ttl": "60"}, ["APP_token_ttl in the environment", "write APP_TOKEN_TTL"]),
         ({"app_password_hash__time_cost": "2"}, ["write APP_PASSWORD_HASH__time_cost"]),

@@ -7,6 +7,7 @@ from pathlib import Path
 from app.connector.errors import ConfigError, translate_errors
 from app.connector.types import JsonObject, JsonValue
 from app.connector.values import EnvText
+from app.environment import VariableError, read_variable
 from app.problems import Problems, join_path, suggest
 
 
@@ -49,7 +50,11 @@ def _from_environment(value: JsonObject, problems: Problems, path: str) -> EnvTe
         return EnvText()
     # Lone surrogates are in no name that can be set.
     printable = name.encode(errors="backslashreplace").decode()
-    if printable != name or name not in os.environ:
-        problems.add(path, f"environment variable {printable} is not set")
+    try:
+        text = read_variable(name) if printable == name else None
+    except VariableError as error:
+        problems.add(path, str(error))
         return EnvText()
-    return EnvText(os.environ[name])
+    if text is None:
+        problems.add(path, f"environment variable {printable} is not set")
+    return EnvText(text or "")

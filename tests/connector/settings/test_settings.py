@@ -468,6 +468,22 @@ def test_environment_variable_that_is_not_set_is_named(monkeypatch):
     assert_names(errors, "options.auth.bearer", "NOPE set")
 
 
+def test_environment_variable_may_name_a_file_that_has_the_value(monkeypatch, tmp_path):
+    (tmp_path / "key").write_text("k3y\n")
+    monkeypatch.setenv("KEY_FILE", str(tmp_path / "key"))
+    settings = {
+        "options": {"headers": {"x-key": {"$env": "KEY"}}},
+        "operations": [{"template": {"url": URL}, "functions": {"f": []}}],
+    }
+
+    request = DataSource.from_config(settings).f.prepare()
+    monkeypatch.setenv("KEY", "k3y")
+    errors = errors_of(settings)
+
+    assert request.headers["x-key"] == "k3y"
+    assert_names(errors, "options.headers.x-key", "KEY KEY_FILE both set")
+
+
 def test_environment_flag_that_is_none_is_refused(monkeypatch):
     monkeypatch.setenv("STRICT", "maybe")
 
