@@ -39,6 +39,7 @@ COMMANDS = {
     "models": "app.definitions.cli",
     "providers": "app.oauth.cli",
     "upgrade": "app.projects.upgrade",
+    "fixtures": "app.projects.fixtures.cli",
 }
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.

@@ -424,6 +424,12 @@ class SettingsSchema(Schema):
         True,
         "`false`: the sample model, to-dos, is not served. It gives way to a model in JSON too.",
     )
+    FIXTURES = _setting(
+        fields.Boolean,
+        False,
+        "`true`: `ostiary run` loads the project's roles, users and rows, once the database is"
+        " migrated: [fixtures.md](fixtures.md).",
+    )
     SHARED_METHODS = _setting(
         fields.Dict,
         dict,

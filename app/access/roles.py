@@ -62,6 +62,18 @@ def check_role(name: str) -> None:
     raise ValidationError({"role": [problem]})
 
 
+def create_role(name: str) -> bool:
+    """Create a role; return False if it exists. Within a transaction.
+
+    Raises ValidationError for a name that no role can have.
+    """
+    check_role(name)
+    if db.session.scalar(select(Role.id).where(Role.name == name)) is not None:
+        return False
+    _role_id(name)
+    return True
+
+
 def grant(user_id: Id, name: str) -> bool:
     """Assign a role to a user, created if it does not exist; return False if the user has it.
 

@@ -23,6 +23,8 @@ ESCAPE = "\\"
 MIGRATION_WAIT = 600
 # The key of the lock by which PostgreSQL lets one process migrate at a time; any number will do.
 MIGRATION_LOCK = 6513249171
+# That by which it lets one process load fixtures at a time.
+FIXTURES_LOCK = 6513249172
 
 
 def _literals(*names: str) -> list[ColumnElement[str]]:
@@ -327,6 +329,18 @@ def _begin_postgresql_migration(connection: Connection) -> None:
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT}s'")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
     connection.exec_driver_sql("RESET lock_timeout")
+
+
+def lock_others_out(connection: Connection, lock: int) -> None:
+    """Let other transactions with the same lock wait for the end of this one.
+
+    SQLite has one writer at a time anyway.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT}s'")
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
 
 
 def insert_for(dialect: str) -> Any:

@@ -62,7 +62,7 @@ def read_model_config(folder: Path, problems: Problems) -> Declaration | None:
 
 def _read(path: Path, problems: Problems) -> Declaration | None:
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_object)
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique_keys)
     except (OSError, ValueError, RecursionError) as error:
         problems.add(path.name, f"cannot be read: {error}")
         return None
@@ -73,7 +73,7 @@ def _read(path: Path, problems: Problems) -> Declaration | None:
     return declared
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object; refuse a key that is there twice, of which one would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):

@@ -17,10 +17,10 @@ def init_app(app: Flask) -> None:
 
 
 def _handle_integrity_error(error: IntegrityError) -> Response:
-    return error_response(_http_error(error))
+    return error_response(http_error(error))
 
 
-def _http_error(error: IntegrityError) -> HTTPException:
+def http_error(error: IntegrityError) -> HTTPException:
     """Return a 422 that names the properties whose values exist already, else a 409."""
     if is_foreign_key_violation(error):
         return Conflict("Other rows refer to the row, or it refers to a row that is gone.")
