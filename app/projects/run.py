@@ -4,10 +4,12 @@ import gc
 import os
 import signal
 import sys
+from functools import partial
 from importlib import import_module
 
 import click
 from flask import Flask
+from flask.cli import ScriptInfo
 from gunicorn.app.base import Application
 from gunicorn.config import Config, get_default_config_file
 
@@ -56,18 +58,30 @@ def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
     server = Server(**settings)
     # Once for both processes.
     import_module("app.factory")
-    _migrate(ctx)
+    _prepare_database(ctx)
     server.run()
 
 
-def _migrate(ctx: click.Context) -> None:
-    """Migrate in a process of its own, whose memory the server does not keep."""
+def _prepare_database(ctx: click.Context) -> None:
+    """Migrate and load fixtures in a process of its own, whose memory the server does not keep."""
     sys.stdout.flush()
     process = os.fork()
     if not process:
-        ctx.find_root().command.main(["db", "upgrade"])
+        _migrate(ctx)
     before = signal.signal(signal.SIGTERM, lambda *_: os.kill(process, signal.SIGTERM))
     _, status = os.waitpid(process, 0)
     signal.signal(signal.SIGTERM, before)
     if os.waitstatus_to_exitcode(status):
         ctx.exit(1)
+
+
+def _migrate(ctx: click.Context) -> None:
+    """Migrate the database, load the fixtures if FIXTURES is set, and exit."""
+    info = ctx.ensure_object(ScriptInfo)
+    main = partial(ctx.find_root().command.main, obj=info)
+    try:
+        main(["db", "upgrade"])
+    except SystemExit as done:
+        if done.code or not info.load_app().config["FIXTURES"]:
+            raise
+        main(["fixtures", "load"])

@@ -9,10 +9,11 @@ import pytest
 
 from app.access.roles import Role
 from app.projects.fixtures.files import fixture_roles
-from app.projects.fixtures.loading import load_at_start, load_fixtures
+from app.projects.fixtures.loading import load_fixtures
 from tests.conftest import PASSWORD, Api
 from tests.definitions.conftest import running_a_command, tables_of
 from tests.definitions.library import OPEN, rule
+from tests.support.documents import blocks
 from tests.support.rows import count
 
 on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -203,11 +204,10 @@ def test_overwriting_grants_roles_and_changes_references_but_no_password(project
 
 
 def test_processes_that_load_at_the_same_time_create_everything_once(project):
-    app = project(FILES, FIXTURES=True)
+    app = project(FILES)
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(lambda _: load_fixtures(app), range(2)))
     assert sorted(outcome.created.total() for outcome in outcomes) == [0, 12]
-    load_at_start(app)
     assert count(app, Role) == 2
 
 
@@ -317,3 +317,22 @@ def test_the_environment_may_name_a_file_with_a_secret(project, secrets, monkeyp
     log_in(app, secrets, password="a very quiet harbour")
     secret.unlink()
     assert "left 1 (user 1)" in loaded(app)
+
+
+@on_one_database
+def test_the_example_of_the_document(project, secrets, monkeypatch):
+    [example], [commands] = blocks("docs/fixtures.md", "json"), blocks("docs/fixtures.md", "sh")
+    exported, *calls = commands.splitlines()
+    name, _, password = exported.removeprefix("export ").partition("=")
+    monkeypatch.setenv(name, password.strip("'"))
+    app = project({"library": example})
+    outputs = [
+        app.test_cli_runner().invoke(args=call.removeprefix("ostiary ").split()).output
+        for call in calls
+    ]
+    outcome = "created 5 (Author 1, Book 1, roles 1, user 2), changed 0, left 0.\n"
+    assert [output.partition(": ")[2] for output in outputs] == [outcome, outcome]
+    _, call = log_in(app, secrets, password=password.strip("'"))
+    [book] = call("GET", '/books?filter={"include": "author"}').json
+    assert book["author"]["name"] == "Mary Shelley"
+    assert call("GET", "/users").status_code == 200
