@@ -68,8 +68,18 @@ bench-instructions: install ## count the instructions of a request, which needs 
 docs: .venv/.installed-dev ## write the tables in docs/ that follow from the code
 	$(BIN)/python -m tools.generate
 
+dist: .venv/.installed-dev ## build the sdist and the wheel in dist/
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --quiet
+
+release: .venv/.installed-dev ## check, build and try release VERSION=..., and say how to tag it
+	$(BIN)/python -m tools.release "$(VERSION)"
+	$(MAKE) lint dist
+	WHEEL=$$(echo dist/*.whl) $(BIN)/pytest -q tests/projects/test_installed.py
+	@echo "dist/ has release $(VERSION). Tag it: git tag -a v$(VERSION) -m 'Ostiary $(VERSION)' && git push origin v$(VERSION)"
+
 clean: ## remove .venv and every cache; instance/ stays
-	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules
+	rm -rf .venv build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules
 	find app tests tools -name __pycache__ -type d -exec rm -rf {} +
 
 .PHONY: help install run test coverage drills lint format bench bench-peers bench-threads bench-calls bench-instructions docs clean

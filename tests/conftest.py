@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +25,12 @@ from tests.support.apps import build
 from tests.support.databases import Database, make_template, migrate
 from tests.support.postgres import postgres_server
 from tests.support.postgres_proxy import counted
-from tests.support.releases import build_wheel, copy_sources, make_environment
+from tests.support.releases import (
+    build_wheel,
+    copy_sources,
+    download_environment,
+    make_environment,
+)
 from tests.support.rows import store_login
 
 PASSWORD = "correct horse battery"
@@ -184,7 +190,9 @@ def runner(app) -> FlaskCliRunner:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """The wheel of this code, built once for all test processes."""
+    """The wheel of this code, built once for all test processes, or that which WHEEL names."""
+    if released := os.environ.get("WHEEL"):
+        return Path(released).resolve()
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -197,8 +205,12 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def installed(wheel, tmp_path_factory):
-    """An environment outside of the checkout in which the wheel is installed."""
-    return make_environment(tmp_path_factory.mktemp("installed") / "venv", wheel)
+    """An environment outside of the checkout in which the wheel is installed.
+
+    With WHEEL, what it depends on is downloaded, as on a user's machine.
+    """
+    make = download_environment if "WHEEL" in os.environ else make_environment
+    return make(tmp_path_factory.mktemp("installed") / "venv", wheel)
 
 
 @dataclass

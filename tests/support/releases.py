@@ -89,6 +89,13 @@ def make_environment(folder: Path, wheel: Path) -> Environment:
     return environment
 
 
+def download_environment(folder: Path, wheel: Path) -> Environment:
+    """Install a wheel, and what it depends on from the index, in a new environment."""
+    _run("-m", "venv", str(folder))
+    _run("-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet", str(wheel))
+    return Environment(folder)
+
+
 def _run(*arguments: str, cwd: Path | None = None) -> None:
     result = subprocess.run(
         [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False

@@ -1,0 +1,36 @@
+"""Check that the code can be released as a version: `python -m tools.release 1.2.3`."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from configparser import ConfigParser
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def problems(root: Path, version: str) -> Iterator[str]:
+    """Yield what keeps the code in a folder from being released as this version."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        yield f"VERSION must be three numbers, such as 1.2.3, and is {version!r}"
+    configuration = ConfigParser()
+    configuration.read(root / "setup.cfg")
+    if (stated := configuration["metadata"]["version"]) != version:
+        yield f"the version in setup.cfg is {stated}"
+    heading = rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$"
+    if not re.search(heading, (root / "CHANGELOG.md").read_text(), re.MULTILINE):
+        yield f"CHANGELOG.md has no section {version} with its date, such as (2027-01-31)"
+    if _git(root, "status", "--porcelain"):
+        yield "there are changes that are not committed"
+    if _git(root, "tag", "--list", f"v{version}"):
+        yield f"the tag v{version} exists already"
+
+
+def _git(root: Path, *arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(f"release: {problem}." for problem in problems(ROOT, sys.argv[1])))
