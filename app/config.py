@@ -62,6 +62,7 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
         for name, file in PROJECT_FILES.items():
             if os.path.exists(os.path.join(app.instance_path, file)):
                 given[name] = file
+        given["MIGRATIONS_FOLDER"] = "migrations"
         _read_instance_file(app, given)
         _read_environment(given)
         _warn_of_names_without_prefix(app)

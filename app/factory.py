@@ -29,7 +29,7 @@ from . import config, errors, mail, openapi, outbox, project_modules
 
 # The modules of commands, each imported when it is called.
 COMMANDS = {
-    "db": "app.migrate",
+    "db": "app.migrate.cli",
     "users": "app.users.commands.users",
     "tokens": "app.users.commands.tokens",
     "roles": "app.users.commands.roles",

@@ -458,6 +458,12 @@ class SettingsSchema(Schema):
         " [models.md](models.md#code-of-a-project); a relative path is in `instance/`. By default"
         " `instance/project.py`, where that file exists.",
     )
+    MIGRATIONS_FOLDER = _setting(
+        fields.String,
+        None,
+        "The folder with the migrations of the project; a relative path is in the project's folder."
+        " By default `migrations` there.",
+    )
     PROVIDERS = _setting(
         fields.Dict,
         dict,

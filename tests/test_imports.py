@@ -19,7 +19,7 @@ NEEDED_LATER = (
     "cryptography",
     "app.datasources.endpoints",
     "app.frontend",
-    "app.migrate",
+    "app.migrate.cli",
     "app.openapi.document",
     "app.metrics",
     "app.outbox.cli",

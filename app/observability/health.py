@@ -1,26 +1,20 @@
 """Health checks: whether the process answers, and whether it can do its work."""
 
-import ast
-import re
 import time
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 
-from flask import Blueprint, Flask, jsonify
+from flask import Blueprint, Flask, current_app, jsonify
 from flask.typing import ResponseReturnValue
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.session import connection
 from app.errors import NotReady
+from app.migrate.chains import Chain, all_chains, newest
 from app.state import AppState
 from app.times import iso_time, now
-
-MIGRATIONS = Path(__file__).parents[1] / "migrations" / "versions"
-# The lines of a migration that say which one it is, and which it follows.
-REVISION = re.compile(r"^(revision|down_revision)\b[^=\n]*=(.*)$", re.MULTILINE)
 
 bp = Blueprint("health", __name__)
 status_bp = Blueprint("status", __name__)
@@ -60,11 +54,10 @@ def ready() -> ResponseReturnValue:
         raise NotReady("The service is stopping.")
     try:
         with connection() as database:
-            applied = set(database.scalars(text("SELECT version_num FROM alembic_version")))
+            for chain in all_chains(current_app):
+                _check_migrated(database, chain)
     except SQLAlchemyError:
         raise NotReady("The database cannot be used, or was never migrated.") from None
-    if applied != newest_revisions() and applied <= known_revisions().keys():
-        raise NotReady("The database is not at the newest migration.")
     return jsonify({"status": "ready"})
 
 
@@ -75,24 +68,19 @@ def status() -> ResponseReturnValue:
     return jsonify({"started": iso_time(time_started), "uptime": round(time.monotonic() - at, 3)})
 
 
-def newest_revisions() -> set[str]:
-    """Return the migrations that no other one follows."""
-    known = known_revisions()
-    return known.keys() - set().union(*known.values())
+def _check_migrated(database: Connection, chain: Chain) -> None:
+    """Raise NotReady if the database lacks a migration of a chain."""
+    known, heads = _revisions(chain)
+    if not known:
+        return
+    # The name is a constant.
+    applied = set(database.scalars(text(f"SELECT version_num FROM {chain.table}")))  # noqa: S608
+    if applied != heads and applied <= known:
+        raise NotReady(f"The database is not at the newest migration of the {chain.name}.")
 
 
 @cache
-def known_revisions() -> dict[str, set[str]]:
-    """Return the migrations, each with those that it follows.
-
-    Read from the files: Alembic would take 10 MiB of memory in every process.
-    """
-    known = {}
-    for path in MIGRATIONS.glob("*.py"):
-        stated = {
-            name: ast.literal_eval(value.strip())
-            for name, value in REVISION.findall(path.read_text())
-        }
-        before = stated["down_revision"]
-        known[stated["revision"]] = {before} if isinstance(before, str) else set(before or ())
-    return known
+def _revisions(chain: Chain) -> tuple[set[str], set[str]]:
+    """Return the revisions of a chain, and its newest ones."""
+    migrations = chain.migrations
+    return set(migrations), newest(migrations.values())

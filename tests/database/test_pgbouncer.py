@@ -8,7 +8,7 @@ from sqlalchemy import text
 from app.config import ConfigurationError
 from app.database.session import db
 from app.factory import create_app
-from app.migrate import upgrade
+from app.migrate.running import upgrade
 from app.outbox.delivery import drain
 from app.testing.apps import close
 from app.todos.models import Todo

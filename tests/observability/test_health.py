@@ -11,8 +11,7 @@ import pytest
 import requests
 from alembic.script import ScriptDirectory
 
-from app import migrate
-from app.observability import health
+from app.migrate.chains import PRODUCT, SCRIPTS, newest
 from app.testing.apps import close
 from tests.support.apps import build
 from tests.support.live import serve
@@ -50,9 +49,9 @@ def test_the_status_says_when_the_process_started_and_for_how_long_it_runs(app, 
 def test_the_newest_migrations_are_those_that_alembic_finds(app):
     # The migrations read a setting.
     with app.app_context():
-        heads = ScriptDirectory(str(migrate.FOLDER)).get_heads()
+        heads = ScriptDirectory(str(SCRIPTS)).get_heads()
 
-    assert health.newest_revisions() == set(heads)
+    assert newest(PRODUCT.migrations.values()) == set(heads)
 
 
 @pytest.mark.parametrize(

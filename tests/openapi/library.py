@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask
 
 from app.database.metadata import app_metadata
-from app.migrate import upgrade
+from app.migrate.running import upgrade
 from app.testing.apps import close
 from tests.definitions.conftest import running_a_command, tables_of
 from tests.support.apps import build

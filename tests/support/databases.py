@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, create_engine
 
 from app.database.session import db
 from app.factory import create_app
-from app.migrate import upgrade
+from app.migrate.running import upgrade
 
 
 def migrate(url: str, folder: Path, **settings: str) -> None:

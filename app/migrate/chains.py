@@ -1,0 +1,146 @@
+"""The two chains of migrations, the product's and the project's, read without Alembic.
+
+Alembic would take 10 MiB of memory in every process that serves `/ready`.
+"""
+
+import ast
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from flask import Flask
+from sqlalchemy import Connection, inspect, text
+
+# Alembic's environment and template, which both chains use.
+SCRIPTS = Path(__file__).parents[1] / "migrations"
+# The assignments of a migration that are read.
+STATED = ("revision", "down_revision", "depends_on", "product_revision")
+
+
+@dataclass(frozen=True)
+class Migration:
+    """What the file of a migration states."""
+
+    path: Path
+    revision: str
+    parents: frozenset[str]
+    # The product's migration that was the newest when one of a project was written.
+    product_revision: str | None = None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A folder of migrations, and the table that says which of them a database has."""
+
+    name: str
+    folder: Path
+    table: str
+
+    @property
+    def migrations(self) -> dict[str, Migration]:
+        """The migrations in the folder, by revision."""
+        return read_folder(self.folder)
+
+    def applied(self, connection: Connection) -> set[str]:
+        """Return the newest revisions of a database; none if it was never migrated."""
+        if not inspect(connection).has_table(self.table):
+            return set()
+        # The name is a constant of this module.
+        return set(connection.scalars(text(f"SELECT version_num FROM {self.table}")))  # noqa: S608
+
+
+PRODUCT = Chain("product", SCRIPTS / "versions", "alembic_version")
+VERSION_TABLES = (PRODUCT.table, "ostiary_project_version")
+
+
+def project_chain(app: Flask) -> Chain | None:
+    """Return the chain of the app's project; tests may have none."""
+    folder = app.config["MIGRATIONS_FOLDER"]
+    return Chain("project", Path(app.instance_path, folder), VERSION_TABLES[1]) if folder else None
+
+
+def all_chains(app: Flask) -> list[Chain]:
+    """Return the chains of an app, in the order in which they are applied."""
+    project = project_chain(app)
+    return [PRODUCT, project] if project else [PRODUCT]
+
+
+def newest(migrations: Iterable[Migration]) -> set[str]:
+    """Return the revisions that no other migration follows."""
+    known = {migration.revision: migration.parents for migration in migrations}
+    return known.keys() - set[str]().union(*known.values())
+
+
+def ancestors(migrations: dict[str, Migration], revisions: Collection[str]) -> dict[str, Migration]:
+    """Return these migrations and all that they follow."""
+    found: dict[str, Migration] = {}
+    open_ = [revision for revision in revisions if revision in migrations]
+    while open_:
+        revision = open_.pop()
+        if revision not in found:
+            found[revision] = migrations[revision]
+            open_ += migrations[revision].parents & migrations.keys()
+    return found
+
+
+def read_folder(folder: Path) -> dict[str, Migration]:
+    """Return the migrations in a folder, by revision; other files are left out."""
+    found = (read_file(path) for path in sorted(folder.glob("*.py")))
+    return {migration.revision: migration for migration in found if migration}
+
+
+def read_file(path: Path) -> Migration | None:
+    """Return what a file states, or None if it is no migration."""
+    stated = {name: _value(node) for name, node in assignments(path.read_text("utf-8")).items()}
+    if not isinstance(revision := stated.get("revision"), str):
+        return None
+    product_revision = stated.get("product_revision")
+    return Migration(
+        path,
+        revision,
+        _names(stated.get("down_revision")) | _names(stated.get("depends_on")),
+        product_revision if isinstance(product_revision, str) else None,
+    )
+
+
+def assignments(source: str) -> dict[str, ast.expr]:
+    """Return the expressions that a migration assigns to the names that are read."""
+    found: dict[str, ast.expr] = {}
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        # Alembic reports it with its line.
+        return found
+    for node in tree.body:
+        for name, value in _assigned(node):
+            if name in STATED:
+                found[name] = value
+    return found
+
+
+def _assigned(node: ast.stmt) -> Iterable[tuple[str, ast.expr]]:
+    """Return the names that a statement assigns to, with their values."""
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+        return [(node.target.id, node.value)]
+    if not isinstance(node, ast.Assign):
+        return []
+    [target, *_] = node.targets
+    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        pairs = zip(target.elts, node.value.elts, strict=False)
+    else:
+        pairs = zip([target], [node.value], strict=True)
+    return [(name.id, value) for name, value in pairs if isinstance(name, ast.Name)]
+
+
+def _value(node: ast.expr) -> object:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None
+
+
+def _names(value: object) -> frozenset[str]:
+    """Return the revisions that an assignment names: one, several, or none."""
+    if isinstance(value, str):
+        return frozenset([value])
+    return frozenset(value) if isinstance(value, list | tuple | set) else frozenset()

@@ -1,0 +1,100 @@
+"""Comparing the tables of a database with the models."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from alembic.autogenerate import produce_migrations, render_python_code
+from alembic.operations import ops
+from alembic.runtime.migration import MigrationContext
+from flask import current_app
+from sqlalchemy import BigInteger, Connection, Table
+from sqlalchemy.types import TypeEngine
+
+from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.dialects import has_decimals
+from app.database.ids import IdColumn
+from app.database.metadata import all_metadata
+
+from .chains import VERSION_TABLES
+
+
+def compare(connection: Connection) -> ops.MigrationScript:
+    """Return the operations that give a database the tables of the models, and back."""
+    return produce_migrations(_context(connection), all_metadata(current_app))
+
+
+def render(operations: ops.UpgradeOps | ops.DowngradeOps, connection: Connection) -> str:
+    """Return operations as Python."""
+    # SQLite copies a table to change it.
+    return render_python_code(
+        operations,
+        render_as_batch=True,
+        render_item=_render_type,
+        migration_context=_context(connection),
+    )
+
+
+def describe(operations: ops.UpgradeOps) -> list[str]:
+    """Return what operations do, a line for each: `add column users.phone`."""
+    lines: list[str] = []
+    for difference in operations.as_diffs():
+        # Those of one column are in a list.
+        for kind, *about in difference if isinstance(difference, list) else [difference]:
+            lines.append(f"{kind.replace('_', ' ')} {_subject(kind, about)}")
+    return lines
+
+
+def _subject(kind: str, about: list[Any]) -> str:
+    if kind.startswith("modify"):
+        return f"{about[1]}.{about[2]}"
+    if kind.endswith("column"):
+        return f"{about[1]}.{about[2].name}"
+    [subject, *_] = about
+    if isinstance(subject, Table):
+        return subject.name
+    columns: Iterable[Any] = getattr(subject, "columns", ())
+    names = ", ".join(column.name for column in columns)
+    return f"{subject.table.name} ({names})"
+
+
+def _context(connection: Connection) -> MigrationContext:
+    options = {"include_name": _is_compared, "compare_type": _is_other_type}
+    return MigrationContext.configure(connection, opts=options)
+
+
+def _is_compared(name: str | None, kind: str, _parents: object) -> bool:
+    """Tell whether a name in the database is compared with the models."""
+    return kind != "table" or name not in VERSION_TABLES
+
+
+def _render_type(_kind: str, item: object, _context: object) -> str | Literal[False]:
+    """Write our types as those that they are stored as: migrations do not depend on the service."""
+    if isinstance(item, UtcDateTime):
+        return "sa.DateTime(timezone=True)"
+    if isinstance(item, IdColumn | ExactDecimal):
+        return _render_storage(item.storage)
+    if isinstance(item, Json | GeoPoint):
+        return "sa.JSON()"
+    return False
+
+
+def _render_storage(storage: TypeEngine[Any]) -> str:
+    """Write a type with its variants of databases."""
+    variants = (
+        f".with_variant(sa.{variant!r}, {database!r})"
+        for database, variant in storage._variant_mapping.items()
+    )
+    return "".join((f"sa.{storage!r}", *variants))
+
+
+def _is_other_type(
+    environment: MigrationContext,
+    _stored: object,
+    _column: object,
+    stored_type: object,
+    our_type: object,
+) -> bool | None:
+    """Tell whether a column has another type than the model; None leaves it to Alembic."""
+    if isinstance(our_type, ExactDecimal) and not has_decimals(environment.dialect):
+        return not isinstance(stored_type, BigInteger)
+    return None

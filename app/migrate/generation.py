@@ -1,0 +1,75 @@
+"""Writing migrations of the project: what the models have and the database lacks."""
+
+from pathlib import Path
+
+from flask import current_app
+from sqlalchemy import Connection
+
+from .chains import PRODUCT, Chain, all_chains, newest, project_chain
+from .comparing import compare, describe, render
+from .running import MigrationError, check_one_head, look
+from .writing import Draft
+
+
+def write_migration(message: str) -> tuple[list[str], Path | None]:
+    """Write a migration of the project that gives the database the tables of the models.
+
+    Returns what it does, and its file, or None if there is nothing to do. Raises MigrationError.
+    """
+    chain = _project()
+    with look() as connection:
+        _check_migrated(connection)
+        script = compare(connection)
+        if not script.upgrade_ops or not script.downgrade_ops or script.upgrade_ops.is_empty():
+            return [], None
+        [product] = newest(PRODUCT.migrations.values())
+        draft = Draft(
+            message,
+            sorted(newest(chain.migrations.values())),
+            upgrade=render(script.upgrade_ops, connection),
+            downgrade=render(script.downgrade_ops, connection),
+            product_revision=product,
+        )
+        return describe(script.upgrade_ops), draft.write(chain.folder)
+
+
+def write_merge(message: str) -> Path:
+    """Write a migration that joins the newest ones of the project; raise MigrationError."""
+    chain = _project()
+    heads = sorted(newest(chain.migrations.values()))
+    if len(heads) < 2:
+        raise MigrationError("there is nothing to merge: one migration of the project is newest")
+    return Draft(message, heads).write(chain.folder)
+
+
+def differences() -> list[str]:
+    """Return the differences between the tables and the models, a line each.
+
+    Raises MigrationError if the database lacks a migration.
+    """
+    with look() as connection:
+        _check_migrated(connection)
+        operations = compare(connection).upgrade_ops
+        return describe(operations) if operations else []
+
+
+def _project() -> Chain:
+    if chain := project_chain(current_app):
+        return chain
+    raise MigrationError("there is no project: MIGRATIONS_FOLDER is not set")
+
+
+def _check_migrated(connection: Connection) -> None:
+    """Raise MigrationError unless the database is at the newest migrations."""
+    for chain in all_chains(current_app):
+        check_one_head(chain)
+        known, applied = chain.migrations, chain.applied(connection)
+        if unknown := sorted(applied - known.keys()):
+            raise MigrationError(
+                f"the database is at {' and '.join(unknown)} of a newer release of the"
+                f" {chain.name}, which {chain.folder} lacks: get that release first"
+            )
+        if applied != newest(known.values()):
+            raise MigrationError(
+                f"the database lacks migrations of the {chain.name}: run `ostiary db upgrade` first"
+            )

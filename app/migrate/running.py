@@ -1,0 +1,213 @@
+"""Upgrading and downgrading a database: the product's migrations first, then the project's."""
+
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+from flask import current_app
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.database.dialects import begin_migration
+from app.database.faults import error_reason
+from app.database.session import db
+
+from .chains import PRODUCT, SCRIPTS, Chain, all_chains, newest
+
+# Revisions that mean both chains, and those that are counted from where a database is.
+BOTH = ("head", "heads", "base")
+RELATIVE = re.compile(r"[+-]\d+$")
+# The product's revisions; those of projects are longer.
+PRODUCT_REVISION = re.compile(r"\d{4}$")
+
+
+class MigrationError(Exception):
+    """The database cannot be migrated as it was asked for; says why in a sentence."""
+
+
+class Step(NamedTuple):
+    """A migration that was applied or taken back: what the database is at since."""
+
+    chain: str
+    revision: str
+
+    def __str__(self) -> str:
+        return f"Migrated the {self.chain} to {self.revision}."
+
+
+def upgrade(revision: str = "head") -> list[Step]:
+    """Upgrade the database of the current app, all or nothing; return what was done.
+
+    The product's migrations come first. Those of a newer release stay: nothing is done then.
+    Raises MigrationError.
+    """
+    with migration() as connection:
+        done: list[Step] = []
+        chains = _chains_of(connection, revision)
+        if chains[-1].name == "project" and chains[0] is not PRODUCT:
+            # It may need what the product has.
+            done += _upgrade(connection, PRODUCT, "head")
+        for chain in chains:
+            done += _upgrade(connection, chain, revision)
+    return done
+
+
+def _upgrade(connection: Connection, chain: Chain, revision: str) -> list[Step]:
+    applied, known = chain.applied(connection), chain.migrations
+    if unknown := applied - known.keys():
+        _check_that_newer(chain, unknown)
+        current_app.logger.warning(
+            "the database is at %s, of a newer release of the %s, and is left as it is",
+            " and ".join(sorted(unknown)),
+            chain.name,
+        )
+        return []
+    if revision == "head":
+        check_one_head(chain)
+    return run(connection, chain, command.upgrade, revision) if known else []
+
+
+def downgrade(revision: str = "-1") -> list[Step]:
+    """Downgrade the database of the current app, all or nothing; return what was done.
+
+    By default it takes back the newest migration of the project. Raises MigrationError.
+    """
+    with migration() as connection:
+        done: list[Step] = []
+        for chain in reversed(_chains_of(connection, revision)):
+            if RELATIVE.match(revision) and not chain.applied(connection):
+                raise MigrationError(
+                    f"the database has no migration of the {chain.name} to take back;"
+                    " those of the product are taken back to the revision that is named"
+                )
+            if chain.applied(connection):
+                done += run(connection, chain, command.downgrade, revision)
+    return done
+
+
+def stamp(revision: str) -> None:
+    """Set the revision of the database without migrating it; raise MigrationError."""
+    with migration() as connection:
+        for chain in _chains_of(connection, revision):
+            if chain.migrations or chain.applied(connection):
+                config = configure(chain, connection)
+                command.stamp(config, revision, purge=True)
+
+
+def check_one_head(chain: Chain) -> None:
+    """Raise MigrationError if several migrations of a chain are the newest."""
+    heads = sorted(newest(chain.migrations.values()))
+    if len(heads) < 2:
+        return
+    several = " and ".join(heads)
+    if chain is PRODUCT:
+        raise MigrationError(
+            f"{chain.folder} has the newest migrations {several}: those that are not of this"
+            " release belong in the project, where `ostiary db adopt` puts them"
+        )
+    raise MigrationError(
+        f"the project has the newest migrations {several}: `ostiary db merge` joins them"
+    )
+
+
+def _check_that_newer(chain: Chain, unknown: set[str]) -> None:
+    """Raise MigrationError for revisions that no newer release of the product has either."""
+    strange = sorted(name for name in unknown if not PRODUCT_REVISION.match(name))
+    if chain is PRODUCT and strange:
+        raise MigrationError(
+            f"the database is at {' and '.join(strange)}, which no release of the product has:"
+            " `ostiary db adopt FOLDER` takes over the migrations of a changed copy of it"
+        )
+
+
+def _chains_of(connection: Connection, revision: str) -> list[Chain]:
+    """Return the chains that a revision is of; raise MigrationError if there is none."""
+    chains = all_chains(current_app)
+    if revision in BOTH:
+        return chains
+    start = RELATIVE.sub("", revision)
+    if not start:
+        return chains[-1:]
+    for is_meant in (str.__eq__, str.startswith):
+        for chain in chains:
+            if any(is_meant(known, start) for known in chain.migrations):
+                return [chain]
+    raise MigrationError(f"there is no migration {start!r}")
+
+
+def run(
+    connection: Connection,
+    chain: Chain,
+    action: Callable[[Config, str], object],
+    revision: str,
+) -> list[Step]:
+    """Run a command of Alembic that migrates; return what the database is at since."""
+    config = configure(chain, connection)
+    try:
+        action(config, revision)
+    except SQLAlchemyError as error:
+        if (place := _place(error, chain.folder)) is None:
+            raise
+        raise MigrationError(
+            f"{place} cannot be run: {error_reason(error)}; nothing was changed"
+        ) from error
+    except CommandError as error:
+        raise MigrationError(str(error).rstrip(".")) from None
+    applied: Sequence[str] = config.attributes["applied"]
+    return [Step(chain.name, revision) for revision in applied]
+
+
+def _place(error: BaseException, folder: Path) -> str | None:
+    """Return the file and line of a migration where an error was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame for frame in frames if Path(frame.filename).parent == folder.resolve()]
+    return f"{Path(lines[-1].filename).name}, line {lines[-1].lineno}," if lines else None
+
+
+def configure(chain: Chain, connection: Connection | None = None) -> Config:
+    """Return what Alembic works with: a chain, and a connection with an open transaction."""
+    attributes: dict[str, object] = {"applied": [], "connection": connection, "chain": chain}
+    config = Config(stdout=sys.stdout, attributes=attributes)
+    options = {
+        "script_location": str(SCRIPTS),
+        "version_locations": str(chain.folder.absolute()),
+        "path_separator": "newline",
+        "file_template": "%(year)d%(month).2d%(day).2d_%(rev)s_%(slug)s",
+    }
+    for name, value in options.items():
+        config.set_main_option(name, value.replace("%", "%%"))
+    return config
+
+
+@contextmanager
+def migration() -> Iterator[Connection]:
+    """Run a block in a transaction that waits for that of another process that migrates."""
+    with db.engine.connect() as connection:
+        # The connection is not used again: it has other settings than those of the pool.
+        connection.detach()
+        begin_migration(connection)
+        try:
+            yield connection
+            connection.exec_driver_sql("COMMIT")
+        except BaseException:
+            connection.exec_driver_sql("ROLLBACK")
+            raise
+
+
+@contextmanager
+def look() -> Iterator[Connection]:
+    """Run a block in a transaction that is rolled back."""
+    with db.engine.connect() as connection:
+        connection.detach()
+        connection.exec_driver_sql("BEGIN")
+        try:
+            yield connection
+        finally:
+            connection.exec_driver_sql("ROLLBACK")
