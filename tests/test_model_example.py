@@ -104,7 +104,7 @@ def test_the_model_of_the_document_works_as_printed(project):
             f"{api}/notes/1/star", headers={"Authorization": login(api, "eve")}, timeout=10
         )
 
-    assert "Migrated the database" in printed
+    assert "Migrated the product" in printed
     assert answered == said
     made, starred, listed = (json.loads(line) for line in bodies.splitlines()[:3])
     expected = {"id": 1, "text": "The key is under the mat", "stars": 0, "ownerId": 1}

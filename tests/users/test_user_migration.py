@@ -1,4 +1,4 @@
-"""From USER_PROPERTIES in a configuration file to users that have them: `flask db migrate`."""
+"""From USER_PROPERTIES in a configuration file to users that have them: `ostiary db migrate`."""
 
 import shlex
 import shutil
@@ -20,7 +20,7 @@ ADA = {"email": "ada@example.com", "password": PASSWORD}
 COMMANDS = blocks("docs/models.md", "sh", "Users of your own")[0].splitlines()
 MISSING = (
     "the database has no users.badge_number, users.balance, users.birthday, users.company,"
-    " users.level, users.note, users.tags: run `flask db migrate` and `flask db upgrade`"
+    " users.level, users.note, users.tags: run `ostiary db migrate` and `ostiary db upgrade`"
 )
 
 
@@ -76,7 +76,7 @@ def test_properties_are_declared_migrated_and_served(installation):
         installation(CONFIGURATION)
     with click.Context(click.Command("db")):
         command = installation(CONFIGURATION).test_cli_runner()
-    done = [command.invoke(args=shlex.split(line)[1:]) for line in [*COMMANDS, "flask db check"]]
+    done = [command.invoke(args=shlex.split(line)[1:]) for line in [*COMMANDS, "ostiary db check"]]
     client = installation(CONFIGURATION).test_client()
 
     assert str(refused.value) == MISSING
