@@ -2,12 +2,15 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+# What ruff and Black have by default.
+LINE_LENGTH = 88
 # Modules that a migration may name, and how they are imported.
 IMPORTS = {
     "sa": "import sqlalchemy as sa",
@@ -44,7 +47,6 @@ class Draft:
     downgrade: str = "pass"
     revision: str = ""
     product_revision: str | None = None
-    width: int = 88
 
     def write(self, folder: Path, day: bool = True) -> Path:
         """Write the file into a folder, which is made; return its path."""
@@ -53,10 +55,10 @@ class Draft:
         date = f"{datetime.now(UTC):%Y%m%d}_" if day else ""
         path = folder / f"{date}{revision}_{slug}.py"
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(self._text(revision), "utf-8")
+        path.write_text(self._text(revision, _line_length(folder)), "utf-8")
         return path
 
-    def _text(self, revision: str) -> str:
+    def _text(self, revision: str, width: int) -> str:
         code = self.upgrade + self.downgrade
         used = [line for name, line in IMPORTS.items() if re.search(rf"\b{name}\.", code)]
         parents = self.parents[0] if len(self.parents) == 1 else tuple(sorted(self.parents)) or None
@@ -67,9 +69,23 @@ class Draft:
             revision=_quoted(revision),
             parents=_literal(parents),
             product=product if self.product_revision else "",
-            upgrade=_body(self.upgrade, self.width),
-            downgrade=_body(self.downgrade, self.width),
+            upgrade=_body(self.upgrade, width),
+            downgrade=_body(self.downgrade, width),
         )
+
+
+def _line_length(folder: Path) -> int:
+    """Return the length of lines that the nearest `pyproject.toml` gives ruff or Black."""
+    for parent in folder.resolve().parents:
+        try:
+            tools = tomllib.loads((parent / "pyproject.toml").read_text("utf-8")).get("tool", {})
+        except (OSError, ValueError):
+            continue
+        for tool in ("ruff", "black"):
+            if isinstance(length := tools.get(tool, {}).get("line-length"), int):
+                return length
+        break
+    return LINE_LENGTH
 
 
 def _import_order(line: str) -> tuple[bool, str]:

@@ -20,10 +20,11 @@ import app
 from app.database.metadata import all_metadata, app_metadata
 from app.database.session import db, transaction
 from app.rest.views.collection import check_relations
+from app.testing.apps import close
 from app.users.models import User
 from tests.definitions.conftest import running_a_command
 
-from .apps import build, close
+from .apps import build
 from .documents import blocks
 
 DOCUMENT = "docs/shop.md"
