@@ -57,13 +57,7 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     """
     given = Config(app.root_path)
     if overrides is None:
-        for name, file in INSTANCE_FILES.items():
-            _read_json(app, given, name, file)
-        for name, file in PROJECT_FILES.items():
-            if os.path.exists(os.path.join(app.instance_path, file)):
-                given[name] = file
-        given["MIGRATIONS_FOLDER"] = "migrations"
-        _read_instance_file(app, given)
+        given.update(read_project_files(app.instance_path))
         _read_environment(given)
         _warn_of_names_without_prefix(app)
     else:
@@ -75,10 +69,30 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     app.config["MAX_CONTENT_LENGTH"] = app.config["MAX_BODY_BYTES"]
 
 
-def _read_instance_file(app: Flask, given: Config) -> None:
-    path = os.path.join(app.instance_path, "config.py")
-    if not os.path.exists(path):
-        return
+def read_project_files(folder: str) -> dict[str, Any]:
+    """Return the settings that the files of a project folder have; raise ConfigurationError."""
+    given = {}
+    for name, file in INSTANCE_FILES.items():
+        if os.path.exists(path := os.path.join(folder, file)):
+            given[name] = _read_json(path)
+    for name, file in PROJECT_FILES.items():
+        if os.path.exists(os.path.join(folder, file)):
+            given[name] = file
+    given["MIGRATIONS_FOLDER"] = "migrations"
+    if os.path.exists(path := os.path.join(folder, "config.py")):
+        given.update(_read_python(path))
+    return given
+
+
+def _read_json(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from None
+
+
+def _read_python(path: str) -> dict[str, Any]:
     try:
         values = runpy.run_path(path)
     except Exception as error:
@@ -86,18 +100,7 @@ def _read_instance_file(app: Flask, given: Config) -> None:
     for name in values:
         if name.upper() in SCHEMA.fields and not name.isupper():
             raise ConfigurationError(f"{path}: {name} is not a setting; write {name.upper()}")
-    given.update({name: value for name, value in values.items() if name.isupper()})
-
-
-def _read_json(app: Flask, given: Config, name: str, file_name: str) -> None:
-    path = os.path.join(app.instance_path, file_name)
-    try:
-        with open(path, encoding="utf-8") as file:
-            given[name] = json.load(file)
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}") from None
+    return {name: value for name, value in values.items() if name.isupper()}
 
 
 def _read_environment(given: Config) -> None:

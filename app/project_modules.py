@@ -60,7 +60,8 @@ def enter(*folders: Path) -> None:
     global _folders
     if folders == _folders:
         return
-    forget()
+    if _folders:
+        forget()
     _folders = folders
     sys.path[:0] = map(str, folders)
     importlib.invalidate_caches()

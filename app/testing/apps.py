@@ -1,6 +1,5 @@
 """Apps of tests: built from the project with settings for tests, and shared between tests."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ import click
 from flask import Flask
 
 from app import outbox
-from app.config import ENVIRONMENT_NAMES, ENVIRONMENT_PREFIX
+from app.config import read_project_files
 from app.database.session import db
 from app.factory import create_app
 from app.signals import reset_password_request
@@ -37,12 +36,17 @@ TEST_SETTINGS: Mapping[str, object] = {
 def build_project(project: Path, url: str, mail_folder: Path, settings: Mapping[str, Any]) -> Flask:
     """Build the app of a project on a database, with TEST_SETTINGS and these settings.
 
-    The developer's environment has no part in it. Raises ConfigurationError.
+    The environment has no part in it. Raises ConfigurationError.
     """
-    given = {**TEST_SETTINGS, "MAIL_FOLDER": str(mail_folder), **settings}
-    values = {ENVIRONMENT_PREFIX + name: json.dumps(value) for name, value in given.items()}
-    with _environment(INSTANCE_PATH=str(project), DATABASE_URL=url, **values):
-        app = create_app()
+    given = {
+        **read_project_files(str(project)),
+        "SQLALCHEMY_DATABASE_URI": url,
+        "MAIL_FOLDER": str(mail_folder),
+        **TEST_SETTINGS,
+        **settings,
+    }
+    with _project_folder(project):
+        app = create_app(given)
     # pytest captures the records; as text they would join the output of commands.
     app.logger.handlers.clear()
     return app
@@ -113,17 +117,14 @@ def _configuration(app: Flask) -> dict[str, Any]:
 
 
 @contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    """Replace the service's variables in the environment by these."""
-    before = dict(os.environ)
-    replaced = {*ENVIRONMENT_NAMES.values(), "INSTANCE_PATH"}
-    for name in before:
-        if name in replaced or name.startswith(ENVIRONMENT_PREFIX):
-            del os.environ[name]
-    os.environ.update(variables)
+def _project_folder(folder: Path) -> Iterator[None]:
+    """Let an app that is built in the block be that of a project."""
+    before = os.environ.get("INSTANCE_PATH")
+    os.environ["INSTANCE_PATH"] = str(folder)
     try:
         yield
     finally:
-        for name in os.environ.keys() - before.keys():
-            del os.environ[name]
-        os.environ.update(before)
+        if before is None:
+            del os.environ["INSTANCE_PATH"]
+        else:
+            os.environ["INSTANCE_PATH"] = before

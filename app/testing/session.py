@@ -55,7 +55,7 @@ class Session:
     @contextmanager
     def app(self, database: Database, settings: Mapping[str, Any]) -> Iterator[Flask]:
         """Yield the app with these settings, which the next test uses too unless it is changed."""
-        key = json.dumps([database.url, settings], sort_keys=True)
+        key = json.dumps([database.url, settings], sort_keys=True, default=repr)
         if key not in self._apps:
             mails = self._folder / f"mail{len(self._apps)}"
             app = build_project(self._project, database.url, mails, settings)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from .runs import run_pytest
+
 CONFIGURATION = """\
 [pytest]
 addopts = --strict-markers --strict-config -p no:cacheprovider -p no:randomly
@@ -84,16 +86,5 @@ def test_fixtures_on_both_databases(installed, project, postgres_database):
     assert run.returncode == 1, run.stdout + run.stderr
     assert " 9 passed, 2 errors in " in run.stdout, run.stdout
     sentences = [line for line in run.stdout.splitlines() if "NO_SETTING is not" in line]
-    assert sentences[:2] == ["APP_NO_SETTING is not a setting"] * 2
+    assert sentences[:2] == ["NO_SETTING is not a setting"] * 2
     assert "Traceback" not in run.stdout
-
-
-def run_pytest(installed, folder, *arguments, **variables):
-    """Run `pytest` in a folder, which is not on the path, with the wheel's plugin and xdist's."""
-    # What a developer may have in the environment, and what the plugins of this suite set.
-    variables = {"APP_TOKEN_TTL": "9", "DATABASE_URL": "nonsense:", **variables}
-    plugins = ("no:schemathesis", "no:hypothesispytest", "no:playwright", "no:cov")
-    options = [part for plugin in plugins for part in ("-p", plugin)]
-    return installed.run(
-        "python", "-P", "-m", "pytest", *options, *arguments, cwd=folder, **variables
-    )
