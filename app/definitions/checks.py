@@ -42,12 +42,12 @@ def _check_methods(
     definition: Definition, models: Models, resolved: ResolvedRelations, users: Resource
 ) -> None:
     """Warn of methods that do not exist."""
+    if definition.source.code.stem in models.modules:
+        # Which methods it adds is not known until it is called.
+        return
     if definition is models.users:
         endpoints = users_endpoints(users, resolved.relations)
         methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
-    elif definition.source.code.exists():
-        # Which methods it adds is not known until it is executed.
-        return
     else:
         endpoints = usual_endpoints(resolved.relations)
         methods = {endpoint.method: resolved.owner is not None for endpoint in endpoints}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import inspect
 
+from app.properties.properties import column_name
 from app.properties.types import AnyColumn, PropertyType
 from app.rest.resource import Resource
 
@@ -38,13 +39,13 @@ class RelatedModel:
 
     @property
     def table(self) -> str:
-        """The table of a model in JSON, or the singular of the resource of one in Python."""
-        return self.definition.table if self.definition else self.resource.rstrip("s")
+        """The table of a model in JSON, or the name of the class of one in Python likewise."""
+        return self.definition.table if self.definition else column_name(self.model.__name__)
 
     @property
     def usual_key(self) -> str:
         """The name that LoopBack 3 gives to a foreign key with its ids."""
-        name = self.definition.name if self.definition else self.resource.rstrip("s")
+        name = self.definition.name if self.definition else self.model.__name__
         return f"{camel_case(name)}Id"
 
 

@@ -118,13 +118,14 @@ def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]
             register_resource(app, with_switches(resource, definition))
         except ConfigurationError as error:
             definition.source.declared.add(str(error))
+    if models.users is not None:
+        extend = partial(models.extend, models.users.source)
+        configure_users(app, models.users, resolved[models.users.name], extend)
     if models.problems.found:
         return
     collections = served_collections.of(app)
     for definition in models.definitions.values():
         _check_default_includes(collections[definition.plural], definition)
-    if models.users is not None:
-        configure_users(app, models.users, resolved[models.users.name])
 
 
 def _check_default_includes(collection: Collection, definition: Definition) -> None:

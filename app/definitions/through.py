@@ -115,8 +115,8 @@ def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_k
 
 def _problem_of(through: RelatedModel | None, target: RelatedModel, relation: Declaration) -> str:
     """Return why a model cannot be the one between two others, if that is so."""
-    if through is None or (through.definition is None and through.resource not in RESOURCES):
-        return f"there is no model {relation.mapping.get('through')!r} in JSON"
+    if through is None:
+        return f"there is no model {relation.mapping.get('through')!r}"
     if through.resource == USERS:
         return "users are no model between others"
     if through.resource in RESOURCES and target.resource not in RESOURCES:

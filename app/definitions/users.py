@@ -1,12 +1,11 @@
 """Users as a model with the base User declares them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from flask import Flask
 from marshmallow import ValidationError, fields
 
-from app.rest.added_relations import with_added_relations
 from app.rest.endpoint import Endpoint
 from app.rest.relations import Relation
 from app.rest.resource import Resource
@@ -14,7 +13,7 @@ from app.rest.views.collection import declared_endpoints
 from app.settings import SettingsSchema
 from app.users.extension import TAKEN, UsersExtension, problem_of
 from app.users.models import User
-from app.users.resource import users, users_extension
+from app.users.resource import declared_users, extended_users, users
 
 from .bases import USER_SETTINGS, MergedModel
 from .definition import Definition, read_definition
@@ -87,8 +86,16 @@ def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
             report(f"cannot be used: {error.messages[0]}")
 
 
-def configure_users(app: Flask, definition: Definition, related: ResolvedRelations) -> None:
-    """Set what the app's users are; what the settings say otherwise than usual stays."""
+def configure_users(
+    app: Flask,
+    definition: Definition,
+    related: ResolvedRelations,
+    extend: Callable[[Resource], None],
+) -> None:
+    """Set what the app's users are; what the settings say otherwise than usual stays.
+
+    `extend` lets the Python code beside the model add to the resource.
+    """
     usual = SettingsSchema().load({})
     for name, value in {"USERS_PATH": definition.path, **definition.settings}.items():
         if app.config[name] == usual[name]:
@@ -101,20 +108,34 @@ def configure_users(app: Flask, definition: Definition, related: ResolvedRelatio
         if name in definition.properties.keys() - elsewhere
     }
     app.config["USER_PROPERTIES"] = {**own, **app.config["USER_PROPERTIES"]}
-    endpoints = users_endpoints(with_added_relations(app, users), related.relations)
-    methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
-    made = UsersExtension(
+    extension = UsersExtension(
         relations=related.relations,
         keys=[key for name, key in definition.properties.items() if name not in own],
         foreign_keys=related.foreign_keys,
-        rules=applicable_rules(definition, methods),
         hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
         singular=definition.name,
-        shared_methods=usable_switches(definition, endpoints),
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
     )
-    users_extension.set(app, made)
+    resource = extended_users(app, extension)
+    extend(resource)
+    declared_users.set(app, _with_methods(resource, definition))
+
+
+def _with_methods(resource: Resource, definition: Definition) -> Resource:
+    """Return users, who have all of their endpoints, with rules and methods that are switched off.
+
+    The rules are in addition to our own, as LoopBack 3 adds rules to those of its User.
+    """
+    endpoints = declared_endpoints(resource)
+    rules = applicable_rules(
+        definition, {endpoint.method: endpoint.owned for endpoint in endpoints}
+    )
+    return replace(
+        resource,
+        rules=lambda settings: [*resource.rules(settings), *rules],
+        shared_methods=usable_switches(definition, endpoints),
+    )
 
 
 def users_endpoints(users: Resource, relations: Mapping[str, Relation]) -> list[Endpoint]:

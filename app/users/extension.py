@@ -9,7 +9,6 @@ from flask import Flask
 from sqlalchemy import Column
 from sqlalchemy.orm import registry
 
-from app.access.rules import Rule
 from app.config import ConfigurationError
 from app.database.metadata import app_metadata
 from app.problems import Problems
@@ -38,12 +37,8 @@ class UsersExtension:
     # which these ids are checked if none of `relations` does it.
     keys: Sequence[Property] = ()
     foreign_keys: Sequence[Relation] = ()
-    # In addition to those of `resource.py`, as LoopBack 3 adds rules to those of its User.
-    rules: Sequence[Rule] | None = None
     # Properties that never leave the service, also some of every user.
     hidden: frozenset[str] = frozenset()
-    # Methods that are switched off and on.
-    shared_methods: Mapping[str, bool] = field(default_factory=dict)
     # Whether users have endpoints, and whether `PUT` replaces their record.
     is_public: bool = True
     replaces_on_put: bool = True
@@ -73,10 +68,8 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         create_schema=make(RegistrationSchema),
         relations=relations,
         foreign_keys=definition.foreign_keys,
-        shared_methods=definition.shared_methods,
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
-        rules=lambda settings: [*users.rules(settings), *(definition.rules or ())],
     )
 
 

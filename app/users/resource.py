@@ -58,10 +58,9 @@ UPDATING_METHODS = (
 # The value by which `prepare_update` tells `update` that the caller has given the password.
 REAUTHENTICATED = "(reauthenticated)"
 
-# None without such a model; set before users are registered.
-users_extension: "AppState[UsersExtension | None]" = AppState(
-    "extension of users", factory=lambda _app: None
-)
+# The resource of users as a model with `base: "User"` declares it; None without such a model. Set
+# before users are registered.
+declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
 
 
 def rules(settings: Settings) -> list[Rule]:
@@ -155,12 +154,16 @@ users = Resource(
 
 
 def users_of(app: Flask) -> Resource:
-    """Return the resource of users as an app's settings and models in JSON have it."""
+    """Return the resource of users as an app's settings and models have it."""
+    return declared_users.of(app) or extended_users(app)
+
+
+def extended_users(app: Flask, extension: "UsersExtension | None" = None) -> Resource:
+    """Return the resource of users with the app's properties, and with an extension."""
     resource = replace(with_added_relations(app, users), path=app.config["USERS_PATH"])
-    definition = users_extension.of(app)
-    if not app.config["USER_PROPERTIES"] and definition is None:
+    if not app.config["USER_PROPERTIES"] and extension is None:
         return resource
     # Imported only where users are other than usual: it takes time to load.
     extend = import_module("app.users.extension").extend
-    extended: Resource = extend(app, resource, definition)
+    extended: Resource = extend(app, resource, extension)
     return extended

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 
 import click
 import pytest
@@ -20,7 +21,7 @@ from app.users import service
 from app.users.accounts.registration import prepare_user_without_password
 from app.users.extension import UsersExtension
 from app.users.mailed import events as users_events
-from app.users.resource import users_extension
+from app.users.resource import declared_users, extended_users
 from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes
 from tests.support.apps import build
@@ -124,12 +125,15 @@ def admin(api, ada, runner):
 def define(monkeypatch, make_app, api):
     """Call the API of an app whose models in JSON say this of users."""
 
-    def use(definition):
+    def use(extension, *rules):
         prepare = users_events.init_app
 
         def prepare_with(app):
             prepare(app)
-            users_extension.set(app, definition)
+            users = extended_users(app, extension)
+            declared_users.set(
+                app, replace(users, rules=lambda settings: [*users.rules(settings), *rules])
+            )
 
         monkeypatch.setattr("app.factory.users_events.init_app", prepare_with)
         api.client = make_app(USER_PROPERTIES=PROPERTIES).test_client()
@@ -389,10 +393,10 @@ def test_relations_and_rules_of_a_definition_are_those_of_users(define, api, ada
     define(
         UsersExtension(
             relations={"favorite": belongs_to("todos", "favorite_id")},
-            rules=[allow(OWNER, "__get__favorite")],
             hidden=frozenset({"username", "created", "plan"}),
             singular="Account",
-        )
+        ),
+        allow(OWNER, "__get__favorite"),
     )
     token = api.login()["id"]
     other = api.newcomer("bob@example.com", company="Acme")
