@@ -36,7 +36,7 @@ COMMANDS = {
     "audit": "app.users.commands.audit",
     "outbox": "app.outbox.cli",
     "datasources": "app.datasources.cli",
-    "models": "app.definitions.cli",
+    "models": "app.projects.models_cli",
     "providers": "app.oauth.cli",
     "upgrade": "app.projects.upgrade",
     "fixtures": "app.projects.fixtures.cli",

@@ -7,14 +7,13 @@ from flask import current_app
 
 from app.access.rules import Rule
 from app.commands import CommandGroup, json_option, print_rows
+from app.definitions.definition import Definition
+from app.definitions.reading import Models, json_models
+from app.definitions.related_models import USERS
 from app.rest.collection import served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.fields.base import Field
 from app.rest.views.collection import declared_endpoints
-
-from .definition import Definition
-from .reading import Models, json_models
-from .related_models import USERS
 
 models = CommandGroup("models", help="Check, list and show models in JSON.")
 
