@@ -1,5 +1,7 @@
 """Tables of an app: those that every app has, and its own."""
 
+from collections.abc import Iterator
+
 from flask import Flask
 from sqlalchemy import MetaData, Table
 
@@ -22,9 +24,7 @@ def project_tables() -> dict[str, Table]:
 
     The product's are those of the models in its package.
     """
-    own = {
-        mapper.local_table for mapper in Model.registry.mappers if _is_own(mapper.class_.__module__)
-    }
+    own = {getattr(model, "__table__", None) for model in _models() if _is_own(model)}
     return {name: table for name, table in db.metadata.tables.items() if table not in own}
 
 
@@ -35,13 +35,20 @@ def drop_project_models() -> None:
     """
     for table in project_tables().values():
         db.metadata.remove(table)
-    for mapper in list(Model.registry.mappers):
-        if not _is_own(mapper.class_.__module__):
-            Model.registry._dispose_cls(mapper.class_)
+    for model in _models():
+        if not _is_own(model):
+            Model.registry._dispose_cls(model)
 
 
-def _is_own(module: str) -> bool:
-    return module.partition(".")[0] == "app"
+def _models(base: type[Base] = Model) -> Iterator[type[Base]]:
+    """Yield the classes of models, also one whose declaration failed."""
+    for model in base.__subclasses__():
+        yield model
+        yield from _models(model)
+
+
+def _is_own(model: type[Base]) -> bool:
+    return model.__module__.partition(".")[0] == "app"
 
 
 def all_metadata(app: Flask) -> MetaData:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from app.access.rules import Rule
 from app.ids import IdForm
 from app.plurals import pluralize
-from app.problems import MISSPELT, suggest
+from app.problems import MISSPELT, SIMILAR, suggest
 from app.properties.declaration import Declaration, JsonObject
 from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name, read_property
+from app.rest.endpoint import VERBS
 from app.rest.filters.columns import kind_of
 from app.rest.filters.kinds import Kind, identifier
 from app.rest.relations import BELONGS_TO
@@ -27,6 +28,9 @@ NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)
 NAME_RULE = (
     f"must begin with a letter or _, followed by at most {MAX_NAME - 1} letters, digits, _ and -"
 )
+# LoopBack 3's other names of verbs.
+OTHER_VERBS = ("DEL", "ALL")
+NOT_SERVED = "is not served until {} has an endpoint of this name"
 # Segments of a path below the base path; none is `.` or `..`.
 PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
 # Keys of LoopBack 3 that change nothing here, or are read elsewhere.
@@ -326,11 +330,21 @@ def _allows_by_default(declared: Declaration) -> bool:
 
 
 def _warn_of_methods(merged: MergedModel) -> None:
-    declared, code = merged.declared, merged.source.code.name
-    for method in declared["methods"].mapping:
-        place = declared["methods"][method]
-        place.warn(f"is not served until {code} has an endpoint of this name")
+    declared, code = merged.declared, merged.source.code
+    for method in declared["methods"].entries().values():
+        _check_verbs(method["http"])
+        if not code.exists():
+            method.warn(NOT_SERVED.format(code.name))
     if declared["scopes"].value:
-        declared["scopes"].warn(f"are not served: use a filter, or write endpoints in {code}")
+        declared["scopes"].warn(f"are not served: use a filter, or write endpoints in {code.name}")
     if declared["validations"].value:
         declared["validations"].warn("are ignored: a property has `validates` instead")
+
+
+def _check_verbs(http: Declaration) -> None:
+    """Report verbs of a method that do not exist."""
+    for route in http.items() if isinstance(http.value, list) else [http]:
+        verb = route.mapping.get("verb", "get")
+        if not isinstance(verb, str) or verb.upper() not in (*VERBS, *OTHER_VERBS):
+            meant = suggest(str(verb), [name.lower() for name in VERBS], SIMILAR)
+            route["verb"].add(f"there is no verb {verb!r}{meant}")

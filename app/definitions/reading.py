@@ -10,11 +10,12 @@ from app.ids import FORMS
 from app.problems import MISSPELT, Problems, suggest
 from app.properties.declaration import Declaration
 from app.rest.resource import Resource
+from app.rest.shared_methods import PROTOTYPE
 from app.state import AppState
 from app.users.resource import users
 
 from .bases import BUILT_IN, PERSISTED, PLAIN, USER, MergedModel, configure, merge
-from .definition import Definition, read_definition
+from .definition import NOT_SERVED, Definition, read_definition
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
 from .modules import EXTEND, Module, import_modules, reporting, warn_of_others
 from .rules import read_rules
@@ -69,6 +70,10 @@ class Models:
             self.problems.add(module.path.name, f"has no function {EXTEND}")
         with reporting(self.problems):
             module.call(EXTEND, resource)
+        served = {endpoint.method for endpoint in resource.own_endpoints}
+        for name, method in source.declared["methods"].entries().items():
+            if name.removeprefix(PROTOTYPE) not in served:
+                method.warn(NOT_SERVED.format(module.path.name))
 
 
 json_models = AppState("models", factory=lambda _app: Models())

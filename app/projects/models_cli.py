@@ -1,21 +1,40 @@
-"""The commands `flask models`: check, list and show the models in JSON."""
+"""The commands `ostiary models`: check, list and show the models of a project."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import click
 from flask import current_app
 
-from app.access.rules import Rule
+from app.access.rules import Rule, UserPrincipal
 from app.commands import CommandGroup, json_option, print_rows
 from app.definitions.definition import Definition
-from app.definitions.reading import Models, json_models
+from app.definitions.reading import json_models
 from app.definitions.related_models import USERS
-from app.rest.collection import served_collections
+from app.definitions.setup import report
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.fields.base import Field
 from app.rest.views.collection import declared_endpoints
 
-models = CommandGroup("models", help="Check, list and show models in JSON.")
+from .roles import check_roles
+
+models = CommandGroup("models", help="Check, list and show models.")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that is served: its name, the file that defines it, and where its rows are."""
+
+    name: str
+    # None for those of the service, and of `project.py`.
+    file: str | None
+    path: str
+    table: str
+    is_public: bool
+    # One of them; models at a data source have no collection.
+    collection: Collection | None
+    remote: Definition | None = None
 
 
 @models.command()
@@ -26,59 +45,95 @@ def check(strict: bool) -> None:
     Warnings are logged.
     """
     # The app has logged each warning when it read the files, to standard error.
-    found = json_models.current
-    for line in _switched_off(found):
+    problems = json_models.current.problems
+    found = _find_models()
+    unknown = list(check_roles(current_app))
+    report(current_app, problems)
+    for line in (*_not_served(found), *unknown):
         click.echo(line)
-    count = len(found.problems.warnings)
-    verdict = "usable, with warnings" if count else "all in order"
-    click.echo(f"Checked {len(found.all)} models: {verdict}.")
-    if strict and count:
+    own = [model for model in found if model.file]
+    verdict = "usable, with warnings" if problems.warnings else "all in order"
+    click.echo(f"Checked {len(own)} models: {verdict}.")
+    if strict and problems.warnings:
         raise click.exceptions.Exit(1)
 
 
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List all models."""
+    """List all models, those of the service too."""
+    names = ("name", "file", "path", "table", "public")
     rows = [
         (model.name, model.file, f"/{model.path}", model.table, model.is_public)
-        for model in json_models.current.all.values()
+        for model in _find_models()
     ]
-    print_rows(("name", "file", "path", "table", "public"), rows, as_json)
+    print_rows(names, rows, as_json)
 
 
 @models.command()
 @click.argument("name")
 def show(name: str) -> None:
     """Show the properties, relations and endpoints of the model NAME."""
-    found = {model.lower(): definition for model, definition in json_models.current.all.items()}
-    definition = found.get(name.lower())
-    if definition is None:
-        known = ", ".join(model.name for model in found.values()) or "none"
+    found = _find_models()
+    for model in found:
+        if name.lower() in {model.name.lower(), model.path.lower()}:
+            break
+    else:
+        known = ", ".join(model.name for model in found)
         raise click.ClickException(f"There is no model {name}; there are {known}.")
-    describe = _describe_remote if definition.name in json_models.current.remote else _describe
-    for line in describe(definition):
+    for line in _describe(model):
         click.echo(line)
 
 
-def _switched_off(found: Models) -> Iterator[str]:
-    """Yield, for each model of which not everything is served, what is not."""
-    names = {model.plural: model.name for model in found.all.values()}
+def _find_models() -> list[Model]:
+    """Return all models of the current app by name."""
+    found = json_models.current
+    collections = served_collections.current.values()
+    served = [_served(collection) for collection in collections]
+    remote = [
+        Model(each.name, each.file, each.path, each.table, each.is_public, None, each)
+        for each in found.remote.values()
+    ]
+    return sorted([*served, *remote], key=lambda model: model.name.lower())
+
+
+def _served(collection: Collection) -> Model:
+    found = json_models.current
+    by_resource = {definition.plural: definition for definition in found.definitions.values()}
     if found.users:
-        names[USERS] = found.users.name
-    for model in (*found.all.values(), *([found.users] if found.users else ())):
-        if not model.is_public:
+        by_resource[USERS] = found.users
+    definition = by_resource.get(collection.name)
+    files = {resource.name: file for resource, file in found.resources.items()}
+    return Model(
+        definition.name if definition else collection.singular,
+        definition.file if definition else files.get(collection.name),
+        collection.path,
+        collection.rows.key.table.name,
+        collection.resource.is_public,
+        collection,
+    )
+
+
+def _not_served(found: Iterable[Model]) -> Iterator[str]:
+    """Yield, for each model of which not everything is served, what is not."""
+    for model in found:
+        if model.file and not model.is_public:
             yield f"{model.name} has no endpoints of its own: it is not public."
+    names = {model.collection.name: model.name for model in found if model.collection}
     for resource, methods in switched_off.current.items():
         if methods:
             yield f"{names.get(resource, resource)}: switched off are {', '.join(methods)}."
 
 
-def _describe(definition: Definition) -> Iterator[str]:
+def _describe(model: Model) -> Iterator[str]:
     """Yield a model, its properties, relations, endpoints and rules in lines of text."""
-    collection = served_collections.current[definition.plural]
-    resource, off = collection.resource, switched_off.current[definition.plural]
-    yield f"{definition.name}\t{definition.file}\ttable {definition.table}"
+    if model.remote:
+        yield from _describe_remote(model.remote)
+    if model.collection is None:
+        return
+    collection = model.collection
+    resource, off = collection.resource, switched_off.current[collection.name]
+    yield f"{model.name}\t{model.file or '-'}\ttable {model.table}"
     for name, field in collection.schema.fields.items():
         yield "\t".join(["  property", field.data_key or name, *_describe_field(field)])
     for name, relation in resource.relations.items():
@@ -86,7 +141,7 @@ def _describe(definition: Definition) -> Iterator[str]:
     if resource.is_public:
         endpoints = declared_endpoints(resource)
         served = (endpoint for endpoint in endpoints if endpoint.method not in off)
-        yield from _describe_endpoints(definition, served)
+        yield from _describe_endpoints(model.path, served)
     yield from (f"  switched off\t{method}" for method in off)
     yield from map(_describe_rule, resource.rules(current_app.config))
 
@@ -104,14 +159,17 @@ def _describe_field(field: Field) -> Iterator[str]:
 def _describe_rule(rule: Rule) -> str:
     allowed = "ALLOW" if rule.allow else "DENY"
     methods = ", ".join(sorted(rule.properties))
-    return f"  rule\t{allowed}\t{rule.principal}\t{rule.access}\t{methods}"
+    principal = rule.principal
+    if isinstance(principal, UserPrincipal):
+        principal = f"user {principal.id}"
+    return f"  rule\t{allowed}\t{principal}\t{rule.access}\t{methods}"
 
 
-def _describe_endpoints(definition: Definition, endpoints: Iterable[Endpoint]) -> Iterator[str]:
-    root = f"{current_app.config['REST_API_ROOT']}/{definition.path}"
+def _describe_endpoints(path: str, endpoints: Iterable[Endpoint]) -> Iterator[str]:
+    root = f"{current_app.config['REST_API_ROOT']}/{path}"
     for endpoint in endpoints:
-        for verb, path in endpoint.routes:
-            yield f"  endpoint\t{endpoint.method}\t{verb} {root}{path}"
+        for verb, route in endpoint.routes:
+            yield f"  endpoint\t{endpoint.method}\t{verb} {root}{route}"
 
 
 def _describe_remote(definition: Definition) -> Iterator[str]:
@@ -122,4 +180,4 @@ def _describe_remote(definition: Definition) -> Iterator[str]:
     endpoints = served_endpoints.current.items()
     prefix = f"{definition.plural}."
     served = [endpoint for name, endpoint in endpoints if name.startswith(prefix)]
-    yield from _describe_endpoints(definition, served)
+    yield from _describe_endpoints(definition.path, served)

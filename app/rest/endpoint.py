@@ -25,6 +25,10 @@ View = Callable[..., Any]
 NO_CONTENT = ("", 204)
 
 
+# The verbs of HTTP that an endpoint may have.
+VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
 class Route(NamedTuple):
     """A verb and a path below the collection, with Flask's placeholders."""
 
@@ -33,8 +37,15 @@ class Route(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a route such as `GET /<id>`; `GET /` is the collection itself."""
-        verb, path = text.split(" ")
+        """Read a route such as `GET /<id>`; `GET /` is the collection itself.
+
+        Raises ValueError for anything else.
+        """
+        verb, _, path = text.partition(" ")
+        if verb not in VERBS or not path.startswith("/"):
+            raise ValueError(
+                f"{text!r} is no route: write one of {', '.join(VERBS)}, a space and a path"
+            )
         return cls(verb, path.rstrip("/"))
 
     def below(self, path: str) -> Self:

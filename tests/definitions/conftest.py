@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 import click
 import pytest
 
-from app.database.metadata import all_metadata, app_metadata
+from app.database.metadata import all_metadata, app_metadata, project_tables
 from app.database.session import db
 from tests.conftest import Api
 
@@ -55,7 +55,8 @@ def change_users(verb, columns):
 def tables_of(app):
     """Make the tables that only this app has, and drop them at the end."""
     metadata = all_metadata(app)
-    own = [metadata.tables[name] for name in app_metadata.of(app).tables if name != "users"]
+    names = {*project_tables(), *app_metadata.of(app).tables} - {"users"}
+    own = [metadata.tables[name] for name in names]
     with app.app_context():
         metadata.create_all(db.engine, tables=own)
         change_users("ADD", user_columns(app))

@@ -247,8 +247,11 @@ def test_the_commands_check_list_and_show(make_models):
     _, listed = run("list")
     assert [line.split() for line in listed.splitlines()] == [
         ["name", "file", "path", "table", "public"],
+        ["auditRecord", "-", "/audit", "audit", "yes"],
         ["Book", "book.json", "/Books", "book", "yes"],
         ["Person", "person.json", "/People", "person", "no"],
+        ["todo", "-", "/todos", "todos", "yes"],
+        ["user", "-", "/users", "users", "yes"],
     ]
     _, shown = run("show", "book")
     assert "Book\tbook.json\ttable book" in shown
@@ -256,7 +259,10 @@ def test_the_commands_check_list_and_show(make_models):
     assert "  relation\tauthor\tbelongsTo\tPeople" in shown
     assert "  endpoint\tfindById\tGET /api/Books/<id>" in shown
     assert "  rule\tALLOW\t$authenticated\t*\t*" in shown
-    assert run("show", "pen") == (1, "Error: There is no model pen; there are Book, Person.\n")
+    assert run("show", "pen") == (
+        1,
+        "Error: There is no model pen; there are auditRecord, Book, Person, todo, user.\n",
+    )
 
 
 def test_check_without_models_or_warnings_succeeds(make_models, app):
