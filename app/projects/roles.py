@@ -15,8 +15,6 @@ from app.rest.collection import Collection, served_collections
 from .fixtures.files import fixture_roles
 
 
-
-
 class NamedRole(NamedTuple):
     """A role in a rule, the roles that the rows of the model have besides, and where to warn."""
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from app.config import ConfigurationError
-from app.users.models import User
 
 from .library import rule
 
