@@ -32,7 +32,7 @@ class Model:
     path: str
     table: str
     is_public: bool
-    # One of them; models at a data source have no collection.
+    # None of a model at a data source, which has a definition.
     collection: Collection | None
     remote: Definition | None = None
 
@@ -88,8 +88,9 @@ def show(name: str) -> None:
 def _find_models() -> list[Model]:
     """Return all models of the current app by name."""
     found = json_models.current
+    elsewhere = {definition.plural for definition in found.remote.values()}
     collections = served_collections.current.values()
-    served = [_served(collection) for collection in collections]
+    served = [_served(each) for each in collections if each.name not in elsewhere]
     remote = [
         Model(each.name, each.file, each.path, each.table, each.is_public, None, each)
         for each in found.remote.values()
