@@ -23,8 +23,7 @@ $(BIN)/python:
 install: .venv/.installed ## create .venv and install the service
 
 run: install ## migrate the database and serve on http://127.0.0.1:3000 (HOST, PORT)
-	$(BIN)/flask db upgrade
-	exec $(BIN)/gunicorn wsgi:app
+	exec $(BIN)/ostiary run
 
 test: .venv/.installed-dev ## run the whole test suite
 	$(BIN)/pytest -n auto --dist worksteal

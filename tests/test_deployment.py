@@ -1,14 +1,11 @@
 """docs/deployment.md, followed as it is printed: from the installation to the restored backup."""
 
 import json
-import os
 import re
-import shlex
 import shutil
 import sqlite3
 import stat
 import subprocess
-import sys
 
 import pytest
 import requests
@@ -23,9 +20,9 @@ from tests.support.installation import ROOT
 from tests.support.live import serve_app
 from tests.support.machine import GUIDE, PORTS, Machine
 from tests.support.programs import require
+from tests.support.releases import start
 
 ROWS = 'SELECT id, title, "desc", is_complete, created, owner_id FROM todos ORDER BY id'
-READY = 'from wsgi import app; print(app.test_client().get("/ready").json)'
 TODOS = [{"title": "a"}, {"title": "b"}]
 # Almost as long as a request line may be.
 LONG_FILTER = json.dumps({"where": {"title": {"neq": "x" * 15_500}}, "order": "title", "limit": 1})
@@ -247,41 +244,27 @@ def analyze(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_image_has_what_the_service_needs(tmp_path, sqlite_template, make_app):
-    """Execute what the Dockerfile copies, starts and checks; nothing here can build it."""
+def test_the_image_starts_and_checks_the_installed_wheel(installed, tmp_path):
+    """Execute what the Dockerfile starts and checks; nothing here can build it."""
     dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
-    image, state = tmp_path / "image", tmp_path / "state"
-    image.mkdir()
-    state.mkdir()
-    shutil.copy(sqlite_template, state / "ostiary.sqlite")
-    for names in re.findall(r"^COPY ([^-].*) \S+$", dockerfile, re.MULTILINE):
-        for name in names.split():
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, image / name)
     [check] = re.findall(r"^HEALTHCHECK .* CMD (.*)$", dockerfile, re.MULTILINE)
     [command] = re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)
+    state = tmp_path / "state"
+    state.mkdir()
 
-    with serve_app(make_app()) as address:
-        healthy = execute(check.replace("http://127.0.0.1:3000", address), image)
-    unhealthy = execute(check.replace(":3000", ":1"), image)
-    start = shlex.join(json.loads(command))
-    started = execute(f"{start} --check-config", image, INSTANCE_PATH=str(state))
-    ready = execute(f".venv/bin/python -c '{READY}'", image, INSTANCE_PATH=str(state))
+    def check_health(port):
+        return subprocess.run(
+            ["sh", "-c", check.replace(":3000", f":{port}")],
+            env=installed.variables(),
+            capture_output=True,
+            check=False,
+        ).returncode
 
-    assert [healthy.returncode, unhealthy.returncode, started.returncode] == [0, 1, 0]
-    assert ready.stdout == "{'status': 'ready'}\n"
-
-
-def execute(command, folder, **variables):
-    """Run a shell command with the programs of our .venv, and no settings but these."""
-    return subprocess.run(
-        ["sh", "-c", command.replace(".venv", sys.prefix)],
-        cwd=folder,
-        env={"PATH": os.environ["PATH"], **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    assert json.loads(command) == ["ostiary", "run"]
+    with start(installed, "run", state, INSTANCE_PATH=str(state)) as server:
+        server.wait_for("/ready")
+        assert check_health(server.url.rpartition(":")[2]) == 0
+    assert check_health(1) == 1
 
 
 def test_releases_are_installed_with_the_versions_that_make_installs():
@@ -289,5 +272,8 @@ def test_releases_are_installed_with_the_versions_that_make_installs():
 
     installed = [re.search(r"pip install .*(-c .*)$", file, re.MULTILINE)[1] for file in texts]
 
-    assert installed == ["-c requirements.txt -e '.[postgres,metrics]'"] * 2
+    assert installed == [
+        "-c requirements.txt -e '.[postgres,metrics]'",
+        '-c requirements.txt "$(echo ostiary-*.whl)[postgres,metrics]"',
+    ]
     assert "-c requirements.txt\n" in (ROOT / "Makefile").read_text()
