@@ -3,6 +3,8 @@
 An event is recorded in the transaction of its cause. A thread of the service delivers it to each
 subscriber, and tries again until it succeeds or its lifetime ends::
 
+    from typing import Any
+
     import requests
 
     from ostiary.outbox import (
@@ -21,7 +23,7 @@ subscriber, and tries again until it succeeds or its lifetime ends::
         define(app, "bookLent", add_attempt)
 
 
-    def add_attempt(data: dict, attempt: Attempt) -> dict:
+    def add_attempt(data: dict[str, Any], attempt: Attempt) -> dict[str, Any]:
         return {**data, "attempt": attempt.number}
 
 

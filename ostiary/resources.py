@@ -3,6 +3,8 @@
 A file of the project's folder `models` declares a table, a schema and a resource::
 
     # models/book.py
+    from collections.abc import Sequence
+
     from flask import Flask
     from sqlalchemy import ForeignKey, String
     from sqlalchemy.orm import Mapped, mapped_column
@@ -83,7 +85,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
     class BookRows(Repository):
         '''Books are stored with their title on one line.'''
 
-        def insert(self, items: list[Values]) -> list[Row]:
+        def insert(self, items: Sequence[Values]) -> Sequence[Row]:
             return super().insert(
                 [{**item, "title": " ".join(item["title"].split())} for item in items]
             )

@@ -31,6 +31,7 @@ from . import compatibility
 from . import connector_tables as connector
 from .differences import DIFFERENCES
 from .limits import limits
+from .reference import reference
 
 FOLDER = Path(__file__).parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -221,6 +222,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "mails": mails,
     "metrics": metrics,
     "limits": limits_of_the_code,
+    "reference": reference,
 }
 
 if __name__ == "__main__":

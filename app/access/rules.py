@@ -11,13 +11,20 @@ from sqlalchemy import ColumnElement
 
 from app.ids import Id, IdForm
 
-EVERYONE, AUTHENTICATED, UNAUTHENTICATED, OWNER = (
-    "$everyone",
-    "$authenticated",
-    "$unauthenticated",
-    "$owner",
-)
-READ, WRITE, EXECUTE = "READ", "WRITE", "EXECUTE"
+# The principal that is every caller.
+EVERYONE = "$everyone"
+# Callers with a valid access token.
+AUTHENTICATED = "$authenticated"
+# Callers without one.
+UNAUTHENTICATED = "$unauthenticated"
+# The user whom a row belongs to.
+OWNER = "$owner"
+# The access type of methods that read; other methods of every collection are WRITE.
+READ = "READ"
+# The access type of methods that change rows.
+WRITE = "WRITE"
+# The access type of methods that do something else. A rule with it is about READ and WRITE too.
+EXECUTE = "EXECUTE"
 
 # In LoopBack 3, AUDIT and ALARM allow a call too, and have no other effect.
 PERMISSIONS = ("ALLOW", "ALARM", "AUDIT", "DENY")
@@ -41,7 +48,11 @@ DynamicRole = Callable[[Id], ColumnElement[bool]]
 
 @dataclass(frozen=True)
 class Rule:
-    """An ALLOW or DENY rule: `properties` are method names or `*`, `access` a type or `*`."""
+    """A rule that allows or denies: `properties` are method names or `*`, `access` a type or `*`.
+
+    `allow` and `deny` are shorter. Raises TypeError for an id as the principal, which must be in a
+    UserPrincipal.
+    """
 
     principal: Principal
     allow: bool
@@ -81,12 +92,19 @@ def _specificity(names: Collection[str], name: str) -> int:
 
 
 def allow(principal: Principal, *properties: str, access: str = "*") -> Rule:
-    """Return a rule that allows a principal to call these methods, by default all."""
+    """Return a rule that allows a principal to call these methods, by default all.
+
+    The principal is one of the constants, the name of a role or a UserPrincipal. With `access` the
+    rule is about methods of this access type only.
+    """
     return Rule(principal, True, access, frozenset(properties or "*"))
 
 
 def deny(principal: Principal, *properties: str, access: str = "*") -> Rule:
-    """Return a rule that denies a principal these methods, by default all."""
+    """Return a rule that denies a principal these methods, by default all.
+
+    The arguments are those of `allow`.
+    """
     return Rule(principal, False, access, frozenset(properties or "*"))
 
 

@@ -39,7 +39,7 @@ JSON_TEXTS = [*TEXTS, *_literals("string")]
 JSON_NUMBERS = [*NUMBERS, *_literals("number")]
 JSON_BOOLEANS = _literals("true", "false", "boolean")
 
-# Arguments of a table that never generates the id of a deleted row again.
+# Arguments of a table, in `__table_args__`, whose generated ids are never those of deleted rows.
 IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
 # 64 bits; SQLite generates ids only for INTEGER columns.
 BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")

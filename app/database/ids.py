@@ -74,7 +74,7 @@ class TextId(IdColumn):
 
 
 class RowId(IdColumn):
-    """Ids of users and of the shipped models: of the form that ID_TYPE says, for each app."""
+    """Ids of the form that the setting ID_TYPE says: those of users, and of models by default."""
 
     # SQLAlchemy numbers rows by columns of this kind, unless they have an id.
     impl = BigInteger

@@ -33,7 +33,8 @@ class Base(DeclarativeBase):
     )
 
 
-# Objects stay loaded after a commit, which saves a query.
+# Flask-SQLAlchemy's object, whose `session` sends statements. Objects stay loaded after a commit,
+# which saves a query.
 db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
 
 if TYPE_CHECKING:

@@ -33,12 +33,15 @@ _added = AppState[defaultdict[str, list[AddedRelation]]](
 def add_relation(
     app: Flask, resource: str, name: str, relation: Relation, rules: Sequence[Rule] = ()
 ) -> None:
-    """Add a relation to a resource that is yet to be registered, with rules for its methods:
+    """Add a relation to a resource that is yet to be registered, with rules for its methods.
+
+    In `init_app` of a file of models, users are yet to be registered. Raises ConfigurationError if
+    the resource is registered already.
+
+    Example::
 
         rules = [allow(OWNER, "__get__notes", "__create__notes")]
         add_relation(app, "users", "notes", has_many("notes", "owner_id"), rules)
-
-    Raises ConfigurationError if it is registered already.
     """
     if resource in served_collections.of(app):
         raise ConfigurationError(

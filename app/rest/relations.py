@@ -18,7 +18,7 @@ EMBEDS_ONE, EMBEDS_MANY = "embedsOne", "embedsMany"
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation to the resource with the name `target`; made by the functions below."""
+    """A relation to the resource with the name `target`; `belongs_to` and others return one."""
 
     kind: str
     # Empty for what is embedded.

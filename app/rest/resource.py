@@ -47,9 +47,8 @@ class OwnCopy(Generic[Copied]):
 class Resource:
     """A model that is declared as a collection: its schemas, rules and relations.
 
-    It may be served by several apps; what each of them serves of it is a `Collection`. A copy, by
-    `dataclasses.replace`, has the endpoints, roles and hooks of the original, and may have further
-    ones.
+    It may be served by several apps. A copy, by `dataclasses.replace`, has the endpoints, roles and
+    hooks of the original, and may have further ones.
 
     Example::
 
@@ -64,14 +63,18 @@ class Resource:
         )
     """
 
+    # The name, by which rules and relations refer to it, and what errors call a row.
     name: str
     singular: str
+    # The class that is mapped to the table.
     model: type[Any]
+    # The schema of bodies and answers.
     schema: type[Schema]
     # Returns the access rules, given the settings.
     rules: Callable[[Mapping[str, Any]], Sequence[Rule]]
     # The attribute that holds the id of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
+    # By the names that endpoints and `include` have for them.
     relations: Mapping[str, Relation] = field(default_factory=dict)
     # Functions that return, for a user's id, under which condition the user has a role for a row;
     # by the names that rules have for the roles.
@@ -110,11 +113,13 @@ class Resource:
     id_on_create: bool = False
     # Whether they must; so it is where none is generated.
     id_required: bool = False
-    # Sent when a row is created or changed, with a SaveEvent; `before_save` may change the values.
+    # Sent before a row is created or changed, with a SaveEvent, whose values may be changed.
     before_save: OwnCopy[Hook] = OwnCopy(Hook)
+    # Sent after it, in the same transaction, with a SaveEvent.
     after_save: OwnCopy[Hook] = OwnCopy(Hook)
-    # Sent when a row is deleted, with a DeleteEvent.
+    # Sent before a row is deleted, with a DeleteEvent.
     before_delete: OwnCopy[Hook] = OwnCopy(Hook)
+    # Sent after it, in the same transaction, with a DeleteEvent.
     after_delete: OwnCopy[Hook] = OwnCopy(Hook)
     # Sent after a row was serialized, with a LoadEvent, which may be changed.
     loaded: OwnCopy[Hook] = OwnCopy(Hook)

@@ -54,7 +54,11 @@ def new_handle() -> str:
 
 
 class User(Model):
-    """A user; email and username are unique within the realm."""
+    """A user; `email` and `username` are unique within the `realm`.
+
+    `id`, `email_verified`, `created` and `disabled_at` are further attributes, and so are the
+    columns of USER_PROPERTIES of the app.
+    """
 
     __tablename__ = "users"
     __table_args__ = (

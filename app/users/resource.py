@@ -137,6 +137,7 @@ def _allow_new_email(password: str | None) -> None:
         verification.count_change(identity.user_id)
 
 
+# The resource of users: for hooks, `lock` and own endpoints.
 users = Resource(
     name="users",
     singular="user",

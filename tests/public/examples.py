@@ -1,26 +1,13 @@
 """The examples in the docstrings of the public modules."""
 
 import ast
-import importlib
-import pkgutil
 import re
 from textwrap import dedent
-from types import ModuleType
 
-import ostiary
+from tools.reference import public_modules
 
 # What follows `::`, up to the next line that is not indented.
 BLOCK = re.compile(r"::\n\n((?:(?: {4}.*)?\n)+)")
-# Those that are no subject, but a way to run or test a project.
-PROGRAMS = {"__main__", "wsgi", "testing"}
-
-
-def public_modules() -> dict[str, ModuleType]:
-    """Return the modules by subject, by name."""
-    names = [module.name for module in pkgutil.iter_modules(ostiary.__path__)]
-    return {
-        name: importlib.import_module(f"ostiary.{name}") for name in sorted({*names} - PROGRAMS)
-    }
 
 
 def examples(name: str) -> list[str]:

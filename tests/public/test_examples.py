@@ -19,14 +19,16 @@ from app.database.session import db
 from app.errors import TooManyRequests, error_body
 from app.outbox.delivery import drain
 from app.rest.hashing import hashing_views
+from app.testing.apps import close
 from app.users.service import create_user, issue_token
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.definitions.conftest import running_a_command
 from tests.mail.resets import parse
 from tests.support.answers import refusal
-from tests.support.apps import build, close
+from tests.support.apps import build
+from tools.reference import public_modules
 
-from .examples import code, examples, identifiers, public_modules
+from .examples import code, examples, identifiers
 
 REMOTE = "http://127.0.0.1:8099"
 # The tables and the fields of two examples, served.

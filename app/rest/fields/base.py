@@ -59,7 +59,7 @@ class FieldOptions(TypedDict, total=False):
 
 
 def not_blank(text: str) -> None:
-    """Raise ValidationError for text that is empty or white space."""
+    """Raise ValidationError for text that is empty or white space; for `validate` of a field."""
     if not text.strip():
         raise ValidationError(BLANK)
 
@@ -117,7 +117,7 @@ def unify_messages(field: Field) -> None:
 
 
 class Schema(marshmallow.Schema):
-    """A schema that rejects unknown and read-only properties."""
+    """The base class of schemas, of marshmallow's; it refuses unknown and read-only properties."""
 
     error_messages = {
         "unknown": UNKNOWN_PROPERTY,
@@ -250,7 +250,7 @@ class Boolean(fields.Boolean):
 class Timestamp(Parsed[datetime]):
     """A point in time as ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
 
-    Clients may write the forms of `parse_time`.
+    Clients may also write milliseconds since 1970, RFC 2822, and what JavaScript's `toString` does.
     """
 
     parse = staticmethod(parse_time)

@@ -38,8 +38,9 @@ from .results import max_characters, open_rows
 
 # Of SQL; a repository may have conditions of its own.
 Condition = Any
+# Conditions of SQL, such as `[Note.stars > 3]`, all of which rows must fulfil.
 Conditions = Iterable[Condition]
-# By attribute of the model, or by JSON name.
+# Values of a row, by attribute of the model, or by JSON name.
 Values = dict[str, Any]
 # A named tuple of the columns that clients see, whose names differ from model to model.
 Row = Any
@@ -60,7 +61,7 @@ class Repository:
         class NoteRows(Repository):
             def insert(self, items):
                 rows = super().insert(items)
-                record(Action.NOTED, *(row.id for row in rows))
+                record("noted", notes=[row.id for row in rows])
                 return rows
     """
 
