@@ -165,12 +165,12 @@ def _methods(value: type, names: list[str]) -> Iterator[str]:
 
 def _constant_parts(origin: Origin) -> Iterator[str]:
     """Yield how a constant, alias or signal is defined, and the comment above it."""
-    lines = inspect.getsource(origin.module).splitlines()
-    for node in ast.parse("\n".join(lines)).body:
+    source = inspect.getsource(origin.module)
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and origin.name in _targets(node):
-            value = getattr(origin.module, origin.name)
-            shown = repr(value) if isinstance(value, str) else ast.unparse(node.value or node)
-            if len(shown) < 80:
+            shown = ast.get_source_segment(source, node.value or node) or ""
+            if "\n" not in shown:
                 yield _fence(f"{origin.name} = {shown}")
             yield _comment_above(lines, node.lineno - 1)
 
