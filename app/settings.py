@@ -513,7 +513,7 @@ class SettingsSchema(Schema):
     OUTBOX_IN_PROCESS = _setting(
         fields.Boolean,
         True,
-        "`false`: the service's processes send no mail; `flask outbox run` must run beside"
+        "`false`: the service's processes send no mail; `ostiary outbox run` must run beside"
         " them, and sends it.",
     )
     OUTBOX_POLL_INTERVAL = _setting(

@@ -71,7 +71,7 @@ VARIABLE = {
     "type": "a type of the table above; without one, everything is accepted",
     "default": "the value where none is given",
     "required": "whether a call needs a value; `!` or `^` before the name says the same",
-    "doc": "shown by `flask datasources show` and in the OpenAPI document",
+    "doc": "shown by `ostiary datasources show` and in the OpenAPI document",
     "enum": "the allowed values",
     "secret": "whether values are masked wherever they are shown; those from `$env` always are",
 }

@@ -1,4 +1,4 @@
-"""The commands `flask datasources`: check, list, show and call data sources."""
+"""The commands `ostiary datasources`: check, list, show and call data sources."""
 
 import json
 from textwrap import indent

@@ -1,4 +1,4 @@
-"""A data source in lines of text, for `flask datasources show`; secrets are masked."""
+"""A data source in lines of text, for `ostiary datasources show`; secrets are masked."""
 
 import json
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """LoopBack 3's Role and RoleMapping, to which relations of models in JSON may lead.
 
-They are only read: roles are granted by `flask roles grant`.
+They are only read: roles are granted by `ostiary roles grant`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

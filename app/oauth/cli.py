@@ -1,4 +1,4 @@
-"""The commands `flask providers`."""
+"""The commands `ostiary providers`."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The commands `flask outbox`: run a worker; list, retry and purge deliveries."""
+"""The commands `ostiary outbox`: run a worker; list, retry and purge deliveries."""
 
 import signal
 from datetime import timedelta

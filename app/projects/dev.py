@@ -26,9 +26,9 @@ IGNORED = {"__pycache__", "node_modules", "tests"}
 @click.command()
 @click.pass_context
 def dev(ctx: click.Context) -> None:
-    """Serve with one process, which starts again when a file of the project changes.
+    """Serve, and start again when a file changes.
 
-    Migrates the database at each start. HOST and PORT are the address.
+    Runs the migrations that are missing at each start too. HOST and PORT are the address.
     """
     click.echo(
         f"Serving on http://{listening.address()}. A change of the project's files starts it again;"

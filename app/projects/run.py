@@ -43,10 +43,10 @@ class Server(Application):
 @click.command()
 @click.pass_context
 def run(ctx: click.Context) -> None:
-    """Migrate the database and serve; HOST and PORT are the address.
+    """Migrate the database, and serve by gunicorn.
 
-    Other variables are WEB_CONCURRENCY (processes), THREADS, and GUNICORN_CMD_ARGS with options of
-    gunicorn.
+    HOST and PORT are the address; WEB_CONCURRENCY is the number of processes, THREADS that of the
+    threads of each. GUNICORN_CMD_ARGS has options of gunicorn.
     """
     migrate_and_serve(ctx)
 

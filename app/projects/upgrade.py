@@ -4,7 +4,6 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-# A release that the project does not work with leaves the database as it is.
 STEPS = (["models", "check"], ["db", "upgrade"])
 
 
@@ -12,6 +11,9 @@ STEPS = (["models", "check"], ["db", "upgrade"])
 @with_appcontext
 @click.pass_context
 def upgrade(ctx: click.Context) -> None:
-    """Check the project with this release of Ostiary, then migrate the database."""
+    """Check the project with this release, then migrate.
+
+    A project that cannot be used with it stops the command, and leaves the database as it is.
+    """
     for arguments in STEPS:
         current_app.cli.main(arguments, standalone_mode=False, obj=ctx.obj)

@@ -95,6 +95,22 @@ def test_a_project_is_served_by_the_installed_wheel(installed, project):
     assert "Migrated the product" in server.log.read_text()
 
 
+def test_upgrade_migrates_if_the_project_can_be_used(installed, project):
+    model = project / "models" / "note.json"
+    model.parent.mkdir()
+    model.write_text("{")
+    refused = installed.run("ostiary", "upgrade", cwd=project)
+    migrated = (project / "ostiary.sqlite").read_bytes()
+    model.unlink()
+    done = installed.run("ostiary", "upgrade", cwd=project)
+
+    assert refused.returncode == 1
+    assert "note.json: cannot be read" in refused.stderr
+    assert b"alembic_version" not in migrated
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Checked 0 models: all in order.\nMigrated ")
+
+
 def test_dev_starts_again_when_a_file_changes_and_waits_after_an_error(installed, project):
     config = project / "config.py"
     with start(installed, "dev", project) as server:

@@ -1,4 +1,4 @@
-"""The commands `flask audit`."""
+"""The commands `ostiary audit`."""
 
 from datetime import UTC, datetime
 

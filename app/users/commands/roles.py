@@ -1,4 +1,4 @@
-"""The commands `flask roles`."""
+"""The commands `ostiary roles`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The commands `flask tokens`."""
+"""The commands `ostiary tokens`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The commands `flask users import` and `flask users export`."""
+"""The commands `ostiary users import` and `ostiary users export`."""
 
 import os
 import sys

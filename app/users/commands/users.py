@@ -1,4 +1,4 @@
-"""The commands `flask users`."""
+"""The commands `ostiary users`."""
 
 from typing import TYPE_CHECKING
 
