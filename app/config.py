@@ -19,7 +19,11 @@ ENVIRONMENT_PREFIX = "APP_"
 # Settings that have a file of their own in `instance/`.
 INSTANCE_FILES = {"DATA_SOURCES": "datasources.json", "PROVIDERS": "providers.json"}
 # Settings that name a file or folder of the project, which they are by default if it exists.
-PROJECT_FILES = {"MODELS_FOLDER": "models", "PROJECT_FILE": "project.py"}
+PROJECT_FILES = {
+    "MODELS_FOLDER": "models",
+    "PROJECT_FILE": "project.py",
+    "TEMPLATES_FOLDER": "templates",
+}
 # Settings that the environment has under a name of their own.
 ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 

@@ -12,7 +12,7 @@ from app.audit import entries as audit
 from app.commands import Commands
 from app.database import startup as database
 from app.hashing import slots as hash_slots
-from app.http import headers, json
+from app.http import headers, json, templates
 from app.oauth import identity_views
 from app.observability import health, logs, origin
 from app.rest import constraints, routing
@@ -71,6 +71,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     # Features register their own hooks, error handlers and commands.
     headers.init_app(app)
     json.init_app(app)
+    templates.init_app(app)
     health.init_app(app)
     errors.init_app(app)
     constraints.init_app(app)

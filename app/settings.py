@@ -458,6 +458,13 @@ class SettingsSchema(Schema):
         " [models.md](models.md#code-of-a-project); a relative path is in `instance/`. By default"
         " `instance/project.py`, where that file exists.",
     )
+    TEMPLATES_FOLDER = _setting(
+        fields.String,
+        None,
+        "The folder with the project's [templates](mail.md#languages-and-looks), which take the"
+        " place of those of the same names; a relative path is in `instance/`. By default"
+        " `instance/templates`, where that folder exists.",
+    )
     MIGRATIONS_FOLDER = _setting(
         fields.String,
         None,
