@@ -57,7 +57,7 @@ def test_templates_that_cannot_be_read_stop_the_start(mailing, write, tmp_path):
 
     with pytest.raises(ConfigurationError) as raised:
         mailing(TEMPLATES_FOLDER=folder)
-    with pytest.raises(ConfigurationError, match="^TEMPLATES_FOLDER cannot be used: there is no"):
+    with pytest.raises(ConfigurationError, match=r"^TEMPLATES_FOLDER cannot be used: there is no"):
         mailing(TEMPLATES_FOLDER=str(tmp_path / "none"))
 
     assert [line.partition(": ")[0] for line in str(raised.value).splitlines()[1:]] == [
