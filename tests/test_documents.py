@@ -56,7 +56,7 @@ def test_the_links_of_a_document_lead_to_files_and_headings(path):
 
 
 def anchor_of(heading):
-    return heading.lower().replace("`", "").replace(" ", "-")
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def test_the_documented_calls_have_the_documented_responses(

@@ -14,6 +14,7 @@ from app.rest.views.collection import register_resource
 from tests.rest.clinic import Base, Patient, Physician, Room, resources
 from tests.support.answers import field_codes, refusal
 from tests.support.documents import blocks
+from tests.support.notes import serve_notes  # noqa: F401 a fixture
 from tests.support.rows import statements
 
 MEMBER = "member"
@@ -208,23 +209,20 @@ def test_a_rule_for_a_role_that_cannot_apply_stops_the_start(make_app):
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_role_of_the_document_lets_colleagues_read(make_app, api, token):
-    namespace = {}
+def test_the_role_of_the_document_lets_colleagues_read(serve_notes):  # noqa: F811
     [code] = blocks("docs/models.md", "python", "Dynamic roles")
-    exec(code, namespace)
-    app = make_app()
-    register_resource(app, namespace["board"])
+    api = serve_notes(board=code)
     tokens = {}
-    for name in ("bob", "eve"):
-        api.register(f"{name}@example.com", realm="A")
-        tokens[name] = api.login(f"{name}@example.com", realm="A")["id"]
-    api("POST", "/todos", {"title": "hers"}, token=token)
-    api("POST", "/todos", {"title": "his"}, token=tokens["bob"])
+    for name, realm in (("ada", ""), ("bob", "A"), ("eve", "A")):
+        api.register(f"{name}@example.com", realm=realm)
+        tokens[name] = api.login(f"{name}@example.com", realm=realm)["id"]
+    api("POST", "/notes", {"text": "hers"}, token=tokens["ada"])
+    api("POST", "/notes", {"text": "his"}, token=tokens["bob"])
 
-    read = app.test_client().get("/api/board", headers={"Authorization": tokens["eve"]})
+    read = api("GET", "/board", token=tokens["eve"])
 
-    assert [item["title"] for item in read.json] == ["his"]
-    document = app.test_client().get("/api/openapi.json").get_data(as_text=True)
+    assert [item["text"] for item in read.json] == ["his"]
+    document = api("GET", "/openapi.json").get_data(as_text=True)
     assert "For those who have the role `colleague` for the row." in document
 
 

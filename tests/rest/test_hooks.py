@@ -1,6 +1,6 @@
 """Hooks of resources: when they are called, with what, and what they may change and refuse."""
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from threading import Barrier
 
@@ -21,12 +21,12 @@ from app.rest.fields.base import Schema
 from app.rest.relations import has_many_through
 from app.rest.resource import Resource
 from app.rest.views.collection import register_resource
-from app.todos.resource import todos
 from app.users.models import User
 from app.users.resource import users
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal
 from tests.support.documents import blocks
+from tests.support.notes import serve_notes  # noqa: F401 a fixture
 from tests.support.races import at_once
 from tests.support.rows import make_admin
 
@@ -570,69 +570,74 @@ class RoomSchema(Schema):
     id = fields.Integer(dump_only=True)
 
 
-@contextmanager
-def hooks_of_the_document(heading):
-    """Connect the hooks that the document prints under a heading, for a while."""
-    [code] = blocks("docs/models.md", "python", heading)
-    before = {name: list(getattr(todos, name).receivers) for name in HOOKS}
-    exec(code, {})
-    try:
-        yield
-    finally:
-        for name in HOOKS:
-            for receiver in list(getattr(todos, name).receivers.values()):
-                getattr(todos, name).disconnect(receiver)
-    assert {name: list(getattr(todos, name).receivers) for name in HOOKS} == before
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_hooks_of_the_document_work_as_printed(serve_notes, capsys):  # noqa: F811
+    [code] = blocks("docs/models.md", "python", "Hooks")
+    api = serve_notes(code)
+    token = api.newcomer()
+
+    created = api("POST", "/notes", {"text": f" a  {'x' * 100}", "stars": 1}, token=token).json
+    refused = api("DELETE", "/notes/1", token=token)
+
+    assert created["text"] == f"a {'x' * 78}"
+    assert refused.json["message"] == "Notes with stars are not deleted."
+    assert capsys.readouterr().out == "saved 1\n"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_hooks_of_the_document_work_as_printed(make_app, api, token, capsys):
-    with hooks_of_the_document("Hooks"):
-        created = api("POST", "/todos", {"title": " a  b ", "desc": "x" * 100}, token=token).json
-        refused = api("DELETE", "/todos/1", token=token)
+def test_the_relation_of_the_document_is_added_to_users(serve_notes):  # noqa: F811
+    [code] = blocks("docs/models.md", "python", "Relations")
+    api = serve_notes(code)
+    token = api.newcomer()
 
-    assert (created["title"], created["desc"]) == ("a b", "x" * 80)
-    assert refused.json["message"] == "Open tasks are not deleted."
-    assert capsys.readouterr().out == "saved 1\n"
+    made = api("POST", "/users/1/notes", {"text": "a"}, token=token).json
+
+    assert api("GET", "/users/1/notes", token=token).json == [made]
 
 
 CALLS_AT_ONCE = 20
 
 
 def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
-    make_app, token, database_url
+    serve_notes,  # noqa: F811
+    database_url,
 ):
-    app = make_app(THREADS=CALLS_AT_ONCE)
+    [code] = blocks("docs/models.md", "python", "Hooks that count")
+    api = serve_notes(code, {"THREADS": CALLS_AT_ONCE})
+    app, token = api.client.application, api.newcomer()
     client, headers = app.test_client(), {"Authorization": token}
     barrier = Barrier(CALLS_AT_ONCE)
 
     def wait_for_all(resource, event):
         # SQLite lets one write at a time.
-        if event.row.title == "b" and database_url.startswith("postgresql"):
+        if event.row.text == "b" and database_url.startswith("postgresql"):
             barrier.wait(timeout=60)
 
     def create(client, body):
-        return client.post("/api/todos", json=body, headers=headers)
+        return client.post("/api/notes", json=body, headers=headers)
 
-    def titles():
-        return [each["title"] for each in client.get("/api/todos", headers=headers).json]
+    def texts():
+        return [each["text"] for each in client.get("/api/notes", headers=headers).json]
 
     # Called first: each request has stored its row, and none has committed.
-    served_collections.of(app)["todos"].after_save.connect(wait_for_all)
-    with hooks_of_the_document("Hooks that count"):
-        array = create(client, [{"title": "a"}] * CALLS_AT_ONCE)
-        after_array = titles()
-        race = at_once(app, *[lambda each: create(each, {"title": "b"})] * CALLS_AT_ONCE)
-        closed = create(client, {"title": "c", "isComplete": True}).json
-        path = f"/api/todos/{closed['id']}"
-        opened = client.patch(path, json={"isComplete": False}, headers=headers)
+    hook = served_collections.of(app)["notes"].after_save
+    limit = next(iter(hook.receivers_for(None)))
+    hook.disconnect(limit)
+    hook.connect(wait_for_all)
+    hook.connect(limit)
+    array = create(client, [{"text": "a", "stars": 1}] * CALLS_AT_ONCE)
+    after_array = texts()
+    race = at_once(app, *[lambda each: create(each, {"text": "b", "stars": 1})] * CALLS_AT_ONCE)
+    unstarred = create(client, {"text": "c"}).json
+    path = f"/api/notes/{unstarred['id']}"
+    starred = client.patch(path, json={"stars": 1}, headers=headers)
 
     assert refusal(array) == (403, "ACCESS_DENIED")
-    assert array.json["message"] == "There are five open tasks."
+    assert array.json["message"] == "There are five notes with stars."
     assert after_array == []
     assert sorted(each.status_code for each in race) == [200] * 5 + [403] * 15
-    assert refusal(opened) == (403, "ACCESS_DENIED")
-    assert titles() == ["b"] * 5 + ["c"]
+    assert refusal(starred) == (403, "ACCESS_DENIED")
+    assert texts() == ["b"] * 5 + ["c"]
 
 
 def test_a_row_is_locked_in_a_transaction_only(app):

@@ -12,6 +12,7 @@ from app.rest.views.collection import register_resource
 from app.todos.resource import todos
 from tests.support.answers import refusal
 from tests.support.documents import blocks
+from tests.support.notes import serve_notes  # noqa: F401 a fixture
 
 
 @pytest.fixture
@@ -38,19 +39,18 @@ def served(make_app, token):
     return serve
 
 
-def test_the_repository_of_the_document_completes_rather_than_deletes(served):
-    namespace = {}
+def test_the_repository_of_the_document_keeps_what_is_deleted(serve_notes):  # noqa: F811
     [code] = blocks("docs/models.md", "python", "Own ways of storing")
-    exec(code, namespace)
-    call = served(namespace["kept"])
+    api = serve_notes(kept=code)
+    token = api.newcomer()
 
-    made = call("POST", "/kept", {"title": " two  words "}).json
-    more = call("POST", "/kept", [{"title": "a"}, {"title": "b "}]).json
+    made = api("POST", "/kept", {"text": " two  words ", "stars": 3}, token=token).json
+    more = api("POST", "/kept", [{"text": "a"}, {"text": "b "}], token=token).json
 
-    assert [each["title"] for each in (made, *more)] == ["two words", "a", "b"]
-    assert call("DELETE", f"/kept/{made['id']}").json == {"count": 1}
-    assert call("GET", f"/kept/{made['id']}").json == {**made, "isComplete": True}
-    assert refusal(call("DELETE", "/kept/99")) == (404, "MODEL_NOT_FOUND")
+    assert [each["text"] for each in (made, *more)] == ["two words", "a", "b"]
+    assert api("DELETE", f"/kept/{made['id']}", token=token).json == {"count": 1}
+    assert api("GET", f"/kept/{made['id']}", token=token).json == {**made, "stars": 0}
+    assert refusal(api("DELETE", "/kept/99", token=token)) == (404, "MODEL_NOT_FOUND")
 
 
 class Told(Repository):
