@@ -22,6 +22,9 @@ FOREIGN_KEY = {"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"}
 POSTGRES_COLUMNS = re.compile(r"\((.*?)\)=\(")
 # Table and columns in SQLite's `UNIQUE constraint failed: products.sku, products.name`.
 SQLITE_COLUMNS = re.compile(r"(\w+)\.(\w+)(?:, |$)")
+# PostgreSQL's not_null_violation, SQLite's, and its words about a column that is added.
+MISSING_VALUE = {"23502", "SQLITE_CONSTRAINT_NOTNULL"}
+MISSING_VALUE_IN_SQLITE = "Cannot add a NOT NULL column"
 # What PgBouncer says about the `options` of a connection.
 REFUSED_OPTIONS = "unsupported startup parameter"
 
@@ -54,6 +57,11 @@ def is_missing_table(error: BaseException) -> bool:
     """Tell whether a table does not exist, or one of its columns."""
     reason = error_reason(error)
     return error_code(error) in MISSING or any(words in reason for words in MISSING_IN_SQLITE)
+
+
+def is_missing_value(error: BaseException) -> bool:
+    """Tell whether a row would be without a value in a column that needs one."""
+    return error_code(error) in MISSING_VALUE or MISSING_VALUE_IN_SQLITE in error_reason(error)
 
 
 def is_read_only(error: BaseException | None) -> bool:

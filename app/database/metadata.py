@@ -51,6 +51,11 @@ def _is_own(model: type[Base]) -> bool:
     return model.__module__.partition(".")[0] == "app"
 
 
+# The key in the `info` of a column of a function: it returns the default of a property that bodies
+# set, which the rows that a table has already get by a migration.
+DEFAULT = "default"
+
+
 def all_metadata(app: Flask) -> MetaData:
     """Return all tables of an app."""
     own = app_metadata.of(app).tables

@@ -41,6 +41,16 @@ class Chain:
         """The migrations in the folder, by revision."""
         return read_folder(self.folder)
 
+    @property
+    def names(self) -> set[str]:
+        """All texts in the migrations: the names of the tables that they make are among them."""
+        return {
+            node.value
+            for path in self.folder.glob("*.py")
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+
     def applied(self, connection: Connection) -> set[str]:
         """Return the newest revisions of a database; none if it was never migrated."""
         if not inspect(connection).has_table(self.table):

@@ -1,5 +1,7 @@
 """The commands `ostiary db`."""
 
+import sys
+
 import click
 from alembic import command
 from alembic.util import CommandError
@@ -9,6 +11,7 @@ from app.commands import CommandGroup
 
 from . import generation, running
 from .chains import Chain, all_chains, newest
+from .renames import Rename
 from .running import MigrationError, Step, configure, look
 
 
@@ -43,9 +46,24 @@ def downgrade(revision: str) -> None:
 
 @db.command()
 @click.option("-m", "--message", required=True, help="What the migration changes.")
-def migrate(message: str) -> None:
-    """Write a migration of the project from the database to the models."""
-    done, path = generation.write_migration(message)
+@click.option(
+    *("--rename", "renames"),
+    metavar="TABLE.COLUMN=NEW",
+    multiple=True,
+    help="A column has a new name; TABLE=NEW: a table. May be given several times.",
+)
+@click.option("--allow-drop", is_flag=True, help="Drop tables and columns that have values.")
+def migrate(message: str, renames: tuple[str, ...], allow_drop: bool) -> None:
+    """Write a migration of the project from the database to the models.
+
+    On a terminal it asks whether a column that is gone is one that has appeared.
+    """
+    done, path = generation.write_migration(
+        message,
+        [Rename.parse(rename) for rename in renames],
+        allow_drop,
+        click.confirm if sys.stdin.isatty() else None,
+    )
     if path is None:
         click.echo("There is nothing to migrate: the tables have what the models say.")
         return

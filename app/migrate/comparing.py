@@ -1,13 +1,17 @@
 """Comparing the tables of a database with the models."""
 
+import ast
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from alembic.autogenerate import produce_migrations, render_python_code
+from alembic.autogenerate import produce_migrations, render_python_code, renderers
+from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
 from flask import current_app
 from sqlalchemy import BigInteger, Connection, Table
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
@@ -15,7 +19,13 @@ from app.database.dialects import has_decimals
 from app.database.ids import IdColumn
 from app.database.metadata import all_metadata
 
-from .chains import VERSION_TABLES
+from .chains import VERSION_TABLES, project_chain
+
+# Divides a text for SQLite from that for PostgreSQL, until it is written as Python.
+DIVIDER = "<or>"
+LITERALS = re.compile(rf"""'[^'\n]*{DIVIDER}[^'\n]*'|"[^"\n]*{DIVIDER}[^"\n]*\"""")
+# Types of PostgreSQL that become each other as they are.
+TEXTS = {"TEXT", "VARCHAR"}
 
 
 def compare(connection: Connection) -> ops.MigrationScript:
@@ -26,12 +36,19 @@ def compare(connection: Connection) -> ops.MigrationScript:
 def render(operations: ops.UpgradeOps | ops.DowngradeOps, connection: Connection) -> str:
     """Return operations as Python."""
     # SQLite copies a table to change it.
-    return render_python_code(
+    code = render_python_code(
         operations,
         render_as_batch=True,
         render_item=_render_type,
         migration_context=_context(connection),
     )
+    return LITERALS.sub(_choose, code)
+
+
+def _choose(literals: re.Match[str]) -> str:
+    """Write a text that differs between the databases as the choice of one."""
+    sqlite, postgresql = ast.literal_eval(literals[0]).split(DIVIDER)
+    return f"{sqlite!r} if op.get_bind().dialect.name == 'sqlite' else {postgresql!r}"
 
 
 def describe(operations: ops.UpgradeOps) -> list[str]:
@@ -58,13 +75,41 @@ def _subject(kind: str, about: list[Any]) -> str:
 
 
 def _context(connection: Connection) -> MigrationContext:
-    options = {"include_name": _is_compared, "compare_type": _is_other_type}
+    project = project_chain(current_app)
+    named = project.names if project else set[str]()
+    known = {*all_metadata(current_app).tables, *named} - {*VERSION_TABLES}
+
+    def is_compared(name: str | None, kind: str, _parents: object) -> bool:
+        """Tell whether a name in the database is one of ours: others may share it."""
+        return kind != "table" or name in known
+
+    options = {"include_name": is_compared, "compare_type": _is_other_type}
     return MigrationContext.configure(connection, opts=options)
 
 
-def _is_compared(name: str | None, kind: str, _parents: object) -> bool:
-    """Tell whether a name in the database is compared with the models."""
-    return kind != "table" or name not in VERSION_TABLES
+@renderers.dispatch_for(ops.RenameTableOp)
+def _render_rename(_context: AutogenContext, operation: ops.RenameTableOp) -> str:
+    return f"op.rename_table({operation.table_name!r}, {operation.new_table_name!r})"
+
+
+_render_alter_column = renderers.dispatch(ops.AlterColumnOp)
+
+
+@renderers.dispatch_for(ops.AlterColumnOp, replace=True)
+def _render_conversion(context: AutogenContext, operation: ops.AlterColumnOp) -> str:
+    """Write a change of a column; PostgreSQL is told how values become those of another type."""
+    code = str(_render_alter_column(context, operation))
+    before, after = operation.existing_type, operation.modify_type
+    if after is None or before is None or {_name(before), _name(after)} <= TEXTS:
+        return code
+    using = f"{operation.column_name}::{_name(after)}"
+    return code.removesuffix(")") + f", postgresql_using={using!r})"
+
+
+def _name(type_: TypeEngine[Any]) -> str:
+    """Return the name of a type on PostgreSQL, without its length."""
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    return type_.compile(dialect).partition("(")[0]
 
 
 def _render_type(_kind: str, item: object, _context: object) -> str | Literal[False]:

@@ -1,5 +1,6 @@
 """Writing migrations of the project: what the models have and the database lacks."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from flask import current_app
@@ -7,30 +8,47 @@ from sqlalchemy import Connection
 
 from .chains import PRODUCT, Chain, all_chains, newest, project_chain
 from .comparing import compare, describe, render
+from .renames import Ask, Rename, perform_renames
+from .rows import check_drops, fill_rows
 from .running import MigrationError, check_one_head, look
 from .writing import Draft
 
 
-def write_migration(message: str) -> tuple[list[str], Path | None]:
+def write_migration(
+    message: str,
+    renames: Sequence[Rename] = (),
+    allow_drop: bool = False,
+    ask: Ask | None = None,
+) -> tuple[list[str], Path | None]:
     """Write a migration of the project that gives the database the tables of the models.
 
-    Returns what it does, and its file, or None if there is nothing to do. Raises MigrationError.
+    Names that may be new ones of what would be dropped are asked about, if there is somebody to
+    ask. Returns what the migration does, and its file, or None if there is nothing to do. Raises
+    MigrationError.
     """
     chain = _project()
     with look() as connection:
         _check_migrated(connection)
+        performed = perform_renames(connection, renames, ask, allow_drop)
         script = compare(connection)
-        if not script.upgrade_ops or not script.downgrade_ops or script.upgrade_ops.is_empty():
+        upgrade, downgrade = script.upgrade_ops, script.downgrade_ops
+        if not upgrade or not downgrade or not (upgrade.ops or performed):
             return [], None
+        done = [*(rename.description for rename in performed), *describe(upgrade)]
+        if not allow_drop:
+            check_drops(connection, upgrade)
+        fill_rows(connection, upgrade)
+        upgrade.ops = [*(rename.operation for rename in performed), *upgrade.ops]
+        downgrade.ops += [rename.reverse.operation for rename in reversed(performed)]
         [product] = newest(PRODUCT.migrations.values())
         draft = Draft(
             message,
             sorted(newest(chain.migrations.values())),
-            upgrade=render(script.upgrade_ops, connection),
-            downgrade=render(script.downgrade_ops, connection),
+            upgrade=render(upgrade, connection),
+            downgrade=render(downgrade, connection),
             product_revision=product,
         )
-        return describe(script.upgrade_ops), draft.write(chain.folder)
+    return done, draft.write(chain.folder)
 
 
 def write_merge(message: str) -> Path:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.dialects import begin_migration
-from app.database.faults import error_reason
+from app.database.faults import error_reason, is_missing_value
 from app.database.session import db
 
 from .chains import PRODUCT, SCRIPTS, Chain, all_chains, newest
@@ -156,12 +156,19 @@ def run(
         if (place := _place(error, chain.folder)) is None:
             raise
         raise MigrationError(
-            f"{place} cannot be run: {error_reason(error)}; nothing was changed"
+            f"{place} cannot be run: {error_reason(error)}; nothing was changed{_hint(error)}"
         ) from error
     except CommandError as error:
         raise MigrationError(str(error).rstrip(".")) from None
     applied: Sequence[str] = config.attributes["applied"]
     return [Step(chain.name, revision) for revision in applied]
+
+
+def _hint(error: SQLAlchemyError) -> str:
+    """Return what to do if rows lack a value."""
+    if not is_missing_value(error):
+        return ""
+    return "; a server_default of the column fills the rows"
 
 
 def _place(error: BaseException, folder: Path) -> str | None:

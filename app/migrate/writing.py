@@ -52,7 +52,7 @@ class Draft:
         """Write the file into a folder, which is made; return its path."""
         revision = self.revision or uuid4().hex[:12]
         slug = re.sub(r"\W+", "_", self.message).strip("_").lower()[:40].rstrip("_")
-        date = f"{datetime.now(UTC):%Y%m%d}_" if day else ""
+        date = f"{datetime.now(UTC):%Y%m%d%H%M}_" if day else ""
         path = folder / f"{date}{revision}_{slug}.py"
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(self._text(revision, _line_length(folder)), "utf-8")
@@ -115,8 +115,9 @@ def _statements(nodes: Iterable[ast.stmt], indent: str, width: int) -> list[str]
     lines: list[str] = []
     for node in nodes:
         if isinstance(node, ast.With):
-            items = ", ".join(map(ast.unparse, node.items)).replace("'", '"')
-            lines += [f"{indent}with {items}:"]
+            [item] = node.items
+            name = f" as {ast.unparse(item.optional_vars)}" if item.optional_vars else ""
+            lines += [f"{indent}with {_expression(item.context_expr)}{name}:"]
             lines += [*_statements(node.body, indent + "    ", width), ""]
         elif isinstance(node, ast.Expr):
             lines.append(indent + _fitted(node.value, indent, width))
@@ -133,8 +134,11 @@ def _fitted(node: ast.expr, indent: str, width: int, before: int = 0, after: int
     parts: Sequence[ast.expr | ast.keyword]
     if len(indent) + before + len(line) + after <= width:
         return line
+    if isinstance(node, ast.IfExp):
+        body, test, otherwise = map(_expression, (node.body, node.test, node.orelse))
+        return f"{body}\n{indent}if {test}\n{indent}else {otherwise}"
     if isinstance(node, ast.Call):
-        start, parts, end = f"{_expression(node.func)}(", [*node.args, *node.keywords], ")"
+        start, parts, end = f"{_expression(node.func)}(", _arguments(node), ")"
     elif isinstance(node, ast.List):
         start, parts, end = "[", [*node.elts], "]"
     else:
@@ -160,6 +164,12 @@ def _parts(parts: Iterable[ast.expr | ast.keyword]) -> str:
     return ", ".join(map(_part, parts))
 
 
+def _arguments(call: ast.Call) -> list[ast.expr | ast.keyword]:
+    """Return what a call is given; Alembic writes `schema=None` everywhere."""
+    named = [keyword for keyword in call.keywords if ast.unparse(keyword) != "schema=None"]
+    return [*call.args, *named]
+
+
 def _part(part: ast.expr | ast.keyword) -> str:
     if isinstance(part, ast.keyword):
         return f"{part.arg}={_expression(part.value)}"
@@ -172,7 +182,7 @@ def _expression(node: ast.expr) -> str:
         case ast.Constant():
             return _quoted(node.value)
         case ast.Call():
-            return f"{_expression(node.func)}({_parts([*node.args, *node.keywords])})"
+            return f"{_expression(node.func)}({_parts(_arguments(node))})"
         case ast.Attribute():
             return f"{_expression(node.value)}.{node.attr}"
         case ast.List():

@@ -8,6 +8,7 @@ from typing import Unpack
 
 from sqlalchemy import Column
 
+from app.database.metadata import DEFAULT
 from app.rest.fields.base import Field, FieldOptions, not_blank
 
 from .declaration import Declaration, JsonObject
@@ -63,6 +64,7 @@ class Property:
             unique=self.unique or None,
             default=self.default if self.read_only else None,
             onupdate=self.on_change,
+            info={DEFAULT: self.default} if self.default else {},
         )
 
     def field(self, **options: Unpack[FieldOptions]) -> Field:

@@ -1,0 +1,141 @@
+"""Tables and columns that have a new name, which keep their rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from alembic.operations import Operations, ops
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, inspect
+
+from .comparing import compare
+from .running import MigrationError
+
+# A table may be another one with a new name if it has more than this share of its columns.
+ALIKE = 0.5
+
+# Asks a question on a terminal.
+Ask = Callable[[str], bool]
+
+
+class Rename(NamedTuple):
+    """A new name of a column, or of a table if `column` is None."""
+
+    table: str
+    column: str | None
+    new: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Rename":
+        """Read `TABLE.COLUMN=NEW` or `TABLE=NEW`; raise MigrationError."""
+        old, _, new = text.partition("=")
+        table, separator, column = old.partition(".")
+        if not (table and new) or "." in new or (separator and not column):
+            raise MigrationError(
+                f"--rename {text} cannot be read: write TABLE.COLUMN=NEW, and TABLE=NEW for a table"
+            )
+        return cls(table, column or None, new)
+
+    def __str__(self) -> str:
+        return f"{self._old}={self.new}"
+
+    @property
+    def question(self) -> str:
+        """What to ask whoever knows whether the name is new."""
+        return f"Is {self.new} the new name of {self._old}, whose values stay?"
+
+    @property
+    def description(self) -> str:
+        """What the migration does."""
+        return f"rename {self._old} to {self.new}"
+
+    @property
+    def operation(self) -> ops.MigrateOperation:
+        """Alembic's operation."""
+        if self.column is None:
+            return ops.RenameTableOp(self.table, self.new)
+        return ops.AlterColumnOp(self.table, self.column, modify_name=self.new)
+
+    @property
+    def reverse(self) -> "Rename":
+        """The one that takes this one back."""
+        if self.column is None:
+            return Rename(self.new, None, self.table)
+        return Rename(self.table, self.new, self.column)
+
+    @property
+    def _old(self) -> str:
+        return self.table if self.column is None else f"{self.table}.{self.column}"
+
+    def perform(self, connection: Connection) -> None:
+        """Rename in the database; raise MigrationError if it cannot."""
+        names = _names(connection, self.table if self.column else None)
+        if (self.column or self.table) not in names:
+            raise MigrationError(f"--rename {self}: the database has no {self._old}")
+        if self.new in names:
+            raise MigrationError(f"--rename {self}: the database has {self.new} already")
+        Operations(MigrationContext.configure(connection)).invoke(self.operation)
+
+
+def _names(connection: Connection, table: str | None) -> set[str]:
+    """Return the names of the tables, or those of a table's columns."""
+    inspector = inspect(connection)
+    if table is None:
+        return set(inspector.get_table_names())
+    if not inspector.has_table(table):
+        return set()
+    return {column["name"] for column in inspector.get_columns(table)}
+
+
+def perform_renames(
+    connection: Connection, given: Sequence[Rename], ask: Ask | None, allow_drop: bool
+) -> list[Rename]:
+    """Perform the renames that are given, or said to be some when asked; return them.
+
+    Without somebody to ask it raises MigrationError for names that may be new ones, unless the old
+    ones may be dropped.
+    """
+    for rename in given:
+        rename.perform(connection)
+    done, refused = list(given), set[Rename]()
+    if allow_drop:
+        return done
+    while found := [rename for rename in _possible(connection) if rename not in refused]:
+        if ask is None:
+            raise MigrationError(_explanation(found))
+        if ask(found[0].question):
+            found[0].perform(connection)
+            done.append(found[0])
+        else:
+            refused.add(found[0])
+    return done
+
+
+def _explanation(found: Sequence[Rename]) -> str:
+    """Return what to do about names that may be new ones."""
+    gone = " and ".join(sorted({rename._old for rename in found}))
+    new = " and ".join(sorted({rename.new for rename in found}))
+    options = " or ".join(f"--rename {rename}" for rename in found)
+    return (
+        f"{gone} would be dropped, and {new} added: give {options} if the name is new and the"
+        " values are to stay, and --allow-drop if they are not"
+    )
+
+
+def _possible(connection: Connection) -> Iterator[Rename]:
+    """Yield the renames that the differences between database and models may be."""
+    operations = compare(connection).upgrade_ops
+    changes = operations.ops if operations else []
+    dropped = [change for change in changes if isinstance(change, ops.DropTableOp)]
+    created = [change for change in changes if isinstance(change, ops.CreateTableOp)]
+    for old, new in product(dropped, created):
+        before = set(old.to_table().columns.keys())
+        after = set(new.to_table().columns.keys())
+        if len(before & after) > ALIKE * max(len(before), len(after)):
+            yield Rename(old.table_name, None, new.table_name)
+    for change in changes:
+        if isinstance(change, ops.ModifyTableOps):
+            gone = [each.column_name for each in change.ops if isinstance(each, ops.DropColumnOp)]
+            added = [each.column.name for each in change.ops if isinstance(each, ops.AddColumnOp)]
+            for name, other in product(gone, added):
+                yield Rename(change.table_name, name, other)

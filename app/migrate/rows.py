@@ -1,0 +1,187 @@
+"""What a migration does to rows: values that it would drop, and values that rows lack."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from alembic.operations import ops
+from flask import current_app
+from sqlalchemy import (
+    Column,
+    ColumnClause,
+    ColumnDefault,
+    ColumnElement,
+    Connection,
+    Dialect,
+    TableClause,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.database.metadata import DEFAULT, all_metadata
+
+from .comparing import DIVIDER
+from .running import MigrationError
+
+# The databases whose literals a migration has; the first is told from the others by its name.
+DIALECTS: tuple[Dialect, ...] = (sqlite.dialect(), postgresql.dialect())  # type: ignore[no-untyped-call]
+
+
+def check_drops(connection: Connection, operations: ops.UpgradeOps) -> None:
+    """Raise MigrationError if tables or columns would be dropped that have values."""
+    lost = []
+    for operation in operations.ops:
+        if isinstance(operation, ops.DropTableOp):
+            if count := _count(connection, sa.table(operation.table_name)):
+                lost.append(f"the table {operation.table_name} with {_rows(count)}")
+        elif isinstance(operation, ops.ModifyTableOps):
+            lost += _lost_columns(connection, operation)
+    if lost:
+        raise MigrationError(
+            f"the migration would drop {', and '.join(lost)}: give --allow-drop if they are not"
+            " needed any more"
+        )
+
+
+def _lost_columns(connection: Connection, operation: ops.ModifyTableOps) -> Iterator[str]:
+    for change in operation.ops:
+        if isinstance(change, ops.DropColumnOp):
+            column: ColumnClause[Any] = sa.column(change.column_name)
+            table = sa.table(operation.table_name, column)
+            if count := _count(connection, table, column.is_not(None)):
+                yield f"{operation.table_name}.{column.name} with values in {_rows(count)}"
+
+
+def fill_rows(connection: Connection, operations: ops.UpgradeOps) -> None:
+    """Let rows have the defaults of the columns that they get.
+
+    Raises MigrationError for columns that need a value, and have no default.
+    """
+    problems: list[str] = []
+    for operation in operations.ops:
+        if isinstance(operation, ops.ModifyTableOps):
+            filled = [_filled(connection, change, problems) for change in operation.ops]
+            operation.ops = [change for some in filled for change in some]
+    if problems:
+        raise MigrationError("; ".join(problems))
+
+
+def _filled(
+    connection: Connection, change: ops.MigrateOperation, problems: list[str]
+) -> Sequence[ops.MigrateOperation]:
+    """Return a change of a table with what fills the rows; add what keeps it from running."""
+    if isinstance(change, ops.AddColumnOp) and change.column.server_default is None:
+        _fill_new(connection, change, problems)
+    if isinstance(change, ops.AlterColumnOp) and change.modify_nullable is False:
+        return _fill_nulls(connection, change, problems)
+    return [change]
+
+
+def _fill_new(connection: Connection, change: ops.AddColumnOp, problems: list[str]) -> None:
+    """Let the database fill the rows with the default of a new column."""
+    column = change.column
+    if (default := _default(column)) is not None:
+        # The copy that was made of the model's column.
+        column.server_default = sa.DefaultClause(default)
+    elif not column.nullable and (count := _count(connection, sa.table(change.table_name))):
+        problems.append(_explanation(f"{change.table_name}.{column.name}", count))
+
+
+def _fill_nulls(
+    connection: Connection, change: ops.AlterColumnOp, problems: list[str]
+) -> list[ops.MigrateOperation]:
+    """Fill the rows without a value in a column that is to have one."""
+    name = f"{change.table_name}.{change.column_name}"
+    column: ColumnClause[Any] = sa.column(change.column_name)
+    table = sa.table(change.table_name, column)
+    default = _default(_model_column(change))
+    if default is None:
+        if count := _count(connection, table, column.is_(None)):
+            problems.append(_explanation(name, count))
+        return [change]
+    preparer = connection.dialect.identifier_preparer
+    quoted = preparer.quote(change.column_name)
+    statements = [
+        # For the file of the migration; names are quoted.
+        f"UPDATE {preparer.quote(change.table_name)} SET {quoted} = {_literal(text)}"  # noqa: S608
+        f" WHERE {quoted} IS NULL"
+        for text in default.split(DIVIDER)
+    ]
+    return [ops.ExecuteSQLOp(DIVIDER.join(statements)), change]
+
+
+def _explanation(name: str, count: int) -> str:
+    return (
+        f"{name} needs a value and has no default, and {_rows(count)} would be without one: give it"
+        " a default, or let it be optional until all rows have a value"
+    )
+
+
+def _model_column(change: ops.AlterColumnOp) -> Column[Any]:
+    column: Column[Any] = all_metadata(current_app).tables[change.table_name].c[change.column_name]
+    return column
+
+
+def _default(column: Column[Any]) -> str | None:
+    """Return the default of a column as the text of a literal; None if it has none.
+
+    With a DIVIDER it is that of each database. A default that differs for every row is none.
+    """
+    if (made := _made_default(column)) is None:
+        return None
+    value = made()
+    # What differs a moment later is a time, or an id.
+    time.sleep(0.002)
+    if value is None or (made() != value and not isinstance(value, datetime)):
+        return None
+    if isinstance(value, bool):
+        return str(int(value))
+    literals = [_text(value, column, dialect) for dialect in DIALECTS]
+    return literals[0] if len(set(literals)) == 1 else DIVIDER.join(literals)
+
+
+def _made_default(column: Column[Any]) -> Callable[[], object] | None:
+    """Return what returns the default of a column: of a property in JSON, or of a model's own."""
+    if DEFAULT in column.info:
+        made: Callable[[], object] = column.info[DEFAULT]
+        return made
+    default = column.default
+    if not isinstance(default, ColumnDefault):
+        return None
+    if default.is_callable:
+        # SQLAlchemy gives it a context, which only an INSERT has.
+        return lambda: default.arg(None)
+    return (lambda: default.arg) if default.is_scalar else None
+
+
+def _text(value: object, column: Column[Any], dialect: Dialect) -> str:
+    """Return a value as a database stores it, as text without quotes."""
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    options = {"literal_binds": True}
+    compiled = literal(value, column.type).compile(dialect=dialect, compile_kwargs=options)
+    written = str(compiled)
+    if written.startswith("'") and written.endswith("'"):
+        return written[1:-1].replace("''", "'")
+    return written
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _count(
+    connection: Connection, table: TableClause, condition: ColumnElement[bool] | None = None
+) -> int:
+    query = select(func.count()).select_from(table)
+    counted: int = connection.scalar(query if condition is None else query.where(condition)) or 0
+    return counted
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"

@@ -1,0 +1,130 @@
+"""Projects with models in JSON, and databases of their own that their migrations change."""
+
+import json
+import shutil
+from pathlib import Path
+
+import click
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+from app.factory import create_app
+from app.testing.apps import close
+from tests.support.apps import CHEAP_HASH
+from tests.support.databases import connected
+from tests.support.databases import migrate as make_database
+
+
+class Project:
+    """The folder of a project and its database, used by the commands that a user types."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url = folder, url
+        self.served = []
+        settings = {"SQLALCHEMY_DATABASE_URI": url, "PASSWORD_HASH": CHEAP_HASH}
+        settings |= {"MAIL_FOLDER": str(folder / "mail"), "THROTTLE_ENABLED": False}
+        (folder / "models").mkdir(parents=True)
+        self.configure(**settings)
+
+    def configure(self, **settings):
+        with (self.folder / "config.py").open("a") as file:
+            file.writelines(f"{name} = {value!r}\n" for name, value in settings.items())
+
+    def model(self, name, /, **properties):
+        """Declare a model; `True` stands for a text that is required."""
+        rules = [{"principalType": "ROLE", "principalId": "$everyone", "permission": "ALLOW"}]
+        stated = {
+            key: {"type": "string", "required": True} if value is True else value
+            for key, value in properties.items()
+        }
+        definition = {"name": name, "properties": stated, "acls": rules}
+        (self.folder / "models" / f"{name}.json").write_text(json.dumps(definition))
+
+    def invoke(self, *arguments, **options):
+        """Run `ostiary db` as a process of its own would."""
+        with click.Context(click.Command("db")):
+            app = create_app()
+        app.logger.handlers.clear()
+        result = app.test_cli_runner().invoke(args=["db", *arguments], **options)
+        close(app)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result
+        return result
+
+    def db(self, *arguments, **options):
+        result = self.invoke(*arguments, **options)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    def refused(self, *arguments, **options):
+        result = self.invoke(*arguments, **options)
+        assert result.exit_code == 1, result.output
+        return result.output.removeprefix("Error: ").strip()
+
+    def migrate(self, *options):
+        """Write a migration, and run it; return what was said about it."""
+        said = self.db("migrate", "-m", "Next", *options)
+        self.db("upgrade")
+        return said.splitlines()[:-1]
+
+    def files(self):
+        """Return the migrations, the oldest first."""
+        return sorted(
+            (self.folder / "migrations").glob("*.py"), key=lambda file: file.stat().st_mtime
+        )
+
+    def sql(self, statement, **values):
+        with connected(self.url) as connection:
+            result = connection.execute(text(statement), values)
+            return [tuple(row) for row in result] if result.returns_rows else None
+
+    def serve(self):
+        self.served.append(create_app())
+        self.served[-1].logger.handlers.clear()
+        return self.served[-1].test_client()
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template, tmp_path):
+    """A migrated database that only this test has."""
+    shutil.copy(sqlite_template, tmp_path / "own.sqlite")
+    return f"sqlite:///{tmp_path}/own.sqlite"
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres_database, tmp_path_factory):
+    """The name of a migrated database to copy, and a connection that may copy it."""
+    name = f"template_{make_url(postgres_database.url).database}"
+    url = make_url(postgres_database.url).set(database=name).render_as_string(False)
+    server = create_engine(postgres_database.url, isolation_level="AUTOCOMMIT")
+    with server.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+        make_database(url, tmp_path_factory.mktemp("postgres"))
+        yield name, connection
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    server.dispose()
+
+
+@pytest.fixture
+def postgres_url(migrated_postgres, postgres_database):
+    """The same on PostgreSQL."""
+    template, connection = migrated_postgres
+    name = f"own_{template}"
+    connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"))
+    yield make_url(postgres_database.url).set(database=name).render_as_string(False)
+    connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+def no_secret_leaks():
+    """The database is another one than those that are searched."""
+
+
+@pytest.fixture
+def project(database_url, tmp_path, monkeypatch):
+    """A project without models, on a database that has the product's migrations."""
+    folder = tmp_path / "project"
+    monkeypatch.setenv("INSTANCE_PATH", str(folder))
+    project = Project(folder, database_url)
+    yield project
+    for app in project.served:
+        close(app)

@@ -1,0 +1,180 @@
+"""`ostiary db migrate`: from changed models to changed tables, with rows in them."""
+
+import subprocess
+import sys
+
+import pytest
+
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def notes(project):
+    """A project with notes, which has two."""
+    project.model("Note", title=True, text="string")
+    project.migrate()
+    project.sql("INSERT INTO note (title, text) VALUES ('First', '1'), ('Second', NULL)")
+    return project
+
+
+def test_a_renamed_property_and_one_of_another_type_keep_their_values(notes):
+    notes.model("Note", heading=True, text={"type": "number", "index": True})
+
+    said = notes.refused("migrate", "-m", "Headings")
+    done = notes.migrate("--rename", "note.title=heading")
+
+    assert said == (
+        "Note.title would be dropped, and heading added: give --rename note.title=heading if the"
+        " name is new and the values are to stay, and --allow-drop if they are not."
+    )
+    assert done == [
+        "rename note.title to heading",
+        "modify type note.text",
+        "add index note (text)",
+    ]
+    assert notes.sql("SELECT heading, text FROM note ORDER BY id") == [
+        ("First", 1),
+        ("Second", None),
+    ]
+    assert notes.db("check") == "The tables have what the models say.\n"
+    notes.db("downgrade")
+    assert notes.sql("SELECT title FROM note ORDER BY id") == [("First",), ("Second",)]
+
+
+def test_a_renamed_model_keeps_its_rows(notes):
+    (notes.folder / "models" / "Note.json").unlink()
+    notes.model("Memo", title=True, text="string")
+
+    said = notes.refused("migrate", "-m", "Memos")
+    notes.migrate("--rename", "note=memo")
+
+    assert "give --rename note=memo if" in said
+    assert notes.sql("SELECT count(*) FROM memo") == [(2,)]
+    assert notes.serve().post("/api/Memos", json={"title": "Third"}).json["id"] == 3
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("given", ["note.title", "note.name=heading", "note.title=text", "a=b"])
+def test_a_rename_that_cannot_be_is_refused(notes, given):
+    said = notes.refused("migrate", "-m", "x", "--rename", given)
+
+    assert said.startswith(f"--rename {given}")
+    assert said.count("\n") == 0
+    assert len(notes.files()) == 1
+
+
+def test_what_has_values_is_dropped_only_if_it_is_allowed(notes):
+    notes.model("Tag", name=True)
+    notes.migrate()
+    notes.sql("INSERT INTO tag (name) VALUES ('x')")
+    (notes.folder / "models" / "Tag.json").unlink()
+    notes.model("Note", title=True)
+
+    said = notes.refused("migrate", "-m", "Fewer")
+    done = notes.migrate("--allow-drop")
+
+    assert said == (
+        "The migration would drop the table tag with 1 row, and note.text with values in 1 row:"
+        " give --allow-drop if they are not needed any more."
+    )
+    assert done == ["remove table tag", "remove column note.text"]
+    assert notes.sql("SELECT title FROM note ORDER BY id") == [("First",), ("Second",)]
+
+
+def test_tables_of_others_in_the_database_stay(notes):
+    notes.sql("CREATE TABLE theirs (id INTEGER PRIMARY KEY)")
+
+    assert notes.db("check") == "The tables have what the models say.\n"
+    assert "There is nothing to migrate" in notes.db("migrate", "-m", "x")
+
+
+def test_rows_get_the_defaults_of_new_properties(notes):
+    stated = {
+        "plan": {"type": "string", "required": True, "default": "it's free"},
+        "stars": {"type": "number", "required": True, "default": 3},
+        "isPublic": {"type": "boolean", "required": True, "default": True},
+        "price": {"type": "decimal", "precision": 8, "scale": 2, "default": "12.50"},
+        "tags": {"type": ["string"], "default": ["new"]},
+        "day": {"type": "dateonly", "default": "2026-01-02"},
+        "comment": "string",
+    }
+    notes.model("Note", title=True, text="string", **stated)
+    notes.configure(USER_PROPERTIES={"level": {"type": "number", "required": True, "default": 1}})
+    notes.sql(
+        "INSERT INTO users (realm, email, password_hash, email_verified, created)"
+        " VALUES ('', 'ada@example.com', '!', FALSE, '2026-01-02 03:04:05')"
+    )
+
+    notes.migrate()
+    row = notes.serve().get("/api/Notes/1").json
+
+    assert row == {
+        "id": 1,
+        "title": "First",
+        "text": "1",
+        "plan": "it's free",
+        "stars": 3,
+        "isPublic": True,
+        "price": "12.50",
+        "tags": ["new"],
+        "day": "2026-01-02",
+        "comment": None,
+    }
+    assert notes.sql("SELECT level FROM users") == [(1,)]
+    check_format(notes)
+    assert notes.db("check") == "The tables have what the models say.\n"
+
+
+def test_a_new_property_that_needs_a_value_needs_a_default(notes):
+    notes.model("Note", title=True, text=True, stars={"type": "number", "required": True})
+
+    said = notes.refused("migrate", "-m", "Stars")
+    text = {"type": "string", "required": True, "default": "-"}
+    notes.model("Note", title=True, text=text, stars={"type": "number", "default": 1})
+    done = notes.migrate()
+
+    assert said == (
+        "Note.stars needs a value and has no default, and 2 rows would be without one: give it a"
+        " default, or let it be optional until all rows have a value; note.text needs a value and"
+        " has no default, and 1 row would be without one: give it a default, or let it be optional"
+        " until all rows have a value."
+    )
+    assert done == ["add column note.stars", "modify nullable note.text"]
+    assert notes.sql("SELECT text, stars FROM note ORDER BY id") == [("1", 1), ("-", 1)]
+
+
+def test_a_migration_that_the_rows_of_production_do_not_allow_changes_nothing(project):
+    project.model("Note", title=True)
+    project.migrate()
+    project.model("Note", title=True, stars={"type": "number", "required": True})
+    project.model("Tag", name=True)
+    project.db("migrate", "-m", "Stars")
+    project.sql("INSERT INTO note (title) VALUES ('First')")
+
+    said = project.refused("upgrade")
+
+    [_, file] = project.files()
+    assert said.startswith(f"{file.name}, line ")
+    assert "cannot be run: " in said
+    assert said.endswith("nothing was changed; a server_default of the column fills the rows.")
+    assert project.db("current").splitlines()[1] == f"project: {revision(project.files()[0])}"
+    assert project.sql("SELECT title FROM note") == [("First",)]
+    file.write_text(
+        file.read_text().replace("nullable=False)", "nullable=False, server_default='1')")
+    )
+    project.db("upgrade")
+    assert project.sql("SELECT stars FROM note") == [(1,)]
+
+
+def revision(file):
+    return file.name.split("_")[1]
+
+
+def check_format(project):
+    """Check that the files of migrations are as ruff would have them."""
+    for command in (["check"], ["format", "--check"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", "--isolated"]
+        result = subprocess.run(
+            [*ruff, *project.files()], capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 0, result.stdout
