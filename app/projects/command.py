@@ -11,9 +11,13 @@ from app.config import ConfigurationError
 from .folder import enter_project
 
 # The modules of commands that need no app, each imported when it is called.
-MODULES = {"dev": "app.projects.dev", "run": "app.projects.run"}
+MODULES = {
+    "dev": "app.projects.dev",
+    "new": "app.projects.new",
+    "run": "app.projects.run",
+}
 # Those of them that need no project either.
-WITHOUT_PROJECT: list[str] = []
+WITHOUT_PROJECT = ["new"]
 
 
 class ProjectGroup(FlaskGroup):

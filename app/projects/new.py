@@ -1,0 +1,76 @@
+"""The command `ostiary new`: write a project to begin with."""
+
+import os
+import re
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from app.migrate.chains import PRODUCT, newest
+
+# The files of a project. Their names end in SUFFIX, as they are no code of ours, and have DOT in
+# place of a dot at the beginning, which packages would leave out.
+TEMPLATE = Path(__file__).with_name("template")
+SUFFIX, DOT = "-tpl", "dot_"
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}[A-Za-z0-9]|[A-Za-z]")
+NEXT = """\
+Wrote the project {name}. Next:
+  cd {name}
+  pytest
+  LIBRARIAN_PASSWORD='a quiet harbour at night' ostiary run
+README.md says what is in it."""
+
+
+@click.command()
+@click.argument("name")
+def new(name: str) -> None:
+    """Write a project to begin with into the new folder NAME."""
+    folder = Path(name)
+    if not NAME.fullmatch(name):
+        raise click.ClickException(
+            "NAME must be the name of a new folder here: letters, digits, - and _, with a letter"
+            " at the beginning and no - or _ at the end."
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise click.ClickException(f"{name} exists already, and is not an empty folder.")
+    try:
+        _write(folder)
+    except OSError as error:
+        raise click.ClickException(f"{name} cannot be written: {error.strerror}.") from None
+    click.echo(NEXT.format(name=name))
+
+
+def _write(folder: Path) -> None:
+    """Write the files beside a folder, and give them its name when all are there."""
+    values = _values(folder.name)
+    with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as parent:
+        written = Path(parent, folder.name)
+        for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
+            file = written / _target(path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_fill(path.read_text(encoding="utf-8"), values), encoding="utf-8")
+        os.rename(written, folder)
+
+
+def _target(path: Path) -> str:
+    """Return the path of a file in a project."""
+    parts = path.relative_to(TEMPLATE).as_posix().removesuffix(SUFFIX).split("/")
+    return "/".join(f".{part[len(DOT) :]}" if part.startswith(DOT) else part for part in parts)
+
+
+def _values(name: str) -> dict[str, str]:
+    """Return what stands in a project for the words between two @."""
+    [revision] = newest(PRODUCT.migrations.values())
+    return {
+        "NAME": name,
+        # Of a Docker image.
+        "IMAGE": re.sub("[_-]+", "-", name.lower()),
+        "VERSION": ".".join(version("ostiary").split(".")[:2]),
+        "REVISION": revision,
+    }
+
+
+def _fill(text: str, values: dict[str, str]) -> str:
+    return re.sub("@([A-Z]+)@", lambda word: values[word[1]], text)

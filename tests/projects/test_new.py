@@ -1,0 +1,131 @@
+"""The project that `ostiary new` writes."""
+
+import json
+import re
+import subprocess
+import sys
+
+import click.testing
+import pytest
+import requests
+
+from app.projects.new import new
+from app.settings import SettingsSchema
+from tests.support.documents import blocks, run_shell
+from tests.support.programs import require
+from tests.support.releases import start
+
+NAME = "my-library"
+PASSWORD = "a quiet harbour at night"
+
+
+@pytest.fixture
+def runner():
+    return click.testing.CliRunner()
+
+
+@pytest.fixture(scope="module")
+def project(installed, tmp_path_factory):
+    """A project that the command of the wheel has written."""
+    folder = tmp_path_factory.mktemp("projects")
+    result = installed.run("ostiary", "new", NAME, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"Wrote the project {NAME}. Next:\n  cd {NAME}\n")
+    assert [path.name for path in folder.iterdir()] == [NAME]
+    return folder / NAME
+
+
+def test_a_new_project_passes_its_own_tests_and_checks(installed, project):
+    done = installed.run("python", "-m", "pytest", "-q", "-p", "no:xdist", cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for command in ("check", "format --check"):
+        ruff = [sys.executable, "-m", "ruff", *command.split()]
+        done = subprocess.run(ruff, cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+    done = installed.run("ostiary", "models", "check", "--strict", cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_new_project_is_served_as_its_readme_says(installed, project, tmp_path):
+    install, run, calls, _ = blocks(str(project / "README.md"), "sh")
+    assert install.endswith(".venv/bin/pytest\n")
+    assert run == f"LIBRARIAN_PASSWORD='{PASSWORD}' .venv/bin/ostiary run\n"
+
+    with start(installed, "run", project, LIBRARIAN_PASSWORD=PASSWORD) as server:
+        server.wait_for("/ready")
+        _, statuses, output = run_shell(
+            calls.replace("http://127.0.0.1:3000", server.url), tmp_path
+        )
+        token, books = map(json.loads, output.splitlines())
+        rating = requests.get(f"{server.url}/api/books/{books[0]['id']}/rating", timeout=30)
+        stored = requests.post(
+            f"{server.url}/api/books",
+            json={"isbn": "978-0-441-01359-3", "title": "Dune"},
+            headers={"Authorization": token["id"]},
+            timeout=30,
+        )
+        titles = requests.get(f"{server.url}/titles.txt", timeout=30)
+
+    assert statuses == ["200", "200"]
+    assert [book["title"] for book in books] == ["Frankenstein"]
+    assert rating.json() == {"average": 5}
+    assert stored.json()["isbn"] == "9780441013593"
+    assert titles.text == "Dune\nFrankenstein\n"
+
+
+def test_the_files_for_docker_name_what_there_is(runner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert runner.invoke(new, [NAME]).exit_code == 0
+    project = tmp_path / NAME
+    compose = (project / "compose.yaml").read_text()
+    settings = set(re.findall(r"^ +APP_(\w+):", compose, re.MULTILINE))
+    assert settings
+    assert settings <= SettingsSchema().fields.keys()
+    assert all((project / path).exists() for path in re.findall(r"- \./([^:]+):", compose))
+
+    require("nginx")
+    text = (project / "deploy" / "nginx.conf").read_text()
+    # What Docker's names and the folders of its image stand for.
+    text = re.sub(r"server \w+:3000", "server 127.0.0.1:3000", text)
+    text = text.replace("/var/log/nginx", str(tmp_path)).replace("listen 80", "listen 8080")
+    configuration = tmp_path / "nginx.conf"
+    configuration.write_text(f"pid {tmp_path}/pid;\nevents {{}}\nhttp {{\n{text}}}\n")
+    command = ["nginx", "-t", "-e", tmp_path / "log", "-c", configuration]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_name_that_is_no_name_of_a_folder_is_refused(runner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("", ".", "a/b", "/tmp/x", "-x", "1st", "a b", "ä", "x-", "x\n", "x" * 65):
+        result = runner.invoke(new, ["--", name])
+        assert result.exit_code == 1, name
+        assert result.output.startswith("Error: NAME must be the name of a new folder here"), name
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_files_is_refused_and_an_empty_one_is_filled(runner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").touch()
+    (tmp_path / "file").touch()
+    for name in ("taken", "file"):
+        result = runner.invoke(new, [name])
+        expected = f"Error: {name} exists already, and is not an empty folder.\n"
+        assert (result.exit_code, result.output) == (1, expected)
+    (tmp_path / "empty").mkdir()
+    assert runner.invoke(new, ["empty"]).exit_code == 0
+    assert (tmp_path / "empty" / "config.py").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "taken"]
+
+
+def test_a_project_that_cannot_be_written_leaves_nothing(runner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("app.projects.new.os.rename", fail)
+    result = runner.invoke(new, ["library"])
+    assert result.output == "Error: library cannot be written: No space left on device.\n"
+    assert list(tmp_path.iterdir()) == []
