@@ -10,7 +10,6 @@ from types import ModuleType
 
 import pytest
 from flask import Flask
-from jinja2 import ChoiceLoader, DictLoader
 
 from app import project_modules
 from app.access.rules import MethodRules
@@ -50,10 +49,10 @@ SOURCES = {
 }
 FUNCTIONS = {"geo": {"geocode": ["street", "city"]}, "SHELVES": {"find": ["id"]}}
 MAIL = {
-    "mail/en/overdue/subject.txt": "Overdue",
-    "mail/en/overdue/body.txt": "{{ titles | join(', ') }}",
-    "mail/de/overdue/subject.txt": "Überfällig",
-    "mail/de/overdue/body.txt": "Bitte zurück: {{ titles | join(', ') }}",
+    "en/overdue/subject.txt": "Overdue",
+    "en/overdue/body.txt": "{{ titles | join(', ') }}",
+    "de/overdue/subject.txt": "Überfällig",
+    "de/overdue/body.txt": "Bitte zurück: {{ titles | join(', ') }}",
 }
 PASSWORD = "a quiet harbour"
 
@@ -94,9 +93,10 @@ def library(tmp_path_factory, sqlite_template, http_server):  # noqa: F811
         "models/edition.py": "\n".join([code("columns"), code("fields"), EDITIONS]),
         "project.py": project,
         **{f"example_{name}.py": code(name) for name in public_modules()},
+        **{f"templates/mail/{name}": text for name, text in MAIL.items()},
     }
-    (folder / "models").mkdir()
     for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text.replace(REMOTE, http_server.url))
     shutil.copy(sqlite_template, folder / "ostiary.sqlite")
     with running_a_command():
@@ -105,6 +105,7 @@ def library(tmp_path_factory, sqlite_template, http_server):  # noqa: F811
             folder / "mail",
             MODELS_FOLDER=str(folder / "models"),
             PROJECT_FILE=str(folder / "project.py"),
+            TEMPLATES_FOLDER=str(folder / "templates"),
             OUTBOX_IN_PROCESS=False,
             EMAIL_VERIFICATION="optional",
             EMAIL_CHANGE="confirmed",
@@ -320,8 +321,6 @@ def test_the_example_of_signals_notes_events(library, caplog):
 
 
 def test_the_example_of_mail_is_sent_in_the_language_of_the_reader(library):
-    library.app.jinja_loader = ChoiceLoader([library.app.jinja_loader, DictLoader(MAIL)])
-
     with library.app.app_context():
         library.example("mail").remind(library.user, ["Emma", "Persuasion"])
     drain(library.app)
