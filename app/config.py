@@ -5,6 +5,7 @@ import os
 import runpy
 from collections.abc import Mapping
 from importlib.util import find_spec
+from traceback import extract_tb
 from typing import Any
 
 from flask import Flask
@@ -100,11 +101,25 @@ def _read_python(path: str) -> dict[str, Any]:
     try:
         values = runpy.run_path(path)
     except Exception as error:
-        raise ConfigurationError(f"{path} cannot be read: {error!r}") from error
+        raise ConfigurationError(f"{_place(error, path)}: {_reason(error)}") from error
     for name in values:
         if name.upper() in SCHEMA.fields and not name.isupper():
             raise ConfigurationError(f"{path}: {name} is not a setting; write {name.upper()}")
     return {name: value for name, value in values.items() if name.isupper()}
+
+
+def _place(error: Exception, path: str) -> str:
+    """Return a file with the line of an error in it."""
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
+    if isinstance(error, SyntaxError) and error.filename == path:
+        lines.append(error.lineno)
+    return ":".join(map(str, [path, *lines[-1:]]))
+
+
+def _reason(error: Exception) -> str:
+    """Return what an error says, without the line of code, which may have a secret."""
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {' '.join(words.split())}"
 
 
 def _read_environment(given: Config) -> None:

@@ -410,13 +410,24 @@ def test_a_process_without_a_dependency_prints_one_sentence(installation, variab
     assert "hush" not in sentence
 
 
-def test_a_broken_instance_file_is_one_sentence(instance):
-    (instance / "config.py").write_text("TOKEN_TTL = = 60\n")
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('\nMAIL_URL = = "smtp://ada:hush@x"\n', ":2: SyntaxError: invalid syntax"),
+        ("import json\n\njson.loads('{')\n", ":3: JSONDecodeError: Expecting property name"),
+    ],
+    ids=["syntax", "value"],
+)
+def test_an_error_in_the_instance_file_is_one_sentence_with_its_line(instance, text, sentence):
+    path = instance / "config.py"
+    path.write_text(text)
 
-    with pytest.raises(ConfigurationError, match=r"config\.py cannot be read") as caught:
+    with pytest.raises(ConfigurationError) as caught:
         create_app()
 
+    assert str(caught.value).startswith(f"{path}{sentence}")
     assert len(str(caught.value).splitlines()) == 1
+    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ['{"geo": ', '{"geo": {"connector": "res"}}'])

@@ -116,7 +116,7 @@ def test_dev_starts_again_when_a_file_changes_and_waits_after_an_error(installed
     with start(installed, "dev", project) as server:
         server.wait_for("/api/openapi.json")
         config.write_text("REST_API_ROOT = \n")
-        server.wait_until(lambda: "cannot be read: SyntaxError" in server.log.read_text())
+        server.wait_until(lambda: "config.py:1: SyntaxError: " in server.log.read_text())
         config.write_text("REST_API_ROOT = '/v1'\n")
         server.wait_for("/v1/openapi.json")
         (project / "models").mkdir()
