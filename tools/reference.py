@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import ostiary
 
-# Those that are no subject, but a way to run or test a project.
-PROGRAMS = {"__main__", "wsgi", "testing"}
+# Those that run a project, and have nothing to import.
+PROGRAMS = {"__main__", "wsgi"}
 # The methods and properties that are part of the interface.
 METHODS = {
     "BoundModel": (
@@ -43,6 +43,7 @@ METHODS = {
 MADE_BY_OTHERS = {
     *("BoundModel", "Call", "Identity", "Model", "Operation", "Pages", "Record", "Relation"),
     *("Repository", "Request", "User", "Variable"),
+    *("Client", "Login", "Mails", "Users"),
 }
 # Fields of a resource that models in JSON have.
 INTERNAL_FIELDS = {"own_endpoints", "foreign_keys", "withheld", "serializer"}

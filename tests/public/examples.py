@@ -6,13 +6,16 @@ from textwrap import dedent
 
 from tools.reference import public_modules
 
+# The examples of tests are those of docs/testing.md.
+MODULES = {name: module for name, module in public_modules().items() if name != "testing"}
+
 # What follows `::`, up to the next line that is not indented.
 BLOCK = re.compile(r"::\n\n((?:(?: {4}.*)?\n)+)")
 
 
 def examples(name: str) -> list[str]:
     """Return the examples of a module, in order."""
-    return [dedent(code) for code in BLOCK.findall(f"{public_modules()[name].__doc__}\n")]
+    return [dedent(code) for code in BLOCK.findall(f"{MODULES[name].__doc__}\n")]
 
 
 def code(name: str) -> str:

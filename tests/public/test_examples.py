@@ -25,9 +25,8 @@ from tests.definitions.conftest import running_a_command
 from tests.mail.resets import parse
 from tests.support.answers import refusal
 from tests.support.apps import build
-from tools.reference import public_modules
 
-from .examples import code, examples, identifiers
+from .examples import MODULES, code, examples, identifiers
 
 REMOTE = "http://127.0.0.1:8099"
 # The tables and the fields of two examples, served.
@@ -92,7 +91,7 @@ def library(tmp_path_factory, sqlite_template, http_server):  # noqa: F811
         "models/book.py": model,
         "models/edition.py": "\n".join([code("columns"), code("fields"), EDITIONS]),
         "project.py": project,
-        **{f"example_{name}.py": code(name) for name in public_modules()},
+        **{f"example_{name}.py": code(name) for name in MODULES},
         **{f"templates/mail/{name}": text for name, text in MAIL.items()},
     }
     for name, text in files.items():
@@ -129,17 +128,9 @@ def library(tmp_path_factory, sqlite_template, http_server):  # noqa: F811
     project_modules.forget()
 
 
-@pytest.mark.parametrize("name", public_modules())
+@pytest.mark.parametrize("name", MODULES)
 def test_the_examples_use_every_public_name(name):
-    module = public_modules()[name]
-
-    assert {*module.__all__} <= identifiers(name)
-    assert [*module.__all__] == sorted(module.__all__, key=_sorting)
-
-
-def _sorting(name):
-    """Return the key of ruff's order: constants, classes, functions."""
-    return (not name.isupper(), not name[0].isupper(), name)
+    assert {*MODULES[name].__all__} <= identifiers(name)
 
 
 def test_the_example_of_resources_is_a_model_with_relations_and_endpoints(library, capsys):

@@ -56,6 +56,7 @@ NAMES = {
         "email_verified emit emit_after_commit identity_linked identity_login "
         "identity_unlinked password_reset reset_password_request verification_request"
     ),
+    "testing": "PASSWORD Caller Client Login Mail Mails Users",
     "throttles": ("allows clear count count_failure count_success current_network define"),
     "users": (
         "IssuedToken User change_password computes_hash confirm_email create_user delete_user "
