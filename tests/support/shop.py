@@ -1,27 +1,18 @@
 """The shop of docs/shop.md, as printed: served, with its tables, by apps of the tests."""
 
-import importlib
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Self
 
-import pytest
 from flask import Flask
-from sqlalchemy import MetaData, Table
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy import Table
 
-import app
-from app.database.metadata import all_metadata, app_metadata
+from app.database.metadata import all_metadata, app_metadata, project_tables
 from app.database.session import db, transaction
-from app.rest.views.collection import check_relations
 from app.testing.apps import close
-from app.users.models import User
 from tests.definitions.conftest import running_a_command
 
 from .apps import build
@@ -42,23 +33,6 @@ def write_files(section: str, folder: Path) -> None:
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content)
-
-
-@contextmanager
-def imported_views(folder: Path) -> Iterator[tuple[ModuleType, MetaData]]:
-    """Import the shop in Python with tables of its own, which migrations do not know."""
-
-    class Base(DeclarativeBase):
-        metadata = MetaData(naming_convention=db.metadata.naming_convention)
-
-    User.__table__.to_metadata(Base.metadata)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "__path__", [*app.__path__, str(folder / "app")])
-        patch.setattr("app.database.session.Model", Base)
-        yield importlib.import_module("app.shop.views"), Base.metadata
-    for name in [module for module in sys.modules if module.startswith("app.shop")]:
-        del sys.modules[name]
-    del app.shop
 
 
 @contextmanager
@@ -89,7 +63,6 @@ class Shops:
 
     def __init__(self, section: str, folder: Path) -> None:
         self._folder = folder
-        self._make = {JSON: self._make_from_json, PYTHON: self._make_from_python}[section]
         self._open: dict[str, Shop] = {}
         write_files(section, folder)
 
@@ -113,22 +86,11 @@ class Shops:
         self._stack.enter_context(created(shop.app, shop.tables))
         return shop
 
-    def _make_from_json(self, url: str) -> Shop:
+    def _make(self, url: str) -> Shop:
         folder = str(self._folder / "instance" / "models")
         with running_a_command():
             service = build(url, self._folder / "mail", MODELS_FOLDER=folder)
-        own = app_metadata.of(service).tables
+        own = {*project_tables(), *app_metadata.of(service).tables}
         return Shop(
             service, [table for table in all_metadata(service).sorted_tables if table.name in own]
         )
-
-    def _make_from_python(self, url: str) -> Shop:
-        views, metadata = self._views
-        service = build(url, self._folder / "mail")
-        views.init_app(service)
-        check_relations(service)
-        return Shop(service, [table for table in metadata.sorted_tables if table.name != "users"])
-
-    @cached_property
-    def _views(self) -> tuple[ModuleType, MetaData]:
-        return self._stack.enter_context(imported_views(self._folder))
