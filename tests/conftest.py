@@ -47,6 +47,7 @@ LONG = {
     "test_clients.py",
     "test_conformance.py",
     "test_deployment.py",
+    "test_two_hosts.py",
 }
 
 

@@ -14,11 +14,12 @@ from sqlalchemy import URL, create_engine, make_url, text
 from app.testing.apps import close
 from tests.conftest import PASSWORD
 from tests.drills.load import load
+from tests.frontend.test_files import HASHED, NOT_HASHED
 from tests.support.apps import build
 from tests.support.documents import blocks
 from tests.support.installation import ROOT
 from tests.support.live import serve_app
-from tests.support.machine import GUIDE, PORTS, Machine
+from tests.support.machine import GUIDE, PORTS, PROXY, RELEASE_ROUTE, SERVICE, Machine
 from tests.support.programs import require
 from tests.support.releases import start
 
@@ -27,7 +28,19 @@ TODOS = [{"title": "a"}, {"title": "b"}]
 # Almost as long as a request line may be.
 LONG_FILTER = json.dumps({"where": {"title": {"neq": "x" * 15_500}}, "order": "title", "limit": 1})
 DATABASES = ["ostiary", "ostiary_before", "restored"]
-FIRST, SECOND = {"VERSION": "1", "REPOSITORY": "code"}, {"VERSION": "2", "REPOSITORY": "code"}
+FIRST, SECOND = ({"VERSION": name, "REPOSITORY": "code", "WHEELS": "wheels"} for name in "12")
+BROWSER = {"Accept": "text/html"}
+NAMES = [*HASHED, *NOT_HASHED]
+NEITHER = [
+    *(("GET", path) for path in ("/.env", "/main.3f2a1c.js.map", "/absent.js", "/outside.txt")),
+    *(("GET", path) for path in ("/api/absent", "/explorer/absent", "/health/absent")),
+    *(("POST", path) for path in ("/", "/main.3f2a1c.js", "/books")),
+]
+# What nginx and the service say of a file; the former compresses those of some types.
+HEADERS = [
+    *("Cache-Control", "Content-Security-Policy", "Content-Type", "Referrer-Policy"),
+    "X-Content-Type-Options",
+]
 
 
 @pytest.fixture
@@ -64,6 +77,7 @@ def test_the_guide_leads_to_a_service_that_is_upgraded_and_restored(machine, mon
     install(machine)
     check(machine)
     check_proxy(machine)
+    check_front_end(machine)
     prepare_upgrade(machine)
     with load(machine.address, clients=1) as clients:
         clients.goes_on()
@@ -80,8 +94,11 @@ def test_the_guide_leads_to_a_service_that_is_upgraded_and_restored(machine, mon
 def install(machine):
     """Follow the guide until the service runs."""
     machine.run("The machine")
-    machine.write_files()
+    machine.write_files(*SERVICE, PROXY)
+    for name in (*HASHED, *NOT_HASHED):
+        machine.write(f"repository/public/{name}", name)
     machine.run("A release", **FIRST)
+    machine.run("Settings", -2)
     machine.run("Settings", **FIRST, ADMIN_PASSWORD=PASSWORD)
     machine.run("systemd")
     machine.run("nginx")
@@ -134,12 +151,51 @@ def check_proxy(machine):
     assert token not in logged
 
 
+def check_front_end(machine):
+    """Compare what nginx and the service answer for files; look for what neither may send."""
+    outside = machine.folder / "srv/ostiary/1/public/outside.txt"
+    outside.symlink_to(machine.folder / "etc/ostiary/ostiary.env")
+    service = f"http://127.0.0.1:{machine.ports['3000']}"
+    client = requests.Session()
+    for path in ("/", "/docs", "/main.3f2a1c.js", "/module.mjs", *map("/{}".format, NAMES)):
+        sent, own = (client.get(f"{url}{path}", timeout=60) for url in (machine.address, service))
+
+        assert (sent.status_code, sent.text) == (200, own.text)
+        assert [sent.headers[name].lower() for name in HEADERS] == [
+            own.headers[name].lower().replace("text/javascript", javascript(path))
+            for name in HEADERS
+        ], path
+        assert sent.headers["Strict-Transport-Security"]
+    script = client.get(f"{machine.address}/main.3f2a1c.js", timeout=60)
+    page = client.get(f"{machine.address}/books/7", headers=BROWSER, timeout=60)
+    api = client.get(f"{machine.address}/api/openapi.json", timeout=60)
+    again = {"If-None-Match": script.headers["ETag"]}
+    kept = client.get(f"{machine.address}/main.3f2a1c.js", headers=again, timeout=60)
+    absent = [
+        client.request(method, f"{machine.address}{path}", headers=BROWSER, timeout=60)
+        for method, path in NEITHER
+    ]
+    root = client.get(machine.address, timeout=60)
+    client.close()
+
+    assert kept.status_code == 304
+    assert page.text == root.text
+    assert [answer.headers.get("Content-Encoding") for answer in (script, page, api)] == [
+        *("gzip", None, None)
+    ]
+    assert {answer.json()["status"] for answer in absent} == {404}
+
+
+def javascript(path):
+    """Return the type of a script by nginx, of the two that mean the same."""
+    return "application/javascript" if path.endswith(".js") else "text/javascript"
+
+
 def prepare_upgrade(machine):
     """Make another release, which says so, and switch metrics on from the next restart."""
     machine.run("Metrics")
+    machine.write("repository/project.py", RELEASE_ROUTE)
     machine.run("A release", **SECOND)
-    with (machine.folder / "srv" / "ostiary" / "2" / "wsgi.py").open("a") as code:
-        code.write('app.add_url_rule("/release", view_func=lambda: "2")\n')
 
 
 def upgrade(machine):
@@ -228,7 +284,7 @@ def test_systemd_accepts_the_unit_and_finds_it_restricted(tmp_path):
     require("systemd-analyze")
     path = tmp_path / "ostiary@3000.service"
     unit = blocks(GUIDE, "ini", "systemd")[0]
-    path.write_text(unit.replace("/srv/ostiary/current/.venv/bin/gunicorn", "/bin/true"))
+    path.write_text(unit.replace("/srv/ostiary/current/.venv/bin/ostiary", "/bin/true"))
 
     # The user does not exist here.
     rating = analyze("security", "--offline=true", "--threshold=20", path)
@@ -267,13 +323,10 @@ def test_the_image_starts_and_checks_the_installed_wheel(installed, tmp_path):
     assert check_health(1) == 1
 
 
-def test_releases_are_installed_with_the_versions_that_make_installs():
-    texts = [blocks(GUIDE, "sh", "A release")[0], (ROOT / "deploy" / "Dockerfile").read_text()]
+def test_the_image_is_installed_with_the_versions_that_make_installs():
+    text = (ROOT / "deploy" / "Dockerfile").read_text()
 
-    installed = [re.search(r"pip install .*(-c .*)$", file, re.MULTILINE)[1] for file in texts]
+    installed = re.search(r"pip install .*(-c .*)$", text, re.MULTILINE)[1]
 
-    assert installed == [
-        "-c requirements.txt -e '.[postgres,metrics]'",
-        '-c requirements.txt "$(echo ostiary-*.whl)[postgres,metrics]"',
-    ]
+    assert installed == '-c requirements.txt "$(echo ostiary-*.whl)[postgres,metrics]"'
     assert "-c requirements.txt\n" in (ROOT / "Makefile").read_text()

@@ -41,14 +41,18 @@ class Server(Application):
 
 
 @click.command()
+@click.option("--no-migrate", is_flag=True, help="Neither migrate nor load fixtures.")
 @click.pass_context
-def run(ctx: click.Context) -> None:
+def run(ctx: click.Context, no_migrate: bool) -> None:
     """Migrate the database, and serve by gunicorn.
 
     HOST and PORT are the address; WEB_CONCURRENCY is the number of processes, THREADS that of the
     threads of each. GUNICORN_CMD_ARGS has options of gunicorn.
     """
-    migrate_and_serve(ctx)
+    if no_migrate:
+        Server().run()
+    else:
+        migrate_and_serve(ctx)
 
 
 def migrate_and_serve(ctx: click.Context, **settings: object) -> None:

@@ -16,12 +16,23 @@ from .installation import ROOT
 from .ports import free_port
 
 GUIDE = "docs/deployment.md"
-FILES = [
-    "/etc/ostiary/ostiary.env",
-    "/usr/local/sbin/ostiary",
-    "/etc/systemd/system/ostiary@.service",
-    "/etc/nginx/conf.d/ostiary.conf",
-]
+SETTINGS = "/etc/ostiary/ostiary.env"
+SERVICE = [SETTINGS, "/usr/local/sbin/ostiary", "/etc/systemd/system/ostiary@.service"]
+PROXY = "/etc/nginx/conf.d/ostiary.conf"
+# A front end, and a route of the second release.
+PROJECT = {
+    "config.py": 'STATIC_FOLDER = "public"\n',
+    "public/index.html": "<!doctype html><title>A front end of the project</title>",
+    "public/main.3f2a1c.js": "document.title = 'loaded' // and so on, and so on\n",
+    "public/main.3f2a1c.js.map": "hidden",
+    "public/module.mjs": "export default 1\n",
+    "public/docs/index.html": "Documents",
+    "public/.env": "hidden",
+}
+RELEASE_ROUTE = """
+def init_app(app):
+    app.add_url_rule("/release", view_func=lambda: "2")
+"""
 # The ports of the instances and their metrics.
 PORTS = ["3000", "3001", "9464", "9465"]
 # Folders that Debian has, or whose packages make them.
@@ -34,11 +45,15 @@ PROGRAMS = {
     # The server of the tests may have it.
     "createuser": 'PATH=${{PATH#*:}} createuser "$@" 2> /dev/null || true',
     "curl": 'PATH=${{PATH#*:}} exec curl --config {}/etc/curl "$@"',
-    "git": 'for folder; do :; done; mkdir -p "$folder"; cp -t "$folder" {files}; '
-    'ln -s -t "$folder" {code}',
+    "git": 'for folder; do :; done; cp -r {}/repository "$folder"',
     "install": 'exec /usr/bin/install $(printf "%s " "$@" | sed "s/-[og] ostiary//g")',
     "nginx": 'exec {nginx} "$@"',
     "python3": '[ "$2" = venv ] && exec ln -s {venv} "$3"; exec {python} "$@"',
+    # Another host is a folder beside that of this one.
+    "rsync": 'here={} to="${{@: -1}}"; host="${{here%/*}}/${{to%%.*}}" to="${{to#*:}}"; '
+    'to="${{to/#$here/$host}}"; mkdir -p "$to" && cp -a "${{@: -2:1}}" "$to"',
+    "ssh": 'here={}; host="${{here%/*}}/${{1%%.*}}"; '
+    'PATH="$host/bin:$host/usr/local/sbin:${{PATH#*:*:}}" exec bash -euc "${{2//$here/$host}}"',
     "runuser": 'shift 3; exec "$@"',
     "setpriv": 'shift 3; exec "$@"',
     "systemctl": 'exec {python} {manager} {}/etc/systemd/system "$@"',
@@ -61,10 +76,10 @@ http {{
 class Machine:
     """Executes the guide with paths, ports and the database replaced by those of a test."""
 
-    def __init__(self, folder: Path, database: URL) -> None:
+    def __init__(self, folder: Path, database: URL, ports: dict[str, int] | None = None) -> None:
         self.folder = folder
         self.database = database.set(database="ostiary")
-        self.ports = {name: free_port() for name in ("80", "443", *PORTS)}
+        self.ports = ports or {name: free_port() for name in ("80", "443", *PORTS)}
         self.address = f"https://127.0.0.1:{self.ports['443']}"
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -77,7 +92,11 @@ class Machine:
             f"cacert = {self.authority}\n"
             f"connect-to = ostiary.example.com:443:127.0.0.1:{self.ports['443']}\n"
             f"connect-to = ostiary.example.com:80:127.0.0.1:{self.ports['80']}\n"
+            f"connect-to = app1.example.com:{self.ports['3000']}:127.0.0.11:{self.ports['3000']}\n"
+            f"connect-to = app2.example.com:{self.ports['3000']}:127.0.0.12:{self.ports['3000']}\n"
         )
+        for name, text in PROJECT.items():
+            self.write(f"repository/{name}", text)
 
     def replace_program(self, name: str, command: str) -> None:
         """Let a name of a program stand for a shell command."""
@@ -85,8 +104,6 @@ class Machine:
         nginx = shutil.which("nginx")
         text = command.format(
             self.folder,
-            code=f"{ROOT}/app {ROOT}/ostiary",
-            files=f"{ROOT}/wsgi.py {ROOT}/gunicorn.conf.py",
             manager=service_manager.__file__,
             nginx=f"{nginx} -e {self.folder}/nginx.log -c {self.folder}/etc/nginx.conf",
             python=sys.executable,
@@ -95,10 +112,22 @@ class Machine:
         path.write_text(f"#!/bin/bash\n{text}\n")
         path.chmod(0o755)
 
+    def write(self, name: str, text: str) -> None:
+        """Write a file in the folder."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
     def localize(self, text: str) -> str:
-        """Replace paths, ports and the database; leave installing to `make install`."""
+        """Replace paths, addresses and the database; leave installing to `make install`."""
         url = self.database.render_as_string(hide_password=False)
-        text = re.sub(r"^DATABASE_URL=.*$", f"DATABASE_URL={shlex.quote(url)}", text, flags=re.M)
+        here = r"^DATABASE_URL=.*/var/run/postgresql.*$"
+        text = re.sub(here, f"DATABASE_URL={shlex.quote(url)}", text, flags=re.MULTILINE)
+        elsewhere = f"@db.example.com:{self.database.port}/ostiary?hostaddr=127.0.0.20&"
+        text = text.replace("@db.example.com/ostiary?", elsewhere)
+        text = text.replace("10.0.0.", "127.0.0.")
+        # nginx counts whole seconds; with fewer of them, fewer are enough between two restarts.
+        text = text.replace("fail_timeout=10s", "fail_timeout=1s").replace("sleep 12", "sleep 2.1")
         text = re.sub(r"(?<!\w)/(?=(srv|etc|var|usr/local)/)", f"{self.folder}/", text)
         text = re.sub(r"^ *listen \[::\].*\n", "", text, flags=re.MULTILINE)
         for name in ("80", "443"):
@@ -107,25 +136,23 @@ class Machine:
         text = re.sub(ports, lambda found: str(self.ports[found[0]]), text)
         return text.replace("-m pip install", "-c pass")
 
-    def write_files(self) -> None:
+    def write_files(self, *paths: str) -> None:
         """Write the files whose content the guide shows below their paths."""
         guide = (ROOT / GUIDE).read_text()
-        for path in FILES:
+        for path in paths:
             shown = re.search(rf"`{path}`[^\n]*\n\n```\w+\n(.*?)^```$", guide, re.M | re.S)
             assert shown is not None, path
-            file = self.folder / path[1:]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(self.localize(shown[1]))
-        with (self.folder / FILES[0][1:]).open("a") as settings:
-            # Otherwise the code would be that which .venv was made with.
-            settings.write(f"PYTHONPATH={self.folder}/srv/ostiary/current\nWEB_CONCURRENCY=1\n")
+            self.write(path[1:], self.localize(shown[1]))
+            if path == SETTINGS:
+                with (self.folder / path[1:]).open("a") as settings:
+                    settings.write("WEB_CONCURRENCY=1\n")
 
     def run(self, heading: str, number: int = -1, **variables: str) -> tuple[list[str], list[str]]:
         """Execute shell code of a section; return the statuses that it states, and those it got."""
         code = self.localize(blocks(GUIDE, "sh", heading)[number])
         server = self.database
         stated, printed, _ = run_shell(
-            f'exec <<< "${{ADMIN_PASSWORD:-}}"\n{code}',
+            f'exec <<< "${{ADMIN_PASSWORD:-${{DATABASE_PASSWORD:-}}}}"\n{code}',
             self.folder,
             PATH=f"{self.folder}/bin:{self.folder}/usr/local/sbin:{os.environ['PATH']}",
             PGHOST=str(server.query.get("host") or server.host or ""),
@@ -154,6 +181,7 @@ class Machine:
         user = "user root;" if os.geteuid() == 0 else ""
         text = NGINX.format(folder=self.folder, user=user)
         (self.folder / "etc" / "nginx.conf").write_text(text)
+        shutil.copy("/etc/nginx/mime.types", self.folder / "etc" / "nginx")
         units = self.folder / "etc" / "systemd" / "system"
         units.mkdir(parents=True)
         (units / "nginx.service").write_text(

@@ -34,8 +34,9 @@ class Cluster:
     def url(self) -> str:
         return f"postgresql+psycopg://ostiary@/postgres?host={self.folder}"
 
-    def create(self) -> None:
-        self._run("initdb", "-U", "ostiary", "-A", "trust", "-E", "UTF8", "-N")
+    def create(self, owner: str = "ostiary") -> None:
+        """Create the data; the superuser has this name."""
+        self._run("initdb", "-U", owner, "-A", "trust", "-E", "UTF8", "-N")
 
     def follow(self, primary: "Cluster") -> None:
         """Copy the data of another server, to replicate it once this one is started."""
