@@ -336,3 +336,11 @@ def test_the_example_of_the_document(project, secrets, monkeypatch):
     [book] = call("GET", '/books?filter={"include": "author"}').json
     assert book["author"]["name"] == "Mary Shelley"
     assert call("GET", "/users").status_code == 200
+
+
+@on_one_database
+def test_the_test_in_the_document(project, monkeypatch):
+    [example], [code] = (blocks("docs/fixtures.md", language) for language in ("json", "python"))
+    tests = {}
+    exec(code, tests)
+    tests["test_the_fixtures_can_be_loaded"](project({"library": example}), monkeypatch)

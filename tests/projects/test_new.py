@@ -30,7 +30,10 @@ def project(installed, tmp_path_factory):
     folder = tmp_path_factory.mktemp("projects")
     result = installed.run("ostiary", "new", NAME, cwd=folder)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith(f"Wrote the project {NAME}. Next:\n  cd {NAME}\n")
+    command, *following = blocks("docs/project.md", "sh")[0].splitlines(keepends=True)
+    assert command == f"ostiary new {NAME}\n"
+    said = "".join(f"  {line}" for line in following)
+    assert result.stdout.startswith(f"Wrote the project {NAME}. Next:\n{said}README.md ")
     assert [path.name for path in folder.iterdir()] == [NAME]
     return folder / NAME
 
