@@ -4,7 +4,8 @@ Alembic would take 10 MiB of memory in every process that serves `/ready`.
 """
 
 import ast
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from sqlalchemy import Connection, inspect, text
 
 # Alembic's environment and template, which both chains use.
 SCRIPTS = Path(__file__).parents[1] / "migrations"
+# The product's revisions; those of projects are longer.
+PRODUCT_REVISION = re.compile(r"\d{4}$")
 # The assignments of a migration that are read.
 STATED = ("revision", "down_revision", "depends_on", "product_revision")
 
@@ -81,7 +84,9 @@ def newest(migrations: Iterable[Migration]) -> set[str]:
     return known.keys() - set[str]().union(*known.values())
 
 
-def ancestors(migrations: dict[str, Migration], revisions: Collection[str]) -> dict[str, Migration]:
+def ancestors(
+    migrations: Mapping[str, Migration], revisions: Collection[str]
+) -> dict[str, Migration]:
     """Return these migrations and all that they follow."""
     found: dict[str, Migration] = {}
     open_ = [revision for revision in revisions if revision in migrations]

@@ -1,6 +1,7 @@
 """The commands `ostiary db`."""
 
 import sys
+from pathlib import Path
 
 import click
 from alembic import command
@@ -11,8 +12,10 @@ from app.commands import CommandGroup
 
 from . import generation, running
 from .chains import Chain, all_chains, newest
+from .errors import MigrationError
 from .renames import Rename
-from .running import MigrationError, Step, configure, look
+from .running import Step, look
+from .scripts import configure
 
 
 class MigrationGroup(CommandGroup):
@@ -118,6 +121,21 @@ def stamp(revision: str) -> None:
     """Set the revision of the database without migrating it."""
     running.stamp(revision)
     click.echo(f"Set the revision to {revision}.")
+
+
+@db.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def adopt(folder: Path) -> None:
+    """Take over the migrations of a changed copy of the product.
+
+    FOLDER is its `app/migrations/versions`. They are copied into the project's migrations, and the
+    database is told that they are those of the project; other databases are by `upgrade`.
+    """
+    copied, applied = running.adopt(folder)
+    for path in copied:
+        click.echo(f"Copied {path}")
+    for step in applied:
+        click.echo(f"The database is at {step.revision} of the {step.chain}.")
 
 
 def _with_migrations() -> list[Chain]:

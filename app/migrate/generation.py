@@ -8,9 +8,10 @@ from sqlalchemy import Connection
 
 from .chains import PRODUCT, Chain, all_chains, newest, project_chain
 from .comparing import compare, describe, render
+from .errors import MigrationError
 from .renames import Ask, Rename, perform_renames
 from .rows import check_drops, fill_rows
-from .running import MigrationError, check_one_head, look
+from .running import check_one_head, look
 from .writing import Draft
 
 

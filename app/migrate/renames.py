@@ -9,7 +9,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect
 
 from .comparing import compare
-from .running import MigrationError
+from .errors import MigrationError
 
 # A table may be another one with a new name if it has more than this share of its columns.
 ALIKE = 0.5

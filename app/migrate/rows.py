@@ -26,7 +26,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.database.metadata import DEFAULT, all_metadata
 
 from .comparing import DIVIDER
-from .running import MigrationError
+from .errors import MigrationError
 
 # The databases whose literals a migration has; the first is told from the others by its name.
 DIALECTS: tuple[Dialect, ...] = (sqlite.dialect(), postgresql.dialect())  # type: ignore[no-untyped-call]

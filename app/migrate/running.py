@@ -1,7 +1,6 @@
 """Upgrading and downgrading a database: the product's migrations first, then the project's."""
 
 import re
-import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,17 +18,14 @@ from app.database.dialects import begin_migration
 from app.database.faults import error_reason, is_missing_value
 from app.database.session import db
 
-from .chains import PRODUCT, SCRIPTS, Chain, all_chains, newest
+from .adoption import copy_migrations, take_over
+from .chains import PRODUCT, PRODUCT_REVISION, Chain, all_chains, newest, project_chain
+from .errors import MigrationError
+from .scripts import configure
 
 # Revisions that mean both chains, and those that are counted from where a database is.
 BOTH = ("head", "heads", "base")
 RELATIVE = re.compile(r"[+-]\d+$")
-# The product's revisions; those of projects are longer.
-PRODUCT_REVISION = re.compile(r"\d{4}$")
-
-
-class MigrationError(Exception):
-    """The database cannot be migrated as it was asked for; says why in a sentence."""
 
 
 class Step(NamedTuple):
@@ -50,7 +46,9 @@ def upgrade(revision: str = "head") -> list[Step]:
     """
     with migration() as connection:
         done: list[Step] = []
-        chains = _chains_of(connection, revision)
+        _check_that_apart()
+        take_over(connection)
+        chains = _chains_of(revision)
         if chains[-1].name == "project" and chains[0] is not PRODUCT:
             # It may need what the product has.
             done += _upgrade(connection, PRODUCT, "head")
@@ -81,7 +79,7 @@ def downgrade(revision: str = "-1") -> list[Step]:
     """
     with migration() as connection:
         done: list[Step] = []
-        for chain in reversed(_chains_of(connection, revision)):
+        for chain in reversed(_chains_of(revision)):
             if RELATIVE.match(revision) and not chain.applied(connection):
                 raise MigrationError(
                     f"the database has no migration of the {chain.name} to take back;"
@@ -95,10 +93,30 @@ def downgrade(revision: str = "-1") -> list[Step]:
 def stamp(revision: str) -> None:
     """Set the revision of the database without migrating it; raise MigrationError."""
     with migration() as connection:
-        for chain in _chains_of(connection, revision):
+        for chain in _chains_of(revision):
             if chain.migrations or chain.applied(connection):
                 config = configure(chain, connection)
                 command.stamp(config, revision, purge=True)
+
+
+def adopt(folder: Path) -> tuple[list[Path], list[Step]]:
+    """Take over the migrations of a changed copy of the product; raise MigrationError.
+
+    Returns the new files of the project, and what the database is at.
+    """
+    project = project_chain(current_app)
+    if project is None:
+        raise MigrationError("there is no project: MIGRATIONS_FOLDER is not set")
+    copied = copy_migrations(folder, project)
+    with migration() as connection:
+        take_over(connection)
+        chains = (PRODUCT, project)
+        applied = [
+            Step(chain.name, revision)
+            for chain in chains
+            for revision in sorted(chain.applied(connection))
+        ]
+    return copied, applied
 
 
 def check_one_head(chain: Chain) -> None:
@@ -117,6 +135,15 @@ def check_one_head(chain: Chain) -> None:
     )
 
 
+def _check_that_apart() -> None:
+    """Raise MigrationError if migrations are the product's and the project's at once."""
+    project = project_chain(current_app)
+    both = PRODUCT.migrations.keys() & (project.migrations.keys() if project else set())
+    if both:
+        names = ", ".join(sorted(PRODUCT.migrations[revision].path.name for revision in both))
+        raise MigrationError(f"remove {names} from {PRODUCT.folder}: they are the project's now")
+
+
 def _check_that_newer(chain: Chain, unknown: set[str]) -> None:
     """Raise MigrationError for revisions that no newer release of the product has either."""
     strange = sorted(name for name in unknown if not PRODUCT_REVISION.match(name))
@@ -127,7 +154,7 @@ def _check_that_newer(chain: Chain, unknown: set[str]) -> None:
         )
 
 
-def _chains_of(connection: Connection, revision: str) -> list[Chain]:
+def _chains_of(revision: str) -> list[Chain]:
     """Return the chains that a revision is of; raise MigrationError if there is none."""
     chains = all_chains(current_app)
     if revision in BOTH:
@@ -176,21 +203,6 @@ def _place(error: BaseException, folder: Path) -> str | None:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame for frame in frames if Path(frame.filename).parent == folder.resolve()]
     return f"{Path(lines[-1].filename).name}, line {lines[-1].lineno}," if lines else None
-
-
-def configure(chain: Chain, connection: Connection | None = None) -> Config:
-    """Return what Alembic works with: a chain, and a connection with an open transaction."""
-    attributes: dict[str, object] = {"applied": [], "connection": connection, "chain": chain}
-    config = Config(stdout=sys.stdout, attributes=attributes)
-    options = {
-        "script_location": str(SCRIPTS),
-        "version_locations": str(chain.folder.absolute()),
-        "path_separator": "newline",
-        "file_template": "%(year)d%(month).2d%(day).2d_%(rev)s_%(slug)s",
-    }
-    for name, value in options.items():
-        config.set_main_option(name, value.replace("%", "%%"))
-    return config
 
 
 @contextmanager

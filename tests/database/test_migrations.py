@@ -28,7 +28,8 @@ from app.database.metadata import app_metadata
 from app.database.session import db
 from app.factory import create_app
 from app.migrate.chains import PRODUCT
-from app.migrate.running import configure, downgrade, migration, upgrade
+from app.migrate.running import downgrade, migration, upgrade
+from app.migrate.scripts import configure
 
 TABLES = {"users", "access_tokens", "todos"}
 
