@@ -48,11 +48,11 @@ class Draft:
     revision: str = ""
     product_revision: str | None = None
 
-    def write(self, folder: Path, day: bool = True) -> Path:
+    def write(self, folder: Path, is_dated: bool = True) -> Path:
         """Write the file into a folder, which is made; return its path."""
         revision = self.revision or uuid4().hex[:12]
         slug = re.sub(r"\W+", "_", self.message).strip("_").lower()[:40].rstrip("_")
-        date = f"{datetime.now(UTC):%Y%m%d%H%M}_" if day else ""
+        date = f"{datetime.now(UTC):%Y%m%d%H%M}_" if is_dated else ""
         path = folder / f"{date}{revision}_{slug}.py"
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(self._text(revision, _line_length(folder)), "utf-8")
