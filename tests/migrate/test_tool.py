@@ -15,7 +15,7 @@ def test_a_migration_of_the_product_follows_its_newest(tmp_path, monkeypatch):
         db.metadata.__class__(naming_convention=db.metadata.naming_convention)
     )
     changed.append_column(Column("phone", String(20)))
-    monkeypatch.setattr("app.migrate.comparing.all_metadata", lambda _app: metadata_with(changed))
+    monkeypatch.setattr("app.migrate.comparing.all_metadata", lambda _app: changed)
 
     path = write("Phones of users", tmp_path)
 
