@@ -74,7 +74,7 @@ dist: .venv/.installed-dev ## build the sdist and the wheel in dist/
 release: .venv/.installed-dev ## check, build and try release VERSION=..., and say how to tag it
 	$(BIN)/python -m tools.release "$(VERSION)"
 	$(MAKE) lint dist
-	WHEEL=$$(echo dist/*.whl) $(BIN)/pytest -q tests/projects/test_installed.py
+	WHEEL=$$(echo dist/*.whl) $(BIN)/pytest -q tests/projects/test_installed.py tests/projects/test_new.py
 	@echo "dist/ has release $(VERSION). Tag it: git tag -a v$(VERSION) -m 'Ostiary $(VERSION)' && git push origin v$(VERSION)"
 
 clean: ## remove .venv and every cache; instance/ stays

@@ -90,9 +90,10 @@ def make_environment(folder: Path, wheel: Path) -> Environment:
 
 
 def download_environment(folder: Path, wheel: Path) -> Environment:
-    """Install a wheel, and what it depends on from the index, in a new environment."""
+    """Install a wheel with its libraries, and pytest, from the index in a new environment."""
     _run("-m", "venv", str(folder))
-    _run("-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet", str(wheel))
+    python = str(folder / "bin" / "python")
+    _run("-m", "pip", "--python", python, "install", "--quiet", str(wheel), "pytest")
     return Environment(folder)
 
 
