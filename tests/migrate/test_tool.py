@@ -1,6 +1,6 @@
 """`python -m tools.migration`: migrations of the product."""
 
-from sqlalchemy import Column, String
+from sqlalchemy import Column, MetaData, String
 
 from app.database.session import db
 from app.migrate.chains import PRODUCT, newest, read_file
@@ -10,11 +10,10 @@ from tools.migration import write
 
 
 def test_a_migration_of_the_product_follows_its_newest(tmp_path, monkeypatch):
-    users = db.metadata.tables["users"]
-    changed = users.to_metadata(
-        db.metadata.__class__(naming_convention=db.metadata.naming_convention)
-    )
-    changed.append_column(Column("phone", String(20)))
+    changed = MetaData(naming_convention=db.metadata.naming_convention)
+    for table in db.metadata.tables.values():
+        table.to_metadata(changed)
+    changed.tables["users"].append_column(Column("phone", String(20)))
     monkeypatch.setattr("app.migrate.comparing.all_metadata", lambda _app: changed)
 
     path = write("Phones of users", tmp_path)
