@@ -33,9 +33,13 @@ BOOK = {
         "pages": {"type": "integer", "default": 1, "validates": {"min": 1}},
         "price": {"type": "decimal", "precision": 8, "scale": 2},
     },
-    "relations": {"author": {"type": "belongsTo", "model": "Author"}},
+    "relations": {
+        "author": {"type": "belongsTo", "model": "Author"},
+        "genres": {"type": "hasAndBelongsToMany", "model": "Genre"},
+    },
     "acls": OPEN,
 }
+GENRE = {"name": "Genre", "properties": {"name": UNIQUE}, "acls": OPEN}
 COPY = {
     "name": "Copy",
     "properties": {"number": "integer", "state": "string"},
@@ -51,7 +55,7 @@ COUNTRY = {
     "properties": {"code": {"type": "string", "id": True}, "name": "string"},
     "acls": OPEN,
 }
-MODELS = {"author": AUTHOR, "book": BOOK, "copy": COPY, "country": COUNTRY}
+MODELS = {"author": AUTHOR, "book": BOOK, "copy": COPY, "genre": GENRE, "country": COUNTRY}
 # A hook in Python, which counts what it is called with.
 HOOK = """
 def extend(books):
@@ -82,8 +86,9 @@ FILES = {
         "users": [ADA, {"email": "bo@example.com", "password": {"$env": "BO_PASSWORD"}}],
         "Book": [
             {"isbn": "1", "title": " Notes ", "author": {"name": "Ada"}, "price": "12.50"},
-            {"isbn": "2", "title": "More", "authorId": {"name": "Bo"}},
+            {"isbn": "2", "title": "More", "authorId": {"name": "Bo"}, "genres": [{"name": "A"}]},
         ],
+        "Genre": [{"name": "A"}, {"name": "B"}],
     },
     "Author": [
         {"name": "Bo", "teacher": {"name": "Ada"}},
@@ -91,7 +96,7 @@ FILES = {
     ],
     "countries": {"Country": [{"code": "FR", "name": "France"}]},
 }
-CREATED = "Author 2, Book 2, Copy 2, Country 1, roles 2, todo 1, user 2"
+CREATED = "Author 2, Book 2, Copy 2, Country 1, Genre 2, roles 2, todo 1, user 2"
 
 
 @pytest.fixture
@@ -157,18 +162,19 @@ def test_fixtures_are_created_once_and_what_users_change_stays(project, secrets,
     app = project(FILES)
     assert run(app, "check").output == (
         "Checked the fixtures; loading them would do this: "
-        f"created 12 ({CREATED}), changed 0, left 0.\n"
+        f"created 14 ({CREATED}), changed 0, left 0.\n"
     )
     assert not count(app, Role)
-    assert loaded(app) == f"Loaded the fixtures: created 12 ({CREATED}), changed 0, left 0.\n"
+    assert loaded(app) == f"Loaded the fixtures: created 14 ({CREATED}), changed 0, left 0.\n"
 
     user_id, call = log_in(app, secrets)
     log_in(app, secrets, "bo@example.com", "a quiet harbour at night")
-    by_isbn = '{"include": "author", "order": "isbn"}'
+    by_isbn = '{"include": ["author", "genres"], "order": "isbn"}'
     [notes, more] = call("GET", f"/books?filter={by_isbn}").json
     # The default of a property, the hook of the model, a decimal, references by name.
     assert (notes["pages"], notes["title"], notes["price"]) == (1, "Notes", "12.50")
     assert (notes["author"]["name"], more["author"]["name"]) == ("Ada", "Bo")
+    assert [[genre["name"] for genre in book["genres"]] for book in (notes, more)] == [[], ["A"]]
     [todo] = call("GET", f"/users/{user_id}/todos").json
     assert todo["title"] == "Dust"
     assert fixture_roles(app) == {"librarian", "clerk"}
@@ -176,10 +182,10 @@ def test_fixtures_are_created_once_and_what_users_change_stays(project, secrets,
     call("PATCH", f"/books/{notes['id']}", {"title": "Mine"})
     # Who exists already needs no password.
     monkeypatch.delenv("BO_PASSWORD")
-    assert loaded(app) == f"Loaded the fixtures: created 0, changed 0, left 12 ({CREATED}).\n"
+    assert loaded(app) == f"Loaded the fixtures: created 0, changed 0, left 14 ({CREATED}).\n"
     assert call("GET", f"/books/{notes['id']}").json["title"] == "Mine"
 
-    assert "changed 1 (Book 1), left 11" in loaded(app, "--overwrite")
+    assert "changed 1 (Book 1), left 13" in loaded(app, "--overwrite")
     assert call("GET", f"/books/{notes['id']}").json["title"] == "Notes"
     log_in(app, secrets)
 
@@ -190,16 +196,21 @@ def test_overwriting_grants_roles_and_changes_references_but_no_password(project
     changed = {
         "2-books": {
             "users": [{**ADA, "password": "another harbour at night", "roles": ["clerk"]}],
-            "Book": [{"isbn": "1", "title": "Notes", "author": {"name": "Bo"}}],
+            "Book": [
+                {"isbn": "1", "title": "Notes", "author": {"name": "Bo"}},
+                {"isbn": "2", "title": "More", "genres": [{"name": "B"}, {"name": "A"}]},
+            ],
         }
     }
     project.write(changed)
     assert "changed 0" in loaded(app)
-    assert "changed 2 (Book 1, user 1)" in loaded(app, "--overwrite")
+    assert "changed 3 (Book 2, user 1)" in loaded(app, "--overwrite")
     assert "changed 0" in loaded(app, "--overwrite")
     _, call = log_in(app, secrets)
     books = call("GET", '/books?filter={"include": "author", "where": {"isbn": "1"}}').json
     assert [book["author"]["name"] for book in books] == ["Bo"]
+    [genres] = call("GET", '/books?filter={"include": "genres", "where": {"isbn": "2"}}').json
+    assert {genre["name"] for genre in genres["genres"]} == {"A", "B"}
     assert "clerk" in app.test_cli_runner().invoke(args=["roles", "list"]).output
 
 
@@ -207,7 +218,7 @@ def test_processes_that_load_at_the_same_time_create_everything_once(project):
     app = project(FILES)
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(lambda _: load_fixtures(app), range(2)))
-    assert sorted(outcome.created.total() for outcome in outcomes) == [0, 12]
+    assert sorted(outcome.created.total() for outcome in outcomes) == [0, 14]
     assert count(app, Role) == 2
 
 
@@ -225,6 +236,8 @@ def test_all_problems_of_all_files_are_reported_and_nothing_is_loaded(project):
                 {"isbn": "2", "title": "More", "author": {"name": "Ada"}},
                 {"isbn": "3", "title": "Even more", "author": {"name": "Nobody"}},
                 {"isbn": "4", "title": "Four", "author": {"nme": "Ada"}},
+                {"isbn": "6", "title": "Six", "genres": "A"},
+                {"isbn": "7", "title": "Seven", "genres": [{"name": "A"}]},
                 {"isbn": "5", "title": "Five"},
                 {"isbn": "5", "title": "Five again"},
                 {"title": "None"},
@@ -261,9 +274,11 @@ def test_all_problems_of_all_files_are_reported_and_nothing_is_loaded(project):
         "books.json: Book[0].title: can't be blank",
         'books.json: Book[2].author: there is no Author {"name": "Nobody"}',
         "books.json: Book[3].author.nme: is not a property of this model",
-        "books.json: Book[5]: is the same row as books.json: Book[4]",
-        "books.json: Book[6]: must have isbn, by which it is known",
-        "books.json: Book[7]: must be an object",
+        "books.json: Book[4].genres: must be a list of references",
+        'books.json: Book[5].genres[0]: there is no Genre {"name": "A"}',
+        "books.json: Book[7]: is the same row as books.json: Book[6]",
+        "books.json: Book[8]: must have isbn, by which it is known",
+        "books.json: Book[9]: must be an object",
         "books.json: Copy: needs the properties by which its rows are known: "
         '{"key": ["name"], "rows": [...]}',
         "books.json: Country.key: must be a list",
