@@ -47,11 +47,20 @@ INTERNALS = {
         "prometheus_client.multiprocess.MultiProcessCollector": "merge",
         "prometheus_client.values": "MultiProcessValue ValueClass",
     },
+    # app/database prepares statements as psycopg's cursors do.
+    "psycopg==3.3.9": {
+        "psycopg._connection_base.BaseConnection": "_prepared",
+        "psycopg._preparing": "Prepare",
+        "psycopg._preparing.PrepareManager": "get maintain_gen maybe_add_to_cache validate",
+        "psycopg.adapt.Transformer": "dump_sequence formats load_row load_rows set_pgresult types",
+        "psycopg.errors": "error_from_result",
+    },
     # A lost connection is taken out of the pool with all that are as old; a migration that is
     # generated has a column's type on each database; the models of another project give their names
     # back.
     "sqlalchemy==2.1.9": {
         "sqlalchemy.Pool": "_invalidate",
+        "sqlalchemy.Engine": "_sqla_logger_namespace",
         "sqlalchemy.orm.registry": "_dispose_cls",
         "sqlalchemy.types.TypeEngine": "_variant_mapping",
     },

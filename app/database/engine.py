@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from logging import Logger
 from typing import Any
 
@@ -19,6 +20,7 @@ from app.settings import Settings
 
 from .dialects import limited_transaction
 from .faults import is_read_only
+from .pool import RequestPool
 from .timeouts import interrupter
 
 # Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
@@ -44,6 +46,8 @@ QUERY_CACHE = 200
 # KiB of a SQLite file that a connection keeps in memory, instead of 2,000: a process has several,
 # and the system keeps the file for all of them.
 PAGE_CACHE = 500
+# What executes the statements of `statements` on PostgreSQL, in the `info` of a connection.
+STATEMENTS = "statements"
 ALL_BUT_OWNER = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -68,6 +72,7 @@ def _pool_options(url: URL, config: Settings) -> dict[str, object]:
     if "poolclass" in config["SQLALCHEMY_ENGINE_OPTIONS"] or _is_in_memory(url):
         return {}
     return {
+        "poolclass": RequestPool,
         "pool_size": config["THREADS"],
         "max_overflow": POOL_OVERFLOW,
         "pool_timeout": config["STATEMENT_TIMEOUT"],
@@ -120,6 +125,7 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
         _limit_statements(engine, statement_timeout)
         event.listen(engine, "connect", _prepare_sqlite)
     if engine.dialect.name == "postgresql":
+        event.listen(engine, "connect", _prepare_postgresql)
         event.listen(engine, "checkout", _refuse_ended)
         _replace_read_only(engine.dialect, lambda: True)
 
@@ -133,6 +139,11 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry
         f"cache_size=-{PAGE_CACHE}",
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _prepare_postgresql(connection: Any, record: ConnectionPoolEntry) -> None:
+    # It imports the driver, which an installation for SQLite does not have.
+    record.info[STATEMENTS] = import_module("app.database.libpq").Statements(connection)
 
 
 def _milliseconds(seconds: float) -> int:
@@ -187,12 +198,6 @@ def _limit_statements(engine: Engine, seconds: float) -> None:
         record.info.update(limit=limit, busy_timeout=_milliseconds(seconds))
         connection.execute(f"PRAGMA busy_timeout={_milliseconds(seconds)}")
 
-    @event.listens_for(engine, "checkout")
-    def start_with_checkout(
-        _connection: sqlite3.Connection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection
-    ) -> None:
-        record.info["limit"]()
-
     @event.listens_for(engine, "before_cursor_execute")
     def start_with_statement(connection: Connection, *_: object) -> None:
         limit_statement(connection)
@@ -202,7 +207,7 @@ def _limit_statements(engine: Engine, seconds: float) -> None:
         interrupter.release(connection)
 
 
-def limit_statement(connection: Connection) -> None:
+def limit_statement(connection: Connection | PoolProxiedConnection) -> None:
     """Start the time-out of the next statement of a connection, if it is SQLite's."""
     if limit := connection.info.get("limit"):
         limit()

@@ -13,6 +13,7 @@ from sqlalchemy.sql.dml import Delete, Update
 
 from app.state import AppState
 
+from . import pool
 from .dialects import begin
 from .engine import engine_options, prepare_engine
 
@@ -138,3 +139,4 @@ def init_app(app: Flask) -> None:
     engine.dialect.id_type = app.config["ID_TYPE"]  # type: ignore[attr-defined]
     prepare_engine(engine, app.config["STATEMENT_TIMEOUT"], app.logger)
     engines.set(app, engine)
+    pool.init_app(app)

@@ -1,5 +1,6 @@
 """Prepared statements: compiled once, and executed by the driver directly."""
 
+import re
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -12,7 +13,8 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 
-from .engine import abandon, limit_statement
+from . import pool
+from .engine import STATEMENTS, abandon, limit_statement
 from .faults import is_read_only
 from .session import db, engines, may_repeat
 
@@ -23,6 +25,8 @@ Read = Callable[["Compiled", Any], Result]
 
 # Rows that are fetched at a time.
 PARTITION = 100
+# A parameter of SQLAlchemy's statements, or an escaped percent sign.
+PARAMETER = re.compile(r"%\((.+?)\)s|%%")
 
 
 @dataclass(slots=True)
@@ -30,7 +34,9 @@ class Compiled:
     """A statement compiled for one database, with the conversions of its values and columns."""
 
     sql: str
-    # The names of the parameters in order, if the driver takes positional ones.
+    # The same for libpq.
+    command: bytes
+    # The names of the parameters in order, if they are positional.
     positions: Sequence[str] | None
     bind: Mapping[str, Convert]
     # The values of literals in the statement, converted for the driver.
@@ -102,14 +108,28 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
         for name, parameter in compiled.binds.items()
         if (value := parameter.effective_value) is not None
     }
+    sql, positions = compiled.string, compiled.positiontup
+    if dialect.name == "postgresql":
+        sql, positions = _numbered(sql)
     return Compiled(
-        compiled.string,
-        compiled.positiontup,
+        sql,
+        sql.encode(),
+        positions,
         {name: convert for name, convert in binders.items() if name not in fixed},
         fixed,
         namedtuple("Row", columns.keys()),
         list(columns),
     )
+
+
+def _numbered(sql: str) -> tuple[str, list[str]]:
+    """Return a statement with parameters such as $1, and their names in order."""
+    names: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"${names.setdefault(match[1], len(names) + 1)}" if match[1] else "%"
+
+    return PARAMETER.sub(number, sql), list(names)
 
 
 def _execute(
@@ -118,16 +138,18 @@ def _execute(
     """Read the driver's rows, by the session's connection if it may have a transaction."""
     if db.session.registry.has():
         connection = db.session.connection()
-        limit_statement(connection)
         return _fetch(connection.connection, compiled, values, engine, read)
     try:
-        pooled = engine.raw_connection()
+        pooled = pool.take(engine)
     except engine.dialect.loaded_dbapi.Error as error:
         raise _translate(error, engine, compiled.sql) from error
     try:
-        return _fetch(pooled, compiled, values, engine, read)
-    finally:
+        result = _fetch(pooled, compiled, values, engine, read)
+    except BaseException:
         pooled.close()
+        raise
+    pool.keep(pooled, engine)
+    return result
 
 
 def _fetch(
@@ -146,8 +168,12 @@ def _fetch(
     if compiled.positions is not None:
         bound = [bound[name] for name in compiled.positions]
     driver: Any = pooled.driver_connection
+    limit_statement(pooled)
     try:
-        cursor = driver.execute(compiled.sql, bound)
+        if statements := pooled.info.get(STATEMENTS):
+            cursor = statements.execute(compiled.command, bound)
+        else:
+            cursor = driver.execute(compiled.sql, bound)
         if compiled.read is None:
             compiled.read = list(_readers(compiled.columns, cursor.description, engine.dialect))
         return read(compiled, cursor)

@@ -15,6 +15,7 @@ from app.connector import (
     VariableError,
     without_waiting,
 )
+from app.database import pool
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.state import AppState
 
@@ -40,6 +41,7 @@ def call_remote(source: str, function: str, send: Callable[[], Result]) -> Resul
         raise TooManyCalls
     try:
         _record_call(source, function)
+        pool.release()
         with without_waiting():
             return send()
     except TooManyCallsError:

@@ -1,10 +1,12 @@
 """Connections that PostgreSQL ends, or no longer writes for: what is repeated, and what is not."""
 
 import pytest
+from flask import g
 from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from app.config import ConfigurationError
+from app.database import pool
 from app.database.session import db
 from app.factory import create_app
 from app.testing.apps import close
@@ -32,19 +34,31 @@ def app(make_app):
 
 
 @pytest.fixture
-def at_checkout(app, token):
-    """Do something to the connections that requests take, by their number, after it is checked."""
+def at_use(app, token, monkeypatch):
+    """Do something to a connection when a request uses it, after the pool has checked it.
+
+    A request takes it from the pool, and may keep it for further statements.
+    """
 
     def listen(**actions):
         """Call `first`, `second` and so on with the driver's connection."""
         pending = [actions.get(each) for each in ("first", "second", "third")]
 
-        def act(connection, *_):
+        def act(connection):
             if pending and (action := pending.pop(0)):
                 action(connection)
 
+        def take(engine):
+            kept = getattr(g, pool.KEPT, None)
+            connection = usual(engine)
+            if connection is kept:
+                act(connection.driver_connection)
+            return connection
+
+        usual = pool.take
+        monkeypatch.setattr(pool, "take", take)
         with app.app_context():
-            event.listen(db.engine, "checkout", act)
+            event.listen(db.engine, "checkout", lambda connection, *_: act(connection))
 
     return listen
 
@@ -65,15 +79,15 @@ def become_read_only(connection):
     connection.execute(READ_ONLY)
 
 
-def test_a_read_that_finds_its_connection_ended_is_repeated(app, api, token, at_checkout, end):
-    at_checkout(first=end)
+def test_a_read_that_finds_its_connection_ended_is_repeated(app, api, token, at_use, end):
+    at_use(first=end)
 
     assert api("POST", "/todos", TODO, token=token).status_code == 200
     assert count(app, Todo) == 1
 
 
-def test_a_begin_that_finds_its_connection_ended_is_repeated(app, api, token, at_checkout, end):
-    at_checkout(second=end)
+def test_a_begin_that_finds_its_connection_ended_is_repeated(app, api, token, at_use, end):
+    at_use(second=end)
 
     assert api("POST", "/todos", [TODO, TODO], token=token).status_code == 200
     assert count(app, Todo) == 2
@@ -96,8 +110,8 @@ def test_a_login_outlives_a_connection_that_ends_while_it_hashes(app, api, token
     assert ended
 
 
-def test_a_write_is_not_repeated_as_it_may_have_been_done(app, api, token, at_checkout, end):
-    at_checkout(second=end)
+def test_a_write_is_not_repeated_as_it_may_have_been_done(app, api, token, at_use, end):
+    at_use(second=end)
 
     response = api("POST", "/todos", TODO, token=token)
 
@@ -106,8 +120,8 @@ def test_a_write_is_not_repeated_as_it_may_have_been_done(app, api, token, at_ch
     assert api("POST", "/todos", TODO, token=token).status_code == 200
 
 
-def test_a_read_is_repeated_once(api, token, at_checkout, end):
-    at_checkout(first=end, second=end)
+def test_a_read_is_repeated_once(api, token, at_use, end):
+    at_use(first=end, second=end)
 
     assert api("GET", "/todos/1", token=token).status_code == 503
     assert api("GET", "/todos/1", token=token).status_code == 404
@@ -141,9 +155,9 @@ def test_connections_to_a_server_that_became_read_only_are_replaced(app, api, to
     [("POST", "/todos", [TODO, TODO]), ("POST", "/todos/update?where={}", {"isComplete": True})],
 )
 def test_a_refused_transaction_is_503_and_the_next_one_succeeds(
-    api, token, at_checkout, verb, path, body
+    api, token, at_use, verb, path, body
 ):
-    at_checkout(second=become_read_only)
+    at_use(second=become_read_only)
 
     assert api(verb, path, body, token=token).status_code == 503
     assert api(verb, path, body, token=token).status_code == 200

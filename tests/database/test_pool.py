@@ -4,9 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, event, text
 
 from app.database.session import db
+from app.datasources.calls import call_remote, limit_calls
 from app.outbox.delivery import drain
 from tests.conftest import NEW, PASSWORD, Api
 from tests.mail.resets import LINK
@@ -63,6 +64,40 @@ def test_a_request_takes_one_connection_at_a_time(make_app, secrets, tmp_path):
     call(204, "POST", "/users/change-password", passwords, token=token)
     assert api.client.get("/ready").status_code == 200
     call(200, "DELETE", "/users/1", token=token)
+
+
+@pytest.fixture
+def checkouts(app):
+    """The connections that are taken from the pool."""
+    taken = []
+    with app.app_context():
+        engine = db.engine
+    listen = event.listens_for(engine, "checkout")(lambda connection, *_: taken.append(connection))
+    yield taken
+    event.remove(engine, "checkout", listen)
+
+
+def test_the_statements_of_a_request_take_one_connection(app, api, token, checkouts):
+    for path in ("/users/1", "/todos/1", '/todos?filter={"limit": 1}', "/todos"):
+        # A list's statement is prepared when it is executed again.
+        for _ in range(3):
+            checkouts.clear()
+            api("GET", path, token=token)
+
+        assert len(checkouts) == 1, path
+    with app.app_context():
+        assert db.engine.pool.checkedout() == 0
+
+
+def test_a_call_of_a_data_source_holds_no_connection(make_app, secrets):
+    app = make_app(AUDIT_DAYS=None)
+    limit_calls(app)
+    token = Api(app.test_client(), secrets).newcomer()
+
+    with app.test_request_context(headers={"Authorization": token}):
+        app.preprocess_request()
+        pool = db.engine.pool
+        assert (pool.checkedout(), call_remote("remote", "call", pool.checkedout)) == (1, 0)
 
 
 def test_threads_outbox_purge_and_metrics_have_a_connection_each(

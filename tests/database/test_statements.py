@@ -52,6 +52,15 @@ def test_literal_values_in_the_statement_are_converted(context):
     assert fixed.first({}).title == "a"
 
 
+def test_percent_signs_and_repeated_parameters_are_kept(context):
+    INSERT.first({**ROW, "title": "100 %(title)s"})
+    title = bindparam("title", type_=TODOS.title.type)
+    like = TODOS.title.like("100 \\%(%", escape="\\")
+    repeated = PreparedStatement(select(TODOS.title).where(like, TODOS.title == title, title != ""))
+
+    assert repeated.first({"title": "100 %(title)s"}).title == "100 %(title)s"
+
+
 def test_a_statement_without_a_result_returns_none(context):
     assert SELECT.first({"created": TIME}) is None
 
@@ -95,6 +104,32 @@ def test_a_statement_takes_part_in_an_open_transaction(context):
 
     assert seen == ["b", (2, 2)]
     assert COUNT.first({}).number == 0
+
+
+def test_statements_are_prepared_anew_after_a_rollback(context):
+    """The driver deallocates all that it has prepared, also for its cursors."""
+    for _ in range(12):
+        COUNT.first({})
+        count_by_session()
+
+    with pytest.raises(IntegrityError):
+        in_transaction(lambda: INSERT.first({**ROW, "owner_id": 4711}))
+
+    assert [COUNT.first({}).number for _ in range(12)] == [0] * 12
+    assert count_by_session() == 0
+
+
+def test_more_statements_than_a_connection_keeps_are_executed(context):
+    INSERT.first(ROW)
+    numbers = range(110)
+    statements = [
+        PreparedStatement(select(TODOS.title, literal(number).label(f"n{number}")))
+        for number in numbers
+    ]
+    for _ in range(7):
+        rows = [statement.first({}) for statement in statements]
+
+    assert [row[1] for row in rows] == list(numbers)
 
 
 only_postgres = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

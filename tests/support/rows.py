@@ -1,12 +1,13 @@
 """Read and change rows in the tables directly."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from itertools import groupby
 from threading import get_ident
+from unittest.mock import patch
 
 import psycopg
 from flask import Flask
@@ -14,6 +15,7 @@ from sqlalchemy import delete, event, func, insert, select, update
 
 from app import outbox
 from app.access.roles import Role, RoleMapping
+from app.database.libpq import Records, Statements
 from app.database.session import Model, db
 from app.times import now
 from app.users.models import AccessToken, User, new_token, token_digest
@@ -98,6 +100,19 @@ def store_hash(app: Flask, password_hash: str, email: str = "ada@example.com") -
 
 
 @contextmanager
+def _noted(note: Callable[[str], None]) -> Iterator[None]:
+    """Note the statements that libpq executes."""
+    execute = Statements.execute
+
+    def execute_noted(statements: Statements, sql: bytes, values: Sequence[object]) -> Records:
+        note(sql.decode())
+        return execute(statements, sql, values)
+
+    with patch.object(Statements, "execute", execute_noted):
+        yield
+
+
+@contextmanager
 def statements(app: Flask) -> Iterator[list[str]]:
     """Note every SQL statement that this thread's drivers send, BEGIN and COMMIT included."""
     sent: list[str] = []
@@ -127,7 +142,8 @@ def statements(app: Flask) -> Iterator[list[str]]:
     with app.app_context():
         engine = db.engine
     event.listen(engine, "checkout", watch)
-    yield sent
+    with _noted(note):
+        yield sent
     event.remove(engine, "checkout", watch)
     # Its connection would not be closed by the pool's end.
     outbox.stop(app)
