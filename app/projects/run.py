@@ -71,11 +71,18 @@ def _prepare_database(ctx: click.Context) -> None:
     sys.stdout.flush()
     process = os.fork()
     if not process:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _migrate(ctx)
-    before = signal.signal(signal.SIGTERM, lambda *_: os.kill(process, signal.SIGTERM))
+    received = []
+
+    def pass_on(number: int, _: object) -> None:
+        received.append(number)
+        os.kill(process, number)
+
+    before = signal.signal(signal.SIGTERM, pass_on)
     _, status = os.waitpid(process, 0)
     signal.signal(signal.SIGTERM, before)
-    if os.waitstatus_to_exitcode(status):
+    if received or status:
         ctx.exit(1)
 
 
