@@ -3,14 +3,37 @@
 import pytest
 
 from app.config import ConfigurationError
+from tests.conftest import PASSWORD
+from tests.definitions.conftest import running_a_command
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 CODE = '''
-from prices import TAX
+from flask import Blueprint, abort
+
+from ostiary.database import Model
+from ostiary.resources import register_resource
+from ostiary.signals import reset_password_request
+from prices import TAX, prices
+
+bp = Blueprint("shop", __name__, url_prefix="/shop")
+seen = []
+
+
+@bp.get("/closed")
+def closed():
+    abort(410, "The shop is closed.")
+
+
+def note(sender, info):
+    seen.append(info["email"])
 
 
 def init_app(app):
+    register_resource(app, prices)
+    app.register_blueprint(bp)
+    reset_password_request.connect(note, app)
+
     @app.get("/tax")
     def tax():
         return {"tax": TAX}
@@ -20,6 +43,35 @@ def init_app(app):
         """Print the tax."""
         print(TAX)
 '''
+
+PRICES = """
+from sqlalchemy.orm import Mapped, mapped_column
+
+from ostiary import fields
+from ostiary.columns import Id, RowId
+from ostiary.database import Model
+from ostiary.resources import Resource
+from ostiary.rules import EVERYONE, READ, allow
+
+TAX = 19
+
+
+class Price(Model):
+    id: Mapped[Id] = mapped_column(RowId, primary_key=True)
+
+
+class PriceSchema(fields.Schema):
+    id = fields.Id(dump_only=True)
+
+
+prices = Resource(
+    name="prices",
+    singular="price",
+    model=Price,
+    schema=PriceSchema,
+    rules=lambda settings: [allow(EVERYONE, access=READ)],
+)
+"""
 
 
 @pytest.fixture
@@ -31,17 +83,36 @@ def start(make_app, tmp_path):
         folder.mkdir(exist_ok=True)
         for name, text in files.items():
             (folder / f"{name}.py").write_text(text)
-        return make_app(PROJECT_FILE=str(folder / "project.py"))
+        with running_a_command():
+            return make_app(PROJECT_FILE=str(folder / "project.py"))
 
     return start
 
 
-def test_a_project_has_routes_and_commands_of_its_own(start):
-    app = start(project=CODE, prices="TAX = 19")
+def test_a_project_has_what_flask_offers_and_resources_of_its_own(start):
+    app = start(project=CODE, prices=PRICES)
+    api = app.test_client()
+    api.post("/api/users", json={"email": "ada@example.com", "password": PASSWORD})
+    api.post("/api/users/reset", json={"email": "ada@example.com"})
+    commands = app.test_cli_runner()
 
-    assert app.test_client().get("/tax").json == {"tax": 19}
-    assert app.test_cli_runner().invoke(args=["tax"]).output == "19\n"
-    assert "Print the tax." in app.test_cli_runner().invoke(args=["--help"]).output
+    assert api.get("/tax").json == {"tax": 19}
+    assert api.get("/shop/closed").json["message"] == "The shop is closed."
+    assert "/prices/{id}" in api.get("/api/openapi.json").json["paths"]
+    assert api.post("/api/prices", json={}).status_code == 401
+    assert __import__("project").seen == ["ada@example.com"]
+    assert commands.invoke(args=["tax"]).output == "19\n"
+    assert "Print the tax." in commands.invoke(args=["--help"]).output
+    assert "price        -     /prices  price" in commands.invoke(args=["models", "list"]).output
+
+
+def test_the_start_stops_without_the_tables_of_a_project(start, make_app):
+    file = start(project=CODE, prices=PRICES).config["PROJECT_FILE"]
+
+    with pytest.raises(
+        ConfigurationError, match=r"^the database has no price: run `ostiary db mig"
+    ):
+        make_app(PROJECT_FILE=file)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +123,10 @@ def test_a_project_has_routes_and_commands_of_its_own(start):
         ({"project": CODE, "prices": "TAX = 1 / 0"}, "prices.py:1: ZeroDivisionError: division"),
         ({"project": "def init_app(app):\n    app.nothing()"}, "project.py:2: AttributeError: "),
         ({"project": "x = 1"}, "project.py has no function init_app; write def init_app(app):"),
+        (
+            {"project": CODE, "prices": PRICES.replace('"prices"', '"users"')},
+            "project.py:23: users is served already; set another name",
+        ),
         ({}, "PROJECT_FILE cannot be used: there is no file "),
     ],
 )

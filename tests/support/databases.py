@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Table, create_engine
+from sqlalchemy.schema import sort_tables
 
+from app.database.metadata import project_tables
 from app.database.session import db
 from app.factory import create_app
 from app.migrate.running import upgrade
@@ -51,7 +53,11 @@ class Database:
         # Asked whether it lives before each use: a test ends all connections.
         self._engine = create_engine(url, pool_pre_ping=True)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
-        tables = db.metadata.sorted_tables
+        # Without those of the project of the test before.
+        others = project_tables()
+        tables = sort_tables(
+            [table for name, table in sorted(db.metadata.tables.items()) if name not in others]
+        )
         self._dump = " UNION ALL ".join(
             f"SELECT {self._text(table)} FROM {table}" for table in tables
         )
