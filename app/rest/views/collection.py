@@ -253,8 +253,8 @@ def _relation_problem(collection: Collection, relation: Relation, target: Collec
 def register_resource(app: Flask, resource: Resource) -> None:
     """Serve a resource: the endpoints of every collection, of its relations and its own.
 
-    Raises ConfigurationError for a name that is taken, columns, listeners, rules, paths and names of methods that cannot
-    be used.
+    Raises ConfigurationError for a name that is taken, and for columns, listeners, rules, paths and
+    names of methods that cannot be used.
     """
     if resource.name in served_collections.of(app):
         raise ConfigurationError(f"{resource.name} is served already; set another name")
