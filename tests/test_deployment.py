@@ -28,7 +28,7 @@ TODOS = [{"title": "a"}, {"title": "b"}]
 # Almost as long as a request line may be.
 LONG_FILTER = json.dumps({"where": {"title": {"neq": "x" * 15_500}}, "order": "title", "limit": 1})
 DATABASES = ["ostiary", "ostiary_before", "restored"]
-FIRST, SECOND = ({"VERSION": name, "REPOSITORY": "code", "WHEELS": "wheels"} for name in "12")
+FIRST, SECOND = ({"VERSION": name, "REPOSITORY": "code"} for name in "12")
 BROWSER = {"Accept": "text/html"}
 NAMES = [*HASHED, *NOT_HASHED]
 NEITHER = [

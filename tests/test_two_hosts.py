@@ -19,7 +19,7 @@ from tests.support.programs import require
 DATABASE, HOSTS, BALANCER, UPGRADE = (
     *("The database", "The hosts of the service", "The balancer", "An upgrade of both"),
 )
-FIRST, SECOND = ({"VERSION": name, "REPOSITORY": "code", "WHEELS": "wheels"} for name in "12")
+FIRST, SECOND = ({"VERSION": name, "REPOSITORY": "code"} for name in "12")
 AUTHORITY = "etc/ssl/certs/ostiary-database.pem"
 PASSWORD = "secret"
 

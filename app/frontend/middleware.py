@@ -30,12 +30,13 @@ FILES = Rule("/<path:file>")
 
 
 def init_app(app: Flask) -> None:
-    """Serve the folder; raise ConfigurationError if it is no front end."""
+    """Serve the folder; raise ConfigurationError if it has the project in it."""
     folder = Path(app.instance_path, app.config["STATIC_FOLDER"])
-    if not (folder / INDEX).is_file():
-        raise ConfigurationError(f"STATIC_FOLDER has no {INDEX}: {folder}")
     if Path(app.instance_path).resolve().is_relative_to(folder.resolve()):
         raise ConfigurationError(f"STATIC_FOLDER has the whole project in it: {folder}")
+    if not (folder / INDEX).is_file():
+        # As before the first build, which the tests and commands of a project do not need.
+        app.logger.warning("STATIC_FOLDER has no %s: %s", INDEX, folder)
     app.wsgi_app = FrontEnd(app, app.wsgi_app, folder)  # type: ignore[method-assign]
 
 

@@ -5,7 +5,7 @@ import select
 import socket
 from collections import deque
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from .incoming import Address
 
@@ -16,6 +16,9 @@ from .incoming import Address
 MAX_UNSENT = 4 * 1024 * 1024
 #: Bytes of a file that are sent at once; other connections have their turn before the next ones.
 FILE_PIECE = 256 * 1024
+
+
+Argument = TypeVar("Argument")
 
 
 class ClientGoneError(OSError):
@@ -104,7 +107,7 @@ class Outgoing:
         """Send what the client takes now of what was kept; raise ClientGoneError."""
         part = self._parts[0]
         if isinstance(part, FilePart):
-            self._attempt(lambda: part.send(self._socket))
+            self._attempt(part.send, self._socket)
             is_sent = not part.count
         else:
             sent = self._send(part)
@@ -137,12 +140,12 @@ class Outgoing:
 
     def _send(self, data: bytes | bytearray) -> int:
         """Return how many bytes were sent."""
-        return self._attempt(lambda: self._socket.send(data)) or 0
+        return self._attempt(self._socket.send, data) or 0
 
-    def _attempt(self, send: Callable[[], int | None]) -> int | None:
+    def _attempt(self, send: Callable[[Argument], int | None], argument: Argument) -> int | None:
         """Return what a function that sends returns, or None if the client takes nothing now."""
         try:
-            return send()
+            return send(argument)
         except BlockingIOError:
             return None
         except OSError as error:
