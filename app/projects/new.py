@@ -18,6 +18,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}[A-Za-z0-9]|[A-Za-z]")
 NEXT = """\
 Wrote the project {name}. Next:
   cd {name}
+  python -m pip install pytest
   pytest
   LIBRARIAN_PASSWORD='a quiet harbour at night' ostiary run
 README.md says what is in it."""
