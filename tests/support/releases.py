@@ -123,7 +123,7 @@ class ProjectServer:
         self.wait_until(lambda: self.answers(path))
 
     def wait_until(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.05)
