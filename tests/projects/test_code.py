@@ -5,6 +5,7 @@ import pytest
 from app.config import ConfigurationError
 from tests.conftest import PASSWORD
 from tests.definitions.conftest import running_a_command
+from tests.support.documents import blocks
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -113,6 +114,13 @@ def test_the_start_stops_without_the_tables_of_a_project(start, make_app):
         ConfigurationError, match=r"^the database has no price: run `ostiary db mig"
     ):
         make_app(PROJECT_FILE=file)
+
+
+def test_the_documented_project_has_a_route_and_a_command(start):
+    app = start(project=blocks("docs/models.md", "python", "Code of a project")[0])
+
+    assert app.test_client().get("/hello").text == "Hello!"
+    assert app.test_cli_runner().invoke(args=["greet"]).output == "Hello!\n"
 
 
 @pytest.mark.parametrize(
