@@ -46,6 +46,12 @@ def test_the_tables_of_a_document_are_those_of_the_code(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_examples_of_a_document_import_what_is_public(path):
+    for code in blocks(path.relative_to(ROOT), "python"):
+        assert re.findall(r"^ *(?:from|import) app\b.*", code, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_the_links_of_a_document_lead_to_files_and_headings(path):
     for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", path.read_text()):
         file = path.parent / target if target else path

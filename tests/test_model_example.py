@@ -40,9 +40,9 @@ def database_url(sqlite_url):
 @pytest.fixture
 def project(tmp_path, sqlite_template):
     """A folder with a project and a migrated database."""
-    (tmp_path / "instance" / "models").mkdir(parents=True)
-    shutil.copy(sqlite_template, tmp_path / "instance" / "ostiary.sqlite")
-    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "config.py").touch()
+    shutil.copy(sqlite_template, tmp_path / "ostiary.sqlite")
     return tmp_path
 
 
@@ -50,7 +50,7 @@ def run(project, *command):
     """Run a program of the environment on the models; it must succeed."""
     done = subprocess.run(
         [Path(sys.prefix, "bin", command[0]), *command[1:], "models"],
-        cwd=project / "instance",
+        cwd=project,
         # What mypy learns of the libraries, it learns for `make lint` too.
         env={**os.environ, "MYPY_CACHE_DIR": str(ROOT / ".mypy_cache"), "MYPYPATH": str(ROOT)},
         capture_output=True,
@@ -62,23 +62,24 @@ def run(project, *command):
 
 def migrate(project, commands):
     """Run the commands of a section on the project; return what they print."""
-    *_, printed = run_shell(commands, project, INSTANCE_PATH=str(project / "instance"))
+    path = os.pathsep.join([str(Path(sys.prefix, "bin")), os.environ["PATH"]])
+    *_, printed = run_shell(commands, project, PATH=path)
     return printed
 
 
 @contextmanager
 def served(project):
     """Serve the project; return the base path of its API."""
-    instance = project / "instance"
-    database = f"sqlite:///{instance}/ostiary.sqlite"
-    with serve(project, database, INSTANCE_PATH=str(instance)) as service:
+    with serve(
+        project, f"sqlite:///{project}/ostiary.sqlite", INSTANCE_PATH=str(project)
+    ) as service:
         yield f"{service.url}/api"
 
 
 def test_the_model_of_the_document_works_as_printed_beside_the_shop(project):
     write_files(PYTHON, project)
     [note] = blocks(DOCUMENT, "python", STEPS)
-    (project / re.match(r"# (instance/models/\w+\.py)\n", note)[1]).write_text(note)
+    (project / re.match(r"# (models/\w+\.py)\n", note)[1]).write_text(note)
     commands, calls = blocks(DOCUMENT, "sh", STEPS)
 
     printed = migrate(project, commands)
@@ -105,7 +106,7 @@ def test_the_model_of_the_document_works_as_printed_beside_the_shop(project):
 def test_the_model_in_json_works_as_printed_beside_the_shop(project):
     write_files(JSON, project)
     [note] = blocks(DOCUMENT, "json", "A model in JSON")
-    (project / "instance" / "models" / "note.json").write_text(note)
+    (project / "models" / "note.json").write_text(note)
     commands, calls = blocks(DOCUMENT, "sh", "A model in JSON")
 
     printed = migrate(project, commands)

@@ -8,42 +8,9 @@ from app.database.session import db
 from tests.conftest import Api
 from tests.definitions.conftest import running_a_command
 
-MODEL = """
-from sqlalchemy import ForeignKey, String
-from sqlalchemy.orm import Mapped, mapped_column
+from .documents import blocks
 
-from ostiary import fields
-from ostiary.columns import Id, RowId
-from ostiary.database import Model
-from ostiary.resources import Resource
-from ostiary.rules import AUTHENTICATED, OWNER, allow
-
-
-class Note(Model):
-    __tablename__ = "notes"
-
-    id: Mapped[Id] = mapped_column(RowId, primary_key=True)
-    text: Mapped[str] = mapped_column(String(255))
-    stars: Mapped[int] = mapped_column(default=0)
-    owner_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-
-
-class NoteSchema(fields.Schema):
-    id = fields.Id(dump_only=True)
-    text = fields.Text(255, required=True, validate=fields.not_blank)
-    stars = fields.Int32(load_default=0)
-    ownerId = fields.Id(attribute="owner_id", dump_only=True)
-
-
-notes = Resource(
-    name="notes",
-    singular="note",
-    model=Note,
-    schema=NoteSchema,
-    rules=lambda settings: [allow(AUTHENTICATED, "create"), allow(OWNER)],
-    owner=Note.owner_id,
-)
-"""
+[MODEL] = blocks("docs/models.md", "python", "A model in Python")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ JSON, PYTHON = "In JSON", "In Python"
 def write_files(section: str, folder: Path) -> None:
     """Write the files of a section; a comment, or the name of the model, names each."""
     files = {
-        f"instance/models/{json.loads(model)['name']}.json": model
+        f"models/{json.loads(model)['name']}.json": model
         for model in blocks(DOCUMENT, "json", section)
     }
     for code in blocks(DOCUMENT, "python", section):
@@ -87,7 +87,7 @@ class Shops:
         return shop
 
     def _make(self, url: str) -> Shop:
-        folder = str(self._folder / "instance" / "models")
+        folder = str(self._folder / "models")
         with running_a_command():
             service = build(url, self._folder / "mail", MODELS_FOLDER=folder)
         own = {*project_tables(), *app_metadata.of(service).tables}
