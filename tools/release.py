@@ -1,4 +1,4 @@
-"""Check that the code can be released as a version: `python -m tools.release 1.2.3`."""
+"""Check that the code in the current folder can be released: `python -m tools.release 1.2.3`."""
 
 import re
 import subprocess
@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
-
-ROOT = Path(__file__).parents[1]
 
 
 def problems(root: Path, version: str) -> Iterator[str]:
@@ -33,4 +31,5 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(f"release: {problem}." for problem in problems(ROOT, sys.argv[1])))
+    found = problems(Path.cwd(), sys.argv[1])
+    sys.exit("\n".join(f"release: {problem}." for problem in found) or None)
