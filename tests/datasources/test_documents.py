@@ -37,7 +37,9 @@ def installation(tmp_path, server):
 def test_the_documented_commands_work(installation, server):
     code = blocks(DOCUMENT, "sh")[1]
 
-    *_, printed = run_shell(code, installation.folder, **installation.environment())
+    instance = str(installation.folder / "instance")
+    environment = installation.environment(INSTANCE_PATH=instance)
+    *_, printed = run_shell(code, installation.folder, **environment)
 
     assert printed.startswith("Checked 1 data sources with 1 functions: all in order.\n")
     assert json.dumps(LOCATION, indent=2) in printed
