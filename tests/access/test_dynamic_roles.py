@@ -199,11 +199,14 @@ def test_a_rule_for_a_role_that_cannot_apply_stops_the_start(make_app):
         """Open all rooms."""
 
     for method in ("create", "open"):
-        wrong = [allow(MEMBER, method)]
+        wrong = replace(
+            rooms,
+            name=f"rooms_{method}",
+            rules=lambda _, method=method: [allow(MEMBER, method)],
+            roles={MEMBER: member},
+        )
         with pytest.raises(ConfigurationError, match=f"member cannot be used for '{method}'"):
-            register_resource(
-                app, replace(rooms, rules=lambda _, rules=wrong: rules, roles={MEMBER: member})
-            )
+            register_resource(app, wrong)
     with pytest.raises(ConfigurationError, match=r"\$owner cannot be a dynamic role"):
         register_resource(app, replace(rooms, roles={OWNER: member}))
 
