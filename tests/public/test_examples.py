@@ -15,10 +15,12 @@ from app import project_modules
 from app.access.rules import MethodRules
 from app.database.metadata import all_metadata
 from app.database.session import db
-from app.errors import TooManyRequests, error_body
+from app.errors import AccessDenied, TooManyRequests, error_body
 from app.outbox.delivery import drain
+from app.rest.collection import get_resource
 from app.rest.hashing import hashing_views
 from app.testing.apps import close
+from app.users.resource import users
 from app.users.service import create_user, issue_token
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.definitions.conftest import running_a_command
@@ -124,6 +126,8 @@ def library(tmp_path_factory, sqlite_template, http_server):  # noqa: F811
     for name in ("outbox", "throttles", "users"):
         library.example(name).init_app(app)
     yield library
+    # Of the resource that all apps of the process have.
+    users.before_save.disconnect(library.example("users").only_our_domain)
     close(app)
     project_modules.forget()
 
@@ -172,6 +176,11 @@ def test_the_example_of_a_project_registers_a_resource_and_finds_others(library)
 
     with library.app.app_context():
         names = project.import_authors(["Woolf"])
+        # Outside of requests hooks are called too, for an anonymous caller.
+        with pytest.raises(AccessDenied, match="A book has a title"):
+            get_resource("books").insert([{"title": "Untitled", "author_id": 1}])
+        with pytest.raises(LookupError, match="there is no resource 'book'; there are "):
+            get_resource("book")
 
     assert "Woolf" in names
     assert names == [author["name"] for author in library("GET", "/writers").json]
