@@ -43,7 +43,7 @@ def colleague(user_id):
 @pytest.fixture
 def serve(make_app, api, token, runner):
     """Serve the clinic with rules for rooms; Ada is 1, Bob is 2 and a member of room 1."""
-    bob, root = api.newcomer("bob@example.com"), api.newcomer("root@example.com")
+    bob, root = api.logged_in("bob@example.com"), api.logged_in("root@example.com")
     runner.invoke(args=["roles", "grant", "root@example.com", "admin"])
     callers = {"ada": token, "bob": bob, "root": root}
     apps = []

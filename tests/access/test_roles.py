@@ -88,7 +88,7 @@ def test_acls_replace_the_rules_of_a_model(make_app, api, token):
 
 
 def test_an_acl_may_name_a_user_or_a_role(make_app, api, runner, token):
-    other = api.newcomer("bob@example.com")
+    other = api.logged_in("bob@example.com")
     runner.invoke(args=["roles", "grant", "bob@example.com", "clerk"])
     allowed = {"permission": "ALLOW", "accessType": "READ"}
     by_user = {"principalType": "USER", "principalId": 1, **allowed}

@@ -51,7 +51,7 @@ def extend(note):
 
 def test_the_code_of_a_model_has_hooks_an_endpoint_and_a_dynamic_role(serve, secrets):
     api = serve({"note": NOTE}, code={"note": CODE})
-    ada, bob = (api.newcomer(f"{name}@example.com") for name in ("ada", "bob"))
+    ada, bob = (api.logged_in(f"{name}@example.com") for name in ("ada", "bob"))
     for text, reader in ((" kept ", 2), ("other", 1)):
         api("POST", "/notes", {"text": text, "reader": reader, "secret": "x"}, token=ada)
 
@@ -76,7 +76,7 @@ def extend(note):
 
 def test_the_holder_of_a_dynamic_role_does_not_become_the_owner(serve):
     api = serve({"note": NOTE}, code={"note": ROLE})
-    ada, bob = (api.newcomer(f"{name}@example.com") for name in ("ada", "bob"))
+    ada, bob = (api.logged_in(f"{name}@example.com") for name in ("ada", "bob"))
     note = api("POST", "/notes", {"text": "a", "reader": 2}, token=ada).json
 
     for verb, path, body in [
@@ -106,7 +106,7 @@ def extend(note):
 def test_an_endpoint_answers_with_what_other_answers_have(serve):
     model = {**NOTE, "strict": False, "hidden": ["secret", "ownerId"]}
     api = serve({"note": model}, code={"note": ENDPOINT})
-    token = api.newcomer()
+    token = api.logged_in()
 
     note = api("POST", "/notes", {"text": "a", "color": "red"}, token=token).json
 

@@ -50,7 +50,7 @@ def world(make_models, secrets):
     def make(**settings):
         app = make_models({"note": NOTE, "badge": BADGE}, **settings)
         api = Api(app.test_client(), secrets)
-        ada, bob = (api.newcomer(f"{name}@example.com") for name in ("ada", "bob"))
+        ada, bob = (api.logged_in(f"{name}@example.com") for name in ("ada", "bob"))
         api("POST", "/todos", {"title": "his"}, token=bob)
         api("POST", "/badges", {}, token=bob)
         api("POST", "/notes", {"text": "first"}, token=ada)

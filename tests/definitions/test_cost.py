@@ -53,7 +53,7 @@ def count_calls(function):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_model_in_json_costs_what_one_in_python_costs(serve):
     api = serve({"task": TASK})
-    app, token = api.client.application, api.newcomer()
+    app, token = api.client.application, api.logged_in()
 
     def measure(verb, path, body):
         def call():
@@ -93,7 +93,7 @@ def test_the_names_of_properties_and_ids_that_are_text_count_towards_an_answers_
         "acls": OPEN,
     }
     api = serve({"item": item, "shelf": shelf})
-    app, token = api.client.application, api.newcomer()
+    app, token = api.client.application, api.logged_in()
     api("POST", "/shelves", {}, token=token)
     ids = [f"{number:04}" + "\u00e9" * 250 for number in range(2000)]
     with app.app_context():

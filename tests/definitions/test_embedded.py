@@ -67,7 +67,7 @@ ADA = {
 @pytest.fixture
 def customers(serve):
     api = serve({"customer": CUSTOMER, "account": ACCOUNT, "shop": SHOP})
-    token = api.newcomer()
+    token = api.logged_in()
 
     def call(verb, path="", body=None):
         return api(verb, f"/customers{path}", body, token=token)
@@ -187,7 +187,7 @@ def test_the_rows_whose_ids_are_referenced_are_included(customers):
 
 def test_only_rows_that_the_caller_may_read_are_included_by_their_ids(customers):
     api = customers.api
-    bob = api.newcomer("bob@example.com")
+    bob = api.logged_in("bob@example.com")
     for name, token in (("his", bob), ("hers", customers.token)):
         api("POST", "/shops", {"id": name}, token=token)
 

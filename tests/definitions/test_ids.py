@@ -17,7 +17,7 @@ def items(serve):
 
     def start(**id):
         api = serve({"item": item(**id)})
-        token = api.newcomer()
+        token = api.logged_in()
         return lambda verb, path="", body=None: api(verb, f"/items{path}", body, token=token)
 
     return start
@@ -75,7 +75,7 @@ def test_a_row_between_two_others_may_have_an_id_that_clients_choose(serve):
     both = {"type": "hasMany", "model": "Item", "through": "Link", "keyThrough": "otherId"}
     node = {"name": "Item", "relations": {"others": both}, "acls": OPEN}
     api = serve({"link": {**link, "acls": OPEN}, "item": node})
-    token = api.newcomer()
+    token = api.logged_in()
     first = api("POST", "/items", {}, token=token).json
 
     assert api("PUT", "/items/1/others/rel/1", token=token).status_code == 204

@@ -46,7 +46,7 @@ def ask(make_models, secrets, traffic):
     """Ask for rows with a filter; no more of them may be read than an answer has."""
     app = make_models({"book": BOOK, "shelf": SHELF}, SQLALCHEMY_DATABASE_URI=traffic.url)
     api = Api(app.test_client(), secrets)
-    token = api.newcomer()
+    token = api.logged_in()
     with app.app_context(), db.engine.begin() as connection:
         connection.exec_driver_sql(FILL)
 

@@ -12,7 +12,7 @@ from .library import LIBRARY, NOTE, OPEN, rule
 def library(serve):
     """The library, with a user who is logged in."""
     api = serve(LIBRARY)
-    return api, api.newcomer()
+    return api, api.logged_in()
 
 
 BOOK = {
@@ -99,7 +99,7 @@ def test_decimals_have_bounds_and_choices(serve):
         "acls": OPEN,
     }
     api = serve({"item": item})
-    token = api.newcomer()
+    token = api.logged_in()
     document = api("GET", "/openapi.json").json
     validate(document)
     example = document["components"]["schemas"]["NewItem"]["examples"][0]
@@ -131,7 +131,7 @@ def test_what_is_missing_has_one_code_and_one_text_for_every_type(serve):
     relations = {"own": {"type": "belongsTo", "model": "Thing"}}
     thing = {"name": "Thing", "properties": properties, "relations": relations, "acls": OPEN}
     api = serve({"thing": thing})
-    token = api.newcomer()
+    token = api.logged_in()
 
     for body in ({}, dict.fromkeys(properties)):
         response = api("POST", "/things", body, token=token)
@@ -159,7 +159,7 @@ def test_a_hidden_value_that_another_row_has_is_named(serve):
     api = serve(
         {"note": {"name": "Note", "properties": properties, "mixins": mixins, "acls": OPEN}}
     )
-    token = api.newcomer()
+    token = api.logged_in()
 
     created = api("POST", "/notes", [{"pin": "1"}, {"pin": "2"}], token=token)
     assert [sorted(each) for each in created.json] == [["createdAt", "id", "updatedAt"]] * 2
@@ -201,7 +201,7 @@ def test_relations_of_every_kind_lead_to_their_rows(library):
 
 def test_a_row_belongs_to_its_creator_and_is_private_to_its_owner(serve):
     api = serve({"note": NOTE})
-    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
 
     note = api("POST", "/notes", {"text": "mine"}, token=ada)
 
@@ -215,7 +215,7 @@ def test_a_row_belongs_to_its_creator_and_is_private_to_its_owner(serve):
 @pytest.mark.parametrize("body", [{"userId": 2}, {"userId": 99}])
 def test_only_a_rule_beyond_owner_lets_a_caller_name_somebody_else(serve, body):
     api = serve({"note": NOTE})
-    ada, _bob = api.newcomer(), api.newcomer("bob@example.com")
+    ada, _bob = api.logged_in(), api.logged_in("bob@example.com")
     api("POST", "/notes", {"text": "mine"}, token=ada)
 
     for verb, path in [("POST", "/notes"), ("PATCH", "/notes/1"), ("PUT", "/notes/1")]:
@@ -228,7 +228,7 @@ def test_only_a_rule_beyond_owner_lets_a_caller_name_somebody_else(serve, body):
 
 def test_an_admin_names_the_owner(serve):
     api = serve({"note": NOTE})
-    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
     api.client.application.test_cli_runner().invoke(
         args=["roles", "grant", "ada@example.com", "admin"]
     )
@@ -289,7 +289,7 @@ def test_a_rule_without_permission_does_what_holds_by_default(serve, default, st
 
 def test_replacing_a_row_keeps_its_owner(serve):
     api = serve({"note": NOTE})
-    ada = api.newcomer()
+    ada = api.logged_in()
     api("POST", "/notes", {"text": "mine", "userId": None}, token=ada)
 
     assert api("PUT", "/notes/1", {"text": "b"}, token=ada).json["userId"] == 1

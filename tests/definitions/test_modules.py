@@ -87,7 +87,7 @@ def refuse(make_app, write_models):
 
 def test_a_model_in_python_is_served_with_relations_to_models_in_json_and_back(serve):
     api = serve(LIBRARY, code={"book": BOOK})
-    token = api.newcomer()
+    token = api.logged_in()
 
     author = api("POST", "/authors", {"name": "Jane Austen"}).json
     book = api("POST", "/books", {"title": "Emma", "authorId": author["id"]}, token=token).json

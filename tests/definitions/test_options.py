@@ -27,7 +27,7 @@ def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):
         "acls": OPEN,
     }
     api = serve({"note": note, "shelf": shelf})
-    token = api.newcomer()
+    token = api.logged_in()
 
     def get(path):
         return api("GET", path, token=token)
@@ -68,7 +68,7 @@ def test_hidden_properties_never_leave_and_protected_ones_not_with_other_rows(se
         "acls": OPEN,
     }
     api = serve({"person": person, "pet": pet})
-    token = api.newcomer()
+    token = api.logged_in()
 
     ada = api("POST", "/people", {"name": "Ada", "pin": "1", "phone": "2"}, token=token).json
     api("POST", "/pets", {"name": "Cat", "ownerId": 1}, token=token)
@@ -94,7 +94,7 @@ def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):
         "acls": OWNED,
     }
     api = serve({"note": note, "shelf": shelf})
-    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
     api("POST", "/shelves", {"name": "A"}, token=ada)
 
     created = api("POST", "/notes", {"text": "a", "place": 1}, token=ada)
@@ -129,7 +129,7 @@ def test_hidden_properties_that_are_not_declared_are_not_kept(serve):
         "acls": OPEN,
     }
     api = serve({"note": note})
-    token = api.newcomer()
+    token = api.logged_in()
 
     refused = api("POST", "/notes", {"text": "a", "pin": "1"}, token=token)
     assert field_codes(refused) == {"pin": ["unknown"]}
@@ -142,7 +142,7 @@ def test_hidden_properties_that_are_not_declared_are_not_kept(serve):
 def test_properties_that_are_not_declared_are_kept_if_strict_is_false(serve):
     note = {"name": "Note", "properties": {"text": "string"}, "strict": False, "acls": OPEN}
     api = serve({"note": note})
-    token = api.newcomer()
+    token = api.logged_in()
 
     def send(method, path, body=None):
         return api(method, path, body, token=token)
@@ -179,7 +179,7 @@ def test_the_mixin_time_stamp_tells_when_a_row_was_created_and_changed(serve):
         "acls": OPEN,
     }
     api = serve({"note": note})
-    token = api.newcomer()
+    token = api.logged_in()
 
     created = api("POST", "/notes", {"text": "a"}, token=token).json
     changed = api("PATCH", "/notes/1", {**created, "text": "b"}, token=token).json
@@ -222,7 +222,7 @@ def test_a_model_that_is_not_public_is_reached_by_relations_only(serve):
     }
     book = {"name": "Book", "properties": {"title": "string"}, "acls": OPEN}
     api = serve({"shelf": shelf, "book": book}, {"Shelf": {}, "Book": {"public": False}})
-    token = api.newcomer()
+    token = api.logged_in()
 
     api("POST", "/shelves", {}, token=token)
     created = api("POST", "/shelves/1/books", {"title": "Emma"}, token=token)
@@ -250,7 +250,7 @@ def test_an_id_is_of_its_type_and_has_its_name(serve, declared, given):
     }
     street = {"name": "Street", "properties": {"name": "string"}, "acls": OPEN}
     api = serve({"city": city, "street": street})
-    token = api.newcomer()
+    token = api.logged_in()
 
     created = api("POST", "/cities", given, token=token).json
     [(name, key)] = created.items()
@@ -357,7 +357,7 @@ def test_the_owner_is_found_as_loopback_does(serve, relations, more, column):
         for name, key in relations.items()
     }
     api = serve({"note": {"name": "Note", "acls": OWNED, **more, "relations": declared}})
-    token = api.newcomer()
+    token = api.logged_in()
 
     created = api("POST", "/notes", {}, token=token).json
 

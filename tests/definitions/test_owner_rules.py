@@ -33,7 +33,7 @@ CREATING = [
 
 def test_a_rule_for_the_owner_creates_no_row_but_through_a_relation(serve):
     api = serve({"note": NOTE, "account": ACCOUNT})
-    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
 
     for verb, path, body in CREATING:
         assert refusal(api(verb, path, body)) == (401, "AUTHORIZATION_REQUIRED"), path
@@ -47,7 +47,7 @@ def test_a_rule_for_the_owner_creates_no_row_but_through_a_relation(serve):
 
 def test_a_rule_for_the_owner_changes_own_rows_by_every_call(serve):
     api = serve({"note": NOTE, "account": ACCOUNT})
-    ada, bob = api.newcomer(), api.newcomer("bob@example.com")
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
     for user, token in ((1, ada), (2, bob)):
         api("POST", f"/users/{user}/notes", {"text": "a"}, token=token)
 
@@ -66,7 +66,7 @@ def test_a_rule_for_the_owner_changes_own_rows_by_every_call(serve):
 def test_head_of_a_row_needs_the_permission_for_exists(serve):
     acls = [rule("$authenticated"), rule("$authenticated", "DENY", property="exists")]
     api = serve({"note": {**NOTE, "acls": acls}, "account": ACCOUNT})
-    token = api.newcomer()
+    token = api.logged_in()
     api("POST", "/notes", {}, token=token)
 
     assert api("GET", "/notes/1", token=token).status_code == 200
@@ -91,8 +91,8 @@ def test_who_may_not_change_rows_of_others_names_no_other_owner_without_a_relati
         "acls": [rule("$authenticated", property="create"), rule("$owner")],
     }
     api = serve({"note": note})
-    ada = api.newcomer()
-    api.newcomer("bob@example.com")
+    ada = api.logged_in()
+    api.logged_in("bob@example.com")
 
     for named in (2, 99):
         answer = api("POST", "/notes", {"text": "a", "userId": named}, token=ada)

@@ -32,7 +32,7 @@ IDS = ["a/b", "/", "//", "/a/", "a/..", "../b", "a%2Fb", "a?b/#c", "ä/ö \"'<>"
 @pytest.fixture
 def call(serve):
     api = serve({"page": PAGE, "part": PART})
-    token = api.newcomer()
+    token = api.logged_in()
 
     def call(verb, path, body=None, **more):
         return api(verb, path, body, token=token, **more)

@@ -30,7 +30,7 @@ def extend(resource):
 @pytest.fixture
 def call(serve):
     api = serve({"note": NOTE}, code={"note": CODE})
-    token = api.newcomer()
+    token = api.logged_in()
 
     def call(verb, path="", body=None):
         return api(verb, f"/notes{path}", body, token=token)
@@ -76,7 +76,7 @@ def test_a_foreign_key_may_be_read_only(serve):
         "acls": OPEN,
     }
     api = serve({"note": note, "book": book})
-    token = api.newcomer()
+    token = api.logged_in()
     api("POST", "/books", {}, token=token)
 
     assert api("POST", "/books/1/notes", {}, token=token).json == {"id": 1, "bookId": 1}
@@ -94,7 +94,7 @@ def test_keys_and_what_is_embedded_may_have_the_names_of_methods_of_a_row(serve,
         "acls": OPEN,
     }
     api = serve({"book": book})
-    token = api.newcomer()
+    token = api.logged_in()
     first = api("POST", "/books", {}, token=token).json
     api("POST", "/books", {name: 1}, token=token)
 

@@ -78,7 +78,7 @@ def tickets(serve, remote):
     """Call tickets as Ada, who is 1, Bob, who is 2, or Root, who is an admin."""
     sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
     api = serve({"ticket": TICKET}, CONFIG, DATA_SOURCES=sources)
-    tokens = {name: api.newcomer(f"{name}@example.com") for name in ("ada", "bob", "root")}
+    tokens = {name: api.logged_in(f"{name}@example.com") for name in ("ada", "bob", "root")}
     api.client.application.test_cli_runner().invoke(
         args=["roles", "grant", "root@example.com", "admin"]
     )
@@ -151,7 +151,7 @@ def test_models_at_a_data_source_have_hooks_and_own_endpoints(serve, remote):
     ticket = {**TICKET, "acls": [*OWNED, {**ALLOW, "principalId": "$owner", "property": "events"}]}
     code = {"ticket": CODE}
     api = serve({"ticket": ticket}, CONFIG, code, DATA_SOURCES={"desk": {"baseURL": remote.url}})
-    token = api.newcomer()
+    token = api.logged_in()
 
     assert api("POST", "/tickets", {"title": " new "}, token=token).json["title"] == "new."
     assert api("PATCH", "/tickets/3", {"title": " b"}, token=token).json["title"] == "b."
@@ -180,7 +180,7 @@ def test_with_hooks_the_row_of_the_path_is_changed_whatever_id_the_service_answe
     api = serve(
         {"ticket": TICKET}, CONFIG, {"ticket": CODE}, DATA_SOURCES={"desk": {"baseURL": remote.url}}
     )
-    token = api.newcomer()
+    token = api.logged_in()
     remote.routes["v1"] = lambda handler: handler.reply({**ROWS[0], **answered})
 
     for verb, body in [("PATCH", {"title": "b"}), ("PUT", {"title": "c"}), ("DELETE", None)]:
@@ -248,7 +248,7 @@ def test_what_is_denied_to_owners_holds_for_their_rows_only(serve, remote):
     ]
     sources = {"desk": {"baseURL": remote.url}}
     api = serve({"ticket": {**TICKET, "acls": acls}}, CONFIG, DATA_SOURCES=sources)
-    token = api.newcomer()
+    token = api.logged_in()
 
     for verb, body in [("PATCH", {"title": "x"}), ("DELETE", None)]:
         response = api(verb, "/tickets/1", body, token=token)
@@ -269,7 +269,7 @@ def test_owners_create_nothing_and_exists_is_the_rule_of_head(serve, remote):
     ]
     sources = {"desk": {"baseURL": remote.url}}
     api = serve({"ticket": {**TICKET, "acls": acls}}, CONFIG, DATA_SOURCES=sources)
-    token = api.newcomer()
+    token = api.logged_in()
 
     assert refusal(api("POST", "/tickets", {"title": "a"}, token=token)) == (403, "ACCESS_DENIED")
     assert len(remote.rows) == len(ROWS)

@@ -29,7 +29,7 @@ INVITATION = {
 def world(serve):
     """Serve users with their roles; return a function that calls as Ada, and one as Bob."""
     api = serve({"account": USER, "invitation": INVITATION})
-    ada, bob = (api.newcomer(f"{name}@example.com") for name in ("ada", "bob"))
+    ada, bob = (api.logged_in(f"{name}@example.com") for name in ("ada", "bob"))
     with api.client.application.app_context():
         grant(2, "clerk")
         grant(1, "clerk")
@@ -102,7 +102,7 @@ def test_a_role_that_is_declared_by_the_application_is_its_own(serve):
     rank = {"name": "Rank", "properties": {"name": "string"}, "acls": [rule("$everyone")]}
     account = {**USER, "relations": {"roles": relation}, "acls": [rule("$owner")]}
     api = serve({"role": role, "rank": rank, "account": account})
-    token = api.newcomer()
+    token = api.logged_in()
 
     # A copy of LoopBack's own file stands for the built-in model; another model may be `roles`.
     assert api("GET", "/users/1/roles", token=token).json == []
@@ -113,7 +113,7 @@ def test_a_row_may_belong_to_a_role_mapping(serve):
     relation = {"type": "belongsTo", "model": "RoleMapping", "foreignKey": "mappingId"}
     note = {"name": "Note", "relations": {"mapping": relation}, "acls": [rule("$authenticated")]}
     api = serve({"account": USER, "note": note})
-    ada = api.newcomer("ada@example.com")
+    ada = api.logged_in("ada@example.com")
     with api.client.application.app_context():
         grant(1, "clerk")
     [mapping] = api("GET", "/users/1/roleMappings", token=ada).json

@@ -20,7 +20,7 @@ TASK = {"name": "Task", "properties": {"text": "string"}, "acls": EVERYONE}
 def test_the_sample_gives_way_to_a_model_of_its_name(serve):
     todo = {**TODO, "relations": {"owner": {"type": "belongsTo", "model": "User"}}}
     api = serve({"todo": todo})
-    token = api.newcomer()
+    token = api.logged_in()
 
     assert api("POST", "/todos", {"content": "a"}).json == {
         "id": 1,
@@ -48,7 +48,7 @@ def test_a_relation_of_users_of_the_name_has_the_rules_of_the_application_alone(
     relation = {"type": "hasMany", "model": "Task", "foreignKey": "by"}
     models = {"account": {**ACCOUNT, "relations": {"todos": relation}}, "task": TASK}
     api = serve(models)
-    token = api.newcomer()
+    token = api.logged_in()
 
     # As in LoopBack 3, users may not call what no rule of theirs allows.
     assert refusal(api("GET", "/users/1/todos", token=token)) == (403, "ACCESS_DENIED")
@@ -56,13 +56,13 @@ def test_a_relation_of_users_of_the_name_has_the_rules_of_the_application_alone(
 
     models["account"]["acls"] = [rule("$owner", property="__get__todos")]
     api = serve(models)
-    token = api.newcomer("bob@example.com")
+    token = api.logged_in("bob@example.com")
     assert api("GET", "/users/2/todos", token=token).json == []
 
 
 def test_a_property_of_users_may_have_the_name(serve):
     api = serve({"account": {**ACCOUNT, "properties": {"todos": "number"}}})
-    token = api.newcomer()
+    token = api.logged_in()
 
     assert api("PATCH", "/users/1", {"todos": 3}, token=token).json["todos"] == 3
 
@@ -70,7 +70,7 @@ def test_a_property_of_users_may_have_the_name(serve):
 def test_a_relation_of_users_may_lead_to_the_sample(serve):
     relation = {"type": "hasMany", "model": "Todo", "foreignKey": "ownerId"}
     api = serve({"account": {**ACCOUNT, "relations": {"todos": relation, "tasks": relation}}})
-    token = api.newcomer()
+    token = api.logged_in()
     made = api("POST", "/todos", {"title": "a"}, token=token).json
 
     assert api("GET", "/users/1/todos", token=token).json == [made]
@@ -80,7 +80,7 @@ def test_a_relation_of_users_may_lead_to_the_sample(serve):
 def test_without_the_sample_users_have_no_relation_to_it(make_app, secrets):
     app = make_app(SAMPLE_TODOS=False)
     api = Api(app.test_client(), secrets)
-    token = api.newcomer()
+    token = api.logged_in()
 
     for path in ("/todos", "/users/1/todos", "/users/1/todos/count"):
         assert refusal(api("GET", path, token=token)) == (404, "NOT_FOUND")

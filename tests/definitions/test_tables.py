@@ -33,7 +33,7 @@ PERSON = {
 def call(serve):
     """Ada follows Bob, and once more after that."""
     api = serve({"follow": FOLLOW, "person": PERSON})
-    token = api.newcomer()
+    token = api.logged_in()
 
     def call(verb, path, body=None):
         return api(verb, path, body, token=token)
@@ -96,7 +96,7 @@ def test_a_model_with_both_names_is_what_two_models_are_linked_by(serve):
             "link": model("BookShelf", properties=keys),
         }
     )
-    token = api.newcomer()
+    token = api.logged_in()
 
     def call(verb, path, body=None):
         return api(verb, path, body, token=token)
@@ -154,7 +154,7 @@ def test_indexes_whose_names_would_be_the_same_have_different_ones(serve):
             "item": model("OrderItem", properties={"kind": kind, "label": label}),
         }
     )
-    token = api.newcomer()
+    token = api.logged_in()
 
     for path, name in (("/orders", "itemLabel"), ("/OrderItems", "label")):
         statuses = [api("POST", path, {name: "a"}, token=token).status_code for _ in range(2)]

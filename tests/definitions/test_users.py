@@ -116,7 +116,7 @@ def test_relations_do_not_take_what_users_have(serve, of_company, of_users, warn
     api = serve(
         {"company": company, "customer": customer(relations=relations("own", "Company", of_users))}
     )
-    token = api.newcomer()
+    token = api.logged_in()
 
     assert any(warning in each for each in warnings(api.client.application))
     api("POST", "/companies", {}, token=token)
@@ -131,7 +131,7 @@ def test_a_foreign_key_of_users_may_have_the_name_of_a_column_of_the_service(ser
         relations={"own": own, "key": key}, acls=[rule("$owner", property="__get__own")]
     )
     api = serve({"company": company, "customer": users})
-    token = api.newcomer()
+    token = api.logged_in()
     acme = api("POST", "/companies", {"name": "Acme"}, token=token).json
 
     changed = api("PATCH", "/users/1", {"metadata": 1, "usernameKey": 1}, token=token).json

@@ -75,7 +75,7 @@ def serve(make_app):
 @pytest.fixture
 def clinic(serve, api, token):
     """Serve the clinic; return a function that calls it as Ada, who is 1, or as Bob."""
-    bob = api.newcomer("bob@example.com")
+    bob = api.logged_in("bob@example.com")
     settings = {"THROTTLE_ENABLED": True, "EMAIL_VERIFICATION": "optional"}
     app = serve(Base.metadata, *resources(), **settings)
     check_relations(app)

@@ -189,7 +189,7 @@ def test_a_bulk_update_without_a_where_is_rejected(api, token, path):
 def test_rows_of_other_users_are_inaccessible_on_every_route(api, token):
     """In LoopBack 3 `?id=` and a `where` select any row; here the query has the owner's scope."""
     mine = api("POST", "/todos", {"title": "mine"}, token=token).json["id"]
-    other = api.newcomer("bob@example.com")
+    other = api.logged_in("bob@example.com")
     api("POST", "/todos", {"title": "his"}, token=other)
 
     listed = api("GET", f"/todos?id={mine}", token=other)

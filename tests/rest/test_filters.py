@@ -176,7 +176,7 @@ def test_a_todo_can_include_its_owner(find, rows, include):
 def test_included_rows_obey_the_rules_of_their_own_model(app, api, token, make_app):
     closed = {"todos": [{"principalId": "$authenticated", "permission": "ALLOW"}]}
     api("POST", "/todos", {"title": "Hers"}, token=token)
-    other = api.newcomer("bob@example.com")
+    other = api.logged_in("bob@example.com")
     open_todos = make_app(ACLS=closed).test_client()
 
     response = open_todos.get("/api/todos?filter[include]=owner", headers={"Authorization": other})
@@ -195,7 +195,7 @@ def test_a_model_that_the_caller_may_not_read_cannot_be_included(app, api, token
 
 
 def test_an_admin_includes_the_todos_of_every_user(api, runner, token):
-    other = api.newcomer("bob@example.com")
+    other = api.logged_in("bob@example.com")
     for title in ("a", "b", "c"):
         api("POST", "/todos", {"title": title}, token=other)
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])

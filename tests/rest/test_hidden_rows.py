@@ -47,7 +47,7 @@ LINKING = [f"__{method}__patients" for method in ("link", "unlink", "exists")]
 @pytest.fixture
 def app(serve, api, token):
     """Serve the clinic with these rows."""
-    api.newcomer("bob@example.com")
+    api.logged_in("bob@example.com")
     opened = allow(AUTHENTICATED, *LINKING)
     served = {each.name: each for each in resources()}
     closed = served["physicians"].rules

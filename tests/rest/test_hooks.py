@@ -574,7 +574,7 @@ class RoomSchema(Schema):
 def test_the_hooks_of_the_document_work_as_printed(serve_notes, capsys):  # noqa: F811
     [code] = blocks("docs/models.md", "python", "Hooks")
     api = serve_notes(code)
-    token = api.newcomer()
+    token = api.logged_in()
 
     created = api("POST", "/notes", {"text": f" a  {'x' * 100}", "stars": 1}, token=token).json
     refused = api("DELETE", "/notes/1", token=token)
@@ -588,7 +588,7 @@ def test_the_hooks_of_the_document_work_as_printed(serve_notes, capsys):  # noqa
 def test_the_relation_of_the_document_is_added_to_users(serve_notes):  # noqa: F811
     [code] = blocks("docs/models.md", "python", "Relations")
     api = serve_notes(code)
-    token = api.newcomer()
+    token = api.logged_in()
 
     made = api("POST", "/users/1/notes", {"text": "a"}, token=token).json
 
@@ -604,7 +604,7 @@ def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
 ):
     [code] = blocks("docs/models.md", "python", "Hooks that count")
     api = serve_notes(code, {"THREADS": CALLS_AT_ONCE})
-    app, token = api.client.application, api.newcomer()
+    app, token = api.client.application, api.logged_in()
     client, headers = app.test_client(), {"Authorization": token}
     barrier = Barrier(CALLS_AT_ONCE)
 

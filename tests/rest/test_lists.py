@@ -83,7 +83,7 @@ def test_each_caller_gets_the_rows_that_are_theirs_by_then(api, token, runner, p
 
 
 def test_the_rows_of_a_relation_are_those_of_each_parent_and_caller(api, token, runner, prepared):
-    bob = api.newcomer("bob@example.com")
+    bob = api.logged_in("bob@example.com")
     for title, owner in [("a", token), ("b", token), ("c", bob)]:
         api("POST", "/todos", {"title": title}, token=owner)
     runner.invoke(args=["roles", "grant", "bob@example.com", "admin"])
@@ -118,7 +118,7 @@ def test_the_rows_of_a_relation_through_a_model_are_those_of_each_parent(clinic,
 
 
 def test_what_is_included_is_what_each_caller_may_read_by_then(api, token, runner, prepared):
-    bob = api.newcomer("bob@example.com")
+    bob = api.logged_in("bob@example.com")
     for title, owner in [("a", token), ("b", token), ("c", bob)]:
         api("POST", "/todos", {"title": title}, token=owner)
     runner.invoke(args=["roles", "grant", "bob@example.com", "admin"])

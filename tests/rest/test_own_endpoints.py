@@ -76,7 +76,7 @@ def make_resource(rules, owner=Project.owner_id):
 @pytest.fixture
 def call(serve, api, runner, token):
     """Call a project of Ada's, the one with id 1, as several callers."""
-    bob, root = api.newcomer("bob@example.com"), api.newcomer("root@example.com")
+    bob, root = api.logged_in("bob@example.com"), api.logged_in("root@example.com")
     runner.invoke(args=["roles", "grant", "root@example.com", "admin"])
     tokens = {"anonymous": None, "ada": token, "bob": bob, "root": root}
 

@@ -35,7 +35,7 @@ def test_the_todos_of_a_user_are_created_read_changed_and_deleted(api, token):
 
 
 def test_the_owner_in_the_path_overrides_the_body(api, token):
-    api.newcomer("bob@example.com")
+    api.logged_in("bob@example.com")
 
     response = api("POST", "/users/1/todos", {"title": "a", "ownerId": 2}, token=token)
 
@@ -55,7 +55,7 @@ def test_a_relation_accepts_filters(api, token):
 
 
 def test_an_admin_reads_the_todos_of_every_user_and_gets_404_for_unknown_users(api, runner, token):
-    other = api.newcomer("bob@example.com")
+    other = api.logged_in("bob@example.com")
     api("POST", "/todos", {"title": "his"}, token=other)
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
 
@@ -66,7 +66,7 @@ def test_an_admin_reads_the_todos_of_every_user_and_gets_404_for_unknown_users(a
 
 
 def test_a_row_of_another_parent_is_unknown_here_even_to_an_admin(api, runner, token):
-    other = api.newcomer("bob@example.com")
+    other = api.logged_in("bob@example.com")
     api("POST", "/todos", {"title": "his"}, token=other)
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
 
@@ -89,7 +89,7 @@ def test_the_current_user_literal_is_the_callers_id(make_app, api, token, path):
 
 
 def test_all_todos_of_a_user_are_deleted_at_once(api, token):
-    other = api.newcomer("bob@example.com")
+    other = api.logged_in("bob@example.com")
     for title in ("a", "b"):
         api("POST", "/todos", {"title": title}, token=token)
     api("POST", "/todos", {"title": "his"}, token=other)
@@ -102,9 +102,9 @@ def test_all_todos_of_a_user_are_deleted_at_once(api, token):
 
 def test_a_todo_shows_its_owner_to_whom_it_belongs(api, runner, token):
     api("POST", "/todos", {"title": "a"}, token=token)
-    root = api.newcomer("root@example.com")
+    root = api.logged_in("root@example.com")
     runner.invoke(args=["roles", "grant", "root@example.com", "admin"])
-    bob = api.newcomer("bob@example.com")
+    bob = api.logged_in("bob@example.com")
 
     assert api("GET", "/todos/1/owner", token=token).json == api("GET", "/users/1", token=root).json
     assert api("GET", "/todos/1/owner", token=root).json["email"] == "ada@example.com"
@@ -132,7 +132,7 @@ def test_a_client_may_send_back_what_it_has_read(api, token):
 
 
 def test_a_new_row_may_name_its_owner_and_an_empty_id(api, token):
-    api.newcomer("bob@example.com")
+    api.logged_in("bob@example.com")
     body = {"id": None, "ownerId": 1, "title": "a"}
 
     created = api("POST", "/todos", body, token=token)

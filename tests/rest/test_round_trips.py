@@ -48,7 +48,7 @@ def client(traffic, tmp_path):
 
 def test_a_request_takes_two_round_trips_and_no_transaction(client, traffic, secrets):
     api = Api(client, secrets)
-    headers = {"Authorization": api.newcomer()}
+    headers = {"Authorization": api.logged_in()}
     todo = {"title": "a", "desc": None, "is_complete": False, "owner_id": 1}
     store(client.application, [{"id": 1001, "created": datetime.now(UTC), **todo}])
     found = {}

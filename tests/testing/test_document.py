@@ -1,5 +1,7 @@
 """docs/testing.md: its project is made as printed, and its tests pass."""
 
+import shutil
+
 import pytest
 
 from tests.support.documents import blocks
@@ -76,11 +78,12 @@ def test_the_tests_of_the_document_pass(installed, library, postgres_database):
     assert " 10 passed in " in run.stdout
 
 
-def test_models_without_a_migration_fail_each_test_with_one_sentence(installed, library):
-    book = library / "models" / "book.json"
+def test_models_without_a_migration_fail_each_test_with_one_sentence(installed, library, tmp_path):
+    changed = shutil.copytree(library, tmp_path / "changed")
+    book = changed / "models" / "book.json"
     book.write_text(book.read_text().replace('"copies"', '"pages": "number", "copies"'))
 
-    run = run_pytest(installed, library, "--ostiary-database=sqlite", "-n0", "-k", "copies or rows")
+    run = run_pytest(installed, changed, "--ostiary-database=sqlite", "-n0", "-k", "copies or rows")
 
     assert run.returncode == 1
     assert " 2 errors in " in run.stdout

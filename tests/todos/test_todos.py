@@ -20,7 +20,7 @@ def todo(api, token):
 @pytest.fixture
 def stranger(api, token):
     """The token of another user."""
-    return api.newcomer("bob@example.com")
+    return api.logged_in("bob@example.com")
 
 
 def test_create_returns_the_whole_todo(api, token):
