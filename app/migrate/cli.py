@@ -65,7 +65,7 @@ def migrate(message: str, renames: tuple[str, ...], allow_drop: bool) -> None:
         message,
         [Rename.parse(rename) for rename in renames],
         allow_drop,
-        click.confirm if sys.stdin.isatty() else None,
+        click.confirm if is_terminal() else None,
     )
     if path is None:
         click.echo("There is nothing to migrate: the tables have what the models say.")
@@ -136,6 +136,11 @@ def adopt(folder: Path) -> None:
         click.echo(f"Copied {path}")
     for step in applied:
         click.echo(f"The database is at {step.revision} of the {step.chain}.")
+
+
+def is_terminal() -> bool:
+    """Tell whether there is somebody to ask."""
+    return sys.stdin.isatty()
 
 
 def _with_migrations() -> list[Chain]:

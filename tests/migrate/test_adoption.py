@@ -1,5 +1,6 @@
 """`ostiary db adopt`: the migrations of a changed copy of the product become a project's."""
 
+import shlex
 import shutil
 
 import pytest
@@ -11,6 +12,7 @@ from app.migrate.chains import PRODUCT, Chain, newest
 from app.migrate.running import downgrade, migration
 from app.migrate.scripts import configure
 from app.testing.apps import close
+from tests.support.documents import blocks
 
 [HEAD] = newest(PRODUCT.migrations.values())
 # What an installation had written: beside the product's, which came after it was forked, and
@@ -44,7 +46,7 @@ def upgrade() -> None:
 @pytest.fixture
 def copy(tmp_path):
     """The migrations of a changed copy of an older release."""
-    folder = tmp_path / "copy" / "versions"
+    folder = tmp_path / "copy" / "app" / "migrations" / "versions"
     folder.mkdir(parents=True)
     for revision, found in PRODUCT.migrations.items():
         if revision <= "0012":
@@ -79,15 +81,18 @@ def versions(project):
     return [revision for [revision] in ours], [revision for [revision] in theirs]
 
 
-def test_a_changed_copy_is_taken_over(project, copy, install):
+def test_a_changed_copy_is_taken_over(project, copy, install, monkeypatch):
     install("heads")
     project.sql("INSERT INTO note (id, title) VALUES (1, 'kept')")
     refused = project.refused("upgrade")
 
-    said = project.db("adopt", str(copy.parent))
-    again = project.db("adopt", str(copy))
+    [printed] = blocks("docs/upgrading.md", "sh", "A changed copy")
+    adopt, upgrade = map(shlex.split, printed.splitlines())
+    monkeypatch.chdir(project.folder)
+    said = project.db(*adopt[2:])
+    again = project.db("adopt", str(copy.parent))
     taken = versions(project)
-    done = project.db("upgrade")
+    done = project.db(*upgrade[2:])
 
     assert "`ostiary db adopt FOLDER` takes over" in refused
     assert taken == (["0012"], ["cccc11112222"])

@@ -1,9 +1,12 @@
 """`ostiary db migrate`: from changed models to changed tables, with rows in them."""
 
+import shlex
 import subprocess
 import sys
 
 import pytest
+
+from tests.support.documents import blocks
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -21,7 +24,9 @@ def test_a_renamed_property_and_one_of_another_type_keep_their_values(notes):
     notes.model("Note", heading=True, text={"type": "number", "index": True})
 
     said = notes.refused("migrate", "-m", "Headings")
-    done = notes.migrate("--rename", "note.title=heading")
+    [*_, printed] = blocks("docs/upgrading.md", "sh", "Migrations of a project")
+    option = shlex.split(printed.splitlines()[0])[-2:]
+    done = notes.migrate(*option)
 
     assert said == (
         "Note.title would be dropped, and heading added: give --rename note.title=heading if the"
@@ -51,6 +56,19 @@ def test_a_renamed_model_keeps_its_rows(notes):
     assert "give --rename note=memo if" in said
     assert notes.sql("SELECT count(*) FROM memo") == [(2,)]
     assert notes.serve().post("/api/Memos", json={"title": "Third"}).json["id"] == 3
+
+
+@ON_SQLITE
+def test_a_terminal_is_asked_whether_a_name_is_new(notes, monkeypatch):
+    notes.model("Note", caption="string", heading=True, text="string")
+    monkeypatch.setattr("app.migrate.cli.is_terminal", lambda: True)
+
+    said = notes.db("migrate", "-m", "Headings", input="n\ny\n")
+    notes.db("upgrade")
+
+    assert "Is caption the new name of note.title, whose values stay? [y/N]: n\n" in said
+    assert "Is heading the new name of note.title, whose values stay? [y/N]: y\n" in said
+    assert notes.sql("SELECT heading, caption FROM note") == [("First", None), ("Second", None)]
 
 
 @ON_SQLITE
