@@ -2,6 +2,10 @@
 
 from datetime import UTC, datetime
 
+# The numbers of a time as they are written: `isoformat` takes more than twice as long.
+TWO_DIGITS = [f"{number:02}" for number in range(100)]
+THREE_DIGITS = [f"{number:03}" for number in range(1000)]
+
 
 def now() -> datetime:
     """Return the current time in UTC, truncated to milliseconds as in JSON."""
@@ -11,4 +15,8 @@ def now() -> datetime:
 
 def iso_time(time: datetime) -> str:
     """Return a time in UTC as ISO 8601 with milliseconds: `2026-01-02T03:04:05.678Z`."""
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    two, year = TWO_DIGITS, time.year
+    return (
+        f"{two[year // 100]}{two[year % 100]}-{two[time.month]}-{two[time.day]}T{two[time.hour]}"
+        f":{two[time.minute]}:{two[time.second]}.{THREE_DIGITS[time.microsecond // 1000]}Z"
+    )

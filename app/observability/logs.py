@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import time
 from datetime import UTC, datetime
 from typing import Any, TextIO, cast
 
@@ -16,9 +17,6 @@ from .origin import current_request_id
 # What a path may have of an access token, as LoopBack's clients write one after `accessTokens/`.
 TOKEN = re.compile("[A-Za-z0-9]{64}", re.ASCII)
 TEXT, JSON = "text", "json"
-REQUEST_LINE = (
-    '{address} "{method} {path}" {status} {bytes} {ms}ms {request_id} user={user_id} route={route}'
-)
 
 
 def init_app(app: Flask) -> None:
@@ -33,15 +31,29 @@ def make_formatter(form: str) -> logging.Formatter:
     return JsonFormatter() if form == JSON else TextFormatter()
 
 
-def request_line(fields: dict[str, Any]) -> str:
-    """Return the text of a line about a request; the JSON has the fields themselves."""
-    shown = {name: "-" if value is None else value for name, value in fields.items()}
-    return REQUEST_LINE.format_map(shown)
-
-
 def without_token(path: str) -> str:
     """Return a path for the log, in which an access token is masked."""
     return TOKEN.sub("***", path)
+
+
+class RequestRecord(logging.LogRecord):
+    """The record of a request; logging would find out by which line and thread it was made."""
+
+    def __init__(self, logger: str, fields: dict[str, object]) -> None:
+        self.name, self.levelno, self.levelname = logger, logging.INFO, "INFO"
+        self.created = time.time()
+        self.fields = fields
+        self.msg, self.args = "", ()
+        self.exc_info = self.exc_text = self.stack_info = None
+
+    def getMessage(self) -> str:  # noqa: N802
+        """Return the text of the line; the JSON has the fields themselves."""
+        of = self.fields
+        return (
+            f'{of["address"] or "-"} "{of["method"]} {of["path"]}" {of["status"]} {of["bytes"]}'
+            f" {of['ms']}ms {of['request_id'] or '-'} user={of['user_id'] or '-'}"
+            f" route={of['route'] or '-'}"
+        )
 
 
 class TextFormatter(logging.Formatter):

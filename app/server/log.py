@@ -43,7 +43,7 @@ class QuietLogger(Logger):
             # As the client has seen it.
             waited = timedelta(seconds=req.waited)
             fields = _fields(resp, environ, waited + request_time)
-            self.access_log.info(logs.request_line(fields), extra={"fields": fields})
+            self.access_log.handle(logs.RequestRecord(self.access_log.name, fields))
 
 
 def _fields(

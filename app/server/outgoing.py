@@ -72,6 +72,8 @@ class Outgoing:
         self.file_bytes = 0
         # What the client has not taken yet.
         self._parts: deque[bytearray | FilePart] = deque()
+        # The head of the answer: None before it, empty once it was sent.
+        self._head: bytes | None = None
         self._socket = sock
         self._timeout = timeout
 
@@ -83,9 +85,22 @@ class Outgoing:
     def begin(self) -> None:
         """Begin another answer."""
         self.file_bytes = 0
+        self._head = None
+
+    def end(self) -> None:
+        """Send the head if nothing followed it; raise what `sendall` does."""
+        if self._head:
+            self.sendall(b"")
 
     def sendall(self, data: bytes) -> None:
-        """Send what the client takes at once; raise ClientGoneError or UnreadAnswerError."""
+        """Send what the client takes at once; raise ClientGoneError or UnreadAnswerError.
+
+        The head, which gunicorn sends first, is sent together with what follows.
+        """
+        if self._head is None:
+            self._head = data
+            return
+        data, self._head = self._head + data, b""
         sent = 0 if self._parts else self._send(data)
         if sent < len(data):
             last = self._parts[-1] if self._parts else None
@@ -98,6 +113,7 @@ class Outgoing:
 
     def sendfile(self, file: BinaryIO, offset: int, count: int) -> None:
         """Send what the client takes at once of a part of a file; raise ClientGoneError."""
+        self.end()
         self.file_bytes += count
         self._parts.append(FilePart(file, offset, count))
         if len(self._parts) == 1:

@@ -64,8 +64,9 @@ class BufferingWorker(ThreadWorker):
         self.lingering: deque[Connection] = deque()
         # Whether a connection could not be accepted.
         self.is_full = False
-        # When the memory was last trimmed.
+        # When the memory was last trimmed, and when the master was last told.
         self.trimmed = time.monotonic()
+        self.notified = 0.0
         # Requests that wait for their turn to compute a password hash.
         self.hashes: HashQueue
 
@@ -89,9 +90,15 @@ class BufferingWorker(ThreadWorker):
         super().run()
 
     def notify(self) -> None:
-        """Tell the master that this worker is alive, each second; trim the memory at times."""
-        super().notify()
-        if time.monotonic() - self.trimmed >= TRIM_INTERVAL:
+        """Tell the master that this worker is alive, each second; trim the memory at times.
+
+        gunicorn calls this after all that happens.
+        """
+        now = time.monotonic()
+        if now - self.notified >= 1:
+            super().notify()
+            self.notified = now
+        if now - self.trimmed >= TRIM_INTERVAL:
             trim_malloc()
             self.trimmed = time.monotonic()
 
@@ -242,7 +249,9 @@ class BufferingWorker(ThreadWorker):
         """
         try:
             with conn.turn:
-                return bool(self.handle_request(conn.incoming.request, conn.outgoing))
+                is_kept = self.handle_request(conn.incoming.request, conn.outgoing)
+                conn.outgoing.end()
+                return bool(is_kept)
         except UnreadAnswerError:
             self._log_unread(conn)
         except (ClientGoneError, StopIteration):
