@@ -6,6 +6,7 @@ its modules take the place of those before.
 """
 
 import importlib
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ from app.config import ConfigurationError
 from app.database.faults import error_reason
 from app.database.metadata import drop_project_models
 
-# The folders that the modules of this process are imported from.
+# The folders that the modules of this process are imported from, and whether one of them failed,
+# which may have left tables that are half defined.
 _folders: tuple[Path, ...] = ()
+_has_failed = False
 
 
 class CodeError(ConfigurationError):
@@ -35,23 +38,22 @@ class CodeError(ConfigurationError):
 
 
 def init_app(app: Flask) -> None:
-    """Forget the modules of another project."""
-    if _folders and _folders != _folders_of(app):
+    """Forget the modules of another project, and those of an attempt that failed."""
+    if _folders and (_has_failed or _folders != _real(_folders_of(app))):
         forget()
 
 
 def load(app: Flask, path: Path) -> ModuleType:
     """Import a file, once in a process; raise CodeError."""
-    enter(*_folders_of(app))
-    path = path.resolve()
-    folder = next(folder for folder in _folders if path.is_relative_to(folder))
-    name = ".".join(path.relative_to(folder).with_suffix("").parts)
+    global _has_failed
+    folders = _folders_of(app)
+    enter(*_real(folders))
+    folder = next(folder for folder in folders if path.is_relative_to(folder))
     try:
         with located_errors(path):
-            return _import(name, folder)
+            return _import(path.relative_to(folder), folder.resolve())
     except CodeError:
-        # Its tables may be half defined.
-        forget()
+        _has_failed = True
         raise
 
 
@@ -69,14 +71,14 @@ def enter(*folders: Path) -> None:
 
 def forget() -> None:
     """Forget the modules of the project, and the tables that they define."""
-    global _folders
+    global _folders, _has_failed
     names = {name for name in sys.modules if _is_of_project(name.partition(".")[0])}
     for name in names:
         del sys.modules[name]
     for folder in _folders:
         if str(folder) in sys.path:
             sys.path.remove(str(folder))
-    _folders = ()
+    _folders, _has_failed = (), False
     drop_project_models()
 
 
@@ -88,18 +90,20 @@ def located_errors(path: Path) -> Iterator[None]:
     except CodeError:
         raise
     except Exception as error:
-        raise CodeError(_place(error, path.resolve()), _reason(error)) from error
+        raise CodeError(_place(error, path), _reason(error)) from error
 
 
-def _folders_of(app: Flask) -> tuple[Path, ...]:
+def _folders_of(app: Flask) -> list[Path]:
     """Return the project folder, and those of its models and its `project.py` if elsewhere."""
     project = Path(app.instance_path)
     named = (app.config["PROJECT_FILE"], app.config["MODELS_FOLDER"])
-    folders = [Path(project, name).resolve().parent for name in named if name]
-    project = project.resolve()
-    return tuple(
-        dict.fromkeys([project, *(each for each in folders if not each.is_relative_to(project))])
-    )
+    folders = (Path(os.path.abspath(project / name)).parent for name in named if name)
+    return [project, *(folder for folder in folders if not folder.is_relative_to(project))]
+
+
+def _real(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Return each of the folders once, without symbolic links."""
+    return tuple(dict.fromkeys(folder.resolve() for folder in folders))
 
 
 def _is_of_project(name: str) -> bool:
@@ -107,12 +111,13 @@ def _is_of_project(name: str) -> bool:
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     paths: Iterable[str] = [file] if file else getattr(module, "__path__", ())
-    folders = {place for path in paths for place in Path(path).resolve().parents[:2]}
+    folders = {place.resolve() for path in paths for place in Path(path).parents[:2]}
     return not folders.isdisjoint(_folders)
 
 
-def _import(name: str, folder: Path) -> ModuleType:
-    """Import a module of a folder, even if another package has the name of its package."""
+def _import(file: Path, folder: Path) -> ModuleType:
+    """Import a file of a folder, even if another package has the name of its package."""
+    name = ".".join(file.with_suffix("").parts)
     top = name.partition(".")[0]
     if top not in sys.modules:
         spec = PathFinder.find_spec(top, [str(folder)])
@@ -125,7 +130,10 @@ def _import(name: str, folder: Path) -> ModuleType:
         except BaseException:
             del sys.modules[top]
             raise
-    return importlib.import_module(name)
+    module = importlib.import_module(name)
+    if not module.__file__ or not folder.joinpath(file).samefile(module.__file__):
+        raise ImportError(f"another module is called {name}: {module.__file__}")
+    return module
 
 
 def _place(error: Exception, path: Path) -> str:
@@ -136,9 +144,9 @@ def _place(error: Exception, path: Path) -> str:
     if isinstance(error, SyntaxError):
         lines.append((error.filename, error.lineno))
     for filename, line in reversed(lines):
-        if (name := _name(Path(filename or "").resolve(), _folders)) and line:
+        if (name := _name(Path(filename or ""), _folders)) and line:
             return f"{name}:{line}"
-    return _name(path, _folders)
+    return _name(path, _folders) or path.name
 
 
 def _name(path: Path, folders: Sequence[Path]) -> str:

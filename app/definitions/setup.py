@@ -1,5 +1,6 @@
 """Serve the models of MODELS_FOLDER."""
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,7 @@ def read_models(app: Flask) -> None:
 
     Raises ConfigurationError if there is no such folder.
     """
-    folder = Path(app.instance_path, app.config["MODELS_FOLDER"])
+    folder = Path(os.path.abspath(Path(app.instance_path, app.config["MODELS_FOLDER"])))
     if not folder.is_dir():
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
     models = read_folder(app, folder)

@@ -1,5 +1,6 @@
 """The code of a project: `init_app(app)` of its `project.py`."""
 
+import os
 from pathlib import Path
 
 from flask import Flask
@@ -12,7 +13,7 @@ ENTRY = "init_app"
 
 def init_app(app: Flask) -> None:
     """Call the function of PROJECT_FILE; raise ConfigurationError for an error in its code."""
-    path = Path(app.instance_path, app.config["PROJECT_FILE"])
+    path = Path(os.path.abspath(Path(app.instance_path, app.config["PROJECT_FILE"])))
     if not path.is_file():
         raise ConfigurationError(f"PROJECT_FILE cannot be used: there is no file {path}")
     function = getattr(load(app, path), ENTRY, None)

@@ -134,6 +134,10 @@ class Collection:
         return self.properties.keys() - _written(self.schema).values()
 
     @cached_property
+    def _written_attributes(self) -> set[str]:
+        return {*_written(self.create_schema)}
+
+    @cached_property
     def written_owner(self) -> tuple[str, str] | None:
         """The property of the owner and its attribute, if clients may write it."""
         written = _written(self.schema)
@@ -280,7 +284,11 @@ class Collection:
 
         Without those that they cannot write, if they are right, and without an empty id.
         """
-        if not isinstance(body, dict) or (not self.references and self.read_only.isdisjoint(body)):
+        if not isinstance(body, dict) or (
+            not self.references
+            and self._written_attributes.isdisjoint(fixed)
+            and self.read_only.isdisjoint(body)
+        ):
             return body
         by_name = {
             name: fixed[column.key]

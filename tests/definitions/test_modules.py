@@ -222,3 +222,48 @@ def test_the_start_stops_without_the_table_of_a_model_in_python(refuse):
     assert said == [
         "the database has no author, books: run `ostiary db migrate` and `ostiary db upgrade`"
     ]
+
+
+LOAN = """
+from ostiary.columns import Id, RowId
+from ostiary.database import Model
+from ostiary.fields import Schema
+from ostiary.fields import Id as IdField
+from ostiary.resources import Resource, belongs_to
+from ostiary.rules import EVERYONE, allow
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+
+class Loan(Model):
+    id: Mapped[Id] = mapped_column(RowId, primary_key=True)
+    author_id: Mapped[Id] = mapped_column(ForeignKey("author.id"))
+    shelf_id: Mapped[Id] = mapped_column(ForeignKey("shelf.id"))
+
+
+class LoanSchema(Schema):
+    id = IdField(dump_only=True)
+    authorId = IdField(attribute="author_id", required=True)
+    shelfId = IdField(attribute="shelf_id", required=True)
+
+
+# In place of the sample.
+loans = Resource(
+    name="todos", singular="loan", model=Loan, schema=LoanSchema, rules=lambda _: [allow(EVERYONE)]
+)
+"""
+
+
+def test_models_in_json_are_related_through_one_in_python_which_takes_the_place_of_the_sample(
+    serve,
+):
+    shelves = {"type": "hasMany", "model": "shelf", "through": "loan"}
+    author = {"name": "author", "relations": {"shelves": shelves}, "acls": EVERYTHING}
+    shelf = {"name": "shelf", "properties": {"place": "string"}, "acls": EVERYTHING}
+    api = serve({"author": author, "shelf": shelf}, code={"loan": LOAN})
+
+    api("POST", "/authors", {})
+    made = api("POST", "/authors/1/shelves", {"place": "left"}).json
+
+    assert api("GET", "/authors?filter[include]=shelves").json == [{"id": 1, "shelves": [made]}]
+    assert api("GET", "/todos").json == [{"id": 1, "authorId": 1, "shelfId": made["id"]}]

@@ -144,3 +144,21 @@ def test_an_error_in_the_code_is_one_sentence_with_its_place(start, files, said)
 
     assert str(raised.value).startswith(said)
     assert "\n" not in str(raised.value)
+
+
+def test_a_start_after_a_mistake_was_mended_is_like_the_first(start):
+    broken = PRICES.replace('"prices"', "name")
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=r"^prices.py:22: NameError: name 'name' is"):
+            start(project=CODE, prices=broken)
+    start(project=CODE, prices=PRICES + "# Mended.")
+
+
+def test_files_may_be_symbolic_links(start, tmp_path):
+    mounted = tmp_path / "project" / "..2026"
+    mounted.mkdir(parents=True)
+    (mounted / "project.py").write_text("def init_app(app):\n    app.nothing()")
+    (tmp_path / "project" / "project.py").symlink_to("..2026/project.py")
+
+    with pytest.raises(ConfigurationError, match=r"^project.py:2: AttributeError"):
+        start()
