@@ -267,3 +267,24 @@ def test_models_in_json_are_related_through_one_in_python_which_takes_the_place_
 
     assert api("GET", "/authors?filter[include]=shelves").json == [{"id": 1, "shelves": [made]}]
     assert api("GET", "/todos").json == [{"id": 1, "authorId": 1, "shelfId": made["id"]}]
+
+
+def test_a_method_in_json_is_served_once_the_code_has_its_endpoint(serve, caplog):
+    http = [{"verb": "del", "path": "/stars"}, {"path": "/star"}]
+    methods = {"prototype.star": {"http": http}, "shine": {"http": {"verb": "post"}}}
+    code = """
+def extend(authors):
+    @authors.endpoint("star", "READ", "GET /<id>/star", answer=authors.schema)
+    def star(author):
+        return author
+"""
+    author = {**AUTHOR, "relations": {}, "methods": methods}
+
+    api = serve({"author": author}, code={"author": code})
+
+    author = api("POST", "/authors", {"name": "Jane Austen"}).json
+    assert api("GET", "/authors/1/star").json == author
+    assert caplog.messages == [
+        "model author.json: methods.shine: is not served until author.py has an endpoint of this"
+        " name"
+    ]
