@@ -38,7 +38,9 @@ def copy_migrations(folder: Path, chain: Chain) -> list[Path]:
     found = read_folder(versions)
     theirs = {revision: found[revision] for revision in found if not _is_ours(found[revision])}
     if not theirs:
-        raise MigrationError(f"{versions} has no migrations besides those of the product")
+        raise MigrationError(
+            f"the folder {versions} has no migrations besides those of the product"
+        )
     every = {**PRODUCT.migrations, **found}
     texts = {
         chain.folder / migration.path.name: _rewrite(migration, every, theirs)
@@ -76,8 +78,8 @@ def _is_ours(migration: Migration) -> bool:
     released = PRODUCT.migrations.get(migration.revision)
     if released is None or released.path.name != migration.path.name:
         raise MigrationError(
-            f"{migration.path} has a revision as the product's migrations have them, and this"
-            " release does not have it: install the release that has, or name it otherwise"
+            f"the file {migration.path} has a revision as the product's migrations have them, and"
+            " this release does not have it: install the release that has, or name it otherwise"
         )
     return True
 
@@ -86,12 +88,11 @@ def _rewrite(migration: Migration, every: Migrations, theirs: Migrations) -> byt
     """Return the file of a migration that follows only migrations of the project."""
     before = ancestors(every, [migration.revision])
     if unknown := set[str]().union(*(known.parents for known in before.values())) - every.keys():
-        raise MigrationError(
-            f"{migration.path} follows {' and '.join(sorted(unknown))}, whose file is missing"
-        )
+        missing = " and ".join(sorted(unknown))
+        raise MigrationError(f"the file {migration.path} follows {missing}, whose file is missing")
     parents = sorted(_reduced(set(_nearest(migration, every, theirs)), every))
     stood_on = max(before.keys() - theirs.keys(), default=None)
-    stated = assignments(migration.path.read_text("utf-8"))
+    stated = assignments(migration.path)
     values: dict[str, object] = {"down_revision": None, "depends_on": None}
     values["down_revision"] = parents[0] if len(parents) == 1 else tuple(parents) or None
     lines = migration.path.read_bytes().splitlines(keepends=True)
@@ -138,4 +139,4 @@ def _check_that_same(texts: Mapping[Path, bytes]) -> None:
     """Raise MigrationError if a file is there already, with something else in it."""
     for path, text in texts.items():
         if path.exists() and path.read_bytes() != text:
-            raise MigrationError(f"{path} exists, and is not what would be copied there")
+            raise MigrationError(f"the file {path} exists, and is not what would be copied there")

@@ -50,7 +50,7 @@ class Chain:
         return {
             node.value
             for path in self.folder.glob("*.py")
-            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path)))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
 
@@ -105,8 +105,8 @@ def read_folder(folder: Path) -> dict[str, Migration]:
 
 
 def read_file(path: Path) -> Migration | None:
-    """Return what a file states, or None if it is no migration."""
-    stated = {name: _value(node) for name, node in assignments(path.read_text("utf-8")).items()}
+    """Return what a file states, or None if it is no migration; raise SyntaxError."""
+    stated = {name: _value(node) for name, node in assignments(path).items()}
     if not isinstance(revision := stated.get("revision"), str):
         return None
     product_revision = stated.get("product_revision")
@@ -118,14 +118,10 @@ def read_file(path: Path) -> Migration | None:
     )
 
 
-def assignments(source: str) -> dict[str, ast.expr]:
-    """Return the expressions that a migration assigns to the names that are read."""
+def assignments(path: Path) -> dict[str, ast.expr]:
+    """Return the expressions that a file assigns to the names that are read."""
     found: dict[str, ast.expr] = {}
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        # Alembic reports it with its line.
-        return found
+    tree = ast.parse(path.read_text("utf-8"), str(path))
     for node in tree.body:
         for name, value in _assigned(node):
             if name in STATED:

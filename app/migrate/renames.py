@@ -117,7 +117,7 @@ def _explanation(found: Sequence[Rename]) -> str:
     new = " and ".join(sorted({rename.new for rename in found}))
     options = " or ".join(f"--rename {rename}" for rename in found)
     return (
-        f"{gone} would be dropped, and {new} added: give {options} if the name is new and the"
+        f"the migration would drop {gone} and add {new}: give {options} if the name is new and the"
         " values are to stay, and --allow-drop if they are not"
     )
 

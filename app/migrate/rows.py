@@ -117,8 +117,8 @@ def _fill_nulls(
 
 def _explanation(name: str, count: int) -> str:
     return (
-        f"{name} needs a value and has no default, and {_rows(count)} would be without one: give it"
-        " a default, or let it be optional until all rows have a value"
+        f"column {name} needs a value and has no default, and {_rows(count)} would be without one:"
+        " give it a default, or let it be optional until all rows have a value"
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
@@ -179,19 +180,29 @@ def run(
     config = configure(chain, connection)
     try:
         action(config, revision)
-    except SQLAlchemyError as error:
-        if (place := _place(error, chain.folder)) is None:
-            raise
-        raise MigrationError(
-            f"{place} cannot be run: {error_reason(error)}; nothing was changed{_hint(error)}"
-        ) from error
+    except (click.ClickException, SyntaxError):
+        raise
     except CommandError as error:
         raise MigrationError(str(error).rstrip(".")) from None
+    except Exception as error:
+        if (chain is PRODUCT and not isinstance(error, SQLAlchemyError)) or not (
+            place := _place(error, chain.folder)
+        ):
+            raise
+        raise MigrationError(
+            f"{place} cannot be run: {_reason(error)}; nothing was changed{_hint(error)}"
+        ) from error
     applied: Sequence[str] = config.attributes["applied"]
     return [Step(chain.name, revision) for revision in applied]
 
 
-def _hint(error: SQLAlchemyError) -> str:
+def _reason(error: Exception) -> str:
+    if isinstance(error, SQLAlchemyError):
+        return error_reason(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _hint(error: Exception) -> str:
     """Return what to do if rows lack a value."""
     if not is_missing_value(error):
         return ""
@@ -202,7 +213,7 @@ def _place(error: BaseException, folder: Path) -> str | None:
     """Return the file and line of a migration where an error was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame for frame in frames if Path(frame.filename).parent == folder.resolve()]
-    return f"{Path(lines[-1].filename).name}, line {lines[-1].lineno}," if lines else None
+    return f"migration {Path(lines[-1].filename).name}, line {lines[-1].lineno}," if lines else None
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class Draft:
         revision = self.revision or uuid4().hex[:12]
         slug = re.sub(r"\W+", "_", self.message).strip("_").lower()[:40].rstrip("_")
         date = f"{datetime.now(UTC):%Y%m%d%H%M}_" if is_dated else ""
-        path = folder / f"{date}{revision}_{slug}.py"
+        path = folder / f"{f'{date}{revision}_{slug}'.rstrip('_')}.py"
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(self._text(revision, _line_length(folder)), "utf-8")
         return path

@@ -56,6 +56,8 @@ def ready() -> ResponseReturnValue:
         with connection() as database:
             for chain in all_chains(current_app):
                 _check_migrated(database, chain)
+    except SyntaxError as error:
+        raise NotReady(f"The migration {error.filename} cannot be read.") from None
     except SQLAlchemyError:
         raise NotReady("The database cannot be used, or was never migrated.") from None
     return jsonify({"status": "ready"})

@@ -133,7 +133,9 @@ def test_what_cannot_be_taken_over_is_refused(project, copy, tmp_path):
     (tmp_path / "empty").mkdir()
     none = project.refused("adopt", str(tmp_path / "empty"))
 
-    assert newer.startswith(f"{copy}/9999_new.py has a revision as the product's migrations have")
+    assert newer.startswith(
+        f"The file {copy}/9999_new.py has a revision as the product's migrations have"
+    )
     assert missing.endswith("follows aaaa11112222, whose file is missing.")
     assert none.endswith("has no migrations besides those of the product.")
     assert not (project.folder / "migrations").exists()

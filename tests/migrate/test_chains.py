@@ -91,6 +91,18 @@ def test_a_process_is_ready_when_the_database_has_both(two):
 
 
 @ON_SQLITE
+def test_a_process_is_not_ready_with_a_migration_that_cannot_be_read(two):
+    two.db("upgrade")
+    client = two.serve()
+    two.files()[-1].write_text("x = (")
+
+    response = client.get("/ready")
+
+    assert response.status_code == 503
+    assert "cannot be read" in response.json["message"]
+
+
+@ON_SQLITE
 def test_a_database_of_newer_releases_is_left_as_it_is(two):
     two.db("upgrade")
     two.sql("UPDATE ostiary_project_version SET version_num = 'newer'")
@@ -156,8 +168,26 @@ def test_a_project_whose_migration_fails_keeps_the_product_as_it_was(two):
 
     said = two.refused("upgrade")
 
-    assert re.match(rf"{broken.name}, line \d+, cannot be run: .*; nothing was changed\.", said)
+    assert re.match(
+        rf"Migration {broken.name}, line \d+, cannot be run: .*; nothing was changed\.", said
+    )
     assert two.db("current") == "product: base\nproject: base\n"
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("code", ["x = (", "x = missing", "def upgrade(): {}['x']"])
+def test_an_error_in_a_file_is_one_sentence_with_its_line(project, code):
+    project.model("Note", title=True)
+    project.db("migrate", "-m", "Notes")
+    [path] = project.files()
+    lines = len(path.read_text().splitlines())
+    path.write_text(f"{path.read_text()}{code}\n")
+
+    said = project.refused("upgrade")
+
+    assert said.count("\n") == 0
+    assert f"{path.name}, line {lines + 1}" in said
+    assert not project.sql("SELECT name FROM sqlite_master WHERE name = 'note'")
 
 
 @ON_SQLITE

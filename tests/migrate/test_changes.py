@@ -3,9 +3,14 @@
 import shlex
 import subprocess
 import sys
+from uuid import uuid4
 
 import pytest
+from sqlalchemy import Boolean, Column, Integer, MetaData, String, Table
 
+from app.database.columns import UtcDateTime
+from app.database.session import db
+from app.times import now
 from tests.support.documents import blocks
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -29,8 +34,8 @@ def test_a_renamed_property_and_one_of_another_type_keep_their_values(notes):
     done = notes.migrate(*option)
 
     assert said == (
-        "Note.title would be dropped, and heading added: give --rename note.title=heading if the"
-        " name is new and the values are to stay, and --allow-drop if they are not."
+        "The migration would drop note.title and add heading: give --rename note.title=heading if"
+        " the name is new and the values are to stay, and --allow-drop if they are not."
     )
     assert done == [
         "rename note.title to heading",
@@ -143,6 +148,35 @@ def test_rows_get_the_defaults_of_new_properties(notes):
     assert notes.db("check") == "The tables have what the models say.\n"
 
 
+def test_rows_get_the_defaults_of_columns_in_python(project, monkeypatch):
+    metadata = MetaData(naming_convention=db.metadata.naming_convention)
+    for table in db.metadata.tables.values():
+        table.to_metadata(metadata)
+    thing = Table("thing", metadata, Column("id", Integer, primary_key=True))
+    for module in ("comparing", "rows"):
+        monkeypatch.setattr(f"app.migrate.{module}.all_metadata", lambda _app: metadata)
+    project.migrate()
+    project.sql("INSERT INTO thing (id) VALUES (1)")
+    columns = [
+        Column("stars", Integer, default=2, nullable=False),
+        Column("is_open", Boolean, default=True, nullable=False),
+        Column("changed", UtcDateTime, default=now, nullable=False),
+        Column("kind", String(5), server_default="x", nullable=False),
+    ]
+    for column in columns:
+        thing.append_column(column)
+
+    done = project.migrate()
+
+    assert done == [f"add column thing.{column.name}" for column in columns]
+    [(stars, is_open, has_changed, kind)] = project.sql(
+        "SELECT stars, is_open, changed IS NOT NULL, kind FROM thing"
+    )
+    assert (stars, bool(is_open), bool(has_changed), kind) == (2, True, True, "x")
+    thing.append_column(Column("token", String(32), default=lambda: uuid4().hex, nullable=False))
+    assert project.refused("migrate", "-m", "x").startswith("Column thing.token needs a value")
+
+
 def test_a_new_property_that_needs_a_value_needs_a_default(notes):
     notes.model("Note", title=True, text=True, stars={"type": "number", "required": True})
 
@@ -152,10 +186,10 @@ def test_a_new_property_that_needs_a_value_needs_a_default(notes):
     done = notes.migrate()
 
     assert said == (
-        "Note.stars needs a value and has no default, and 2 rows would be without one: give it a"
-        " default, or let it be optional until all rows have a value; note.text needs a value and"
-        " has no default, and 1 row would be without one: give it a default, or let it be optional"
-        " until all rows have a value."
+        "Column note.stars needs a value and has no default, and 2 rows would be without one: give"
+        " it a default, or let it be optional until all rows have a value; column note.text needs a"
+        " value and has no default, and 1 row would be without one: give it a default, or let it be"
+        " optional until all rows have a value."
     )
     assert done == ["add column note.stars", "modify nullable note.text"]
     assert notes.sql("SELECT text, stars FROM note ORDER BY id") == [("1", 1), ("-", 1)]
@@ -172,7 +206,7 @@ def test_a_migration_that_the_rows_of_production_do_not_allow_changes_nothing(pr
     said = project.refused("upgrade")
 
     [_, file] = project.files()
-    assert said.startswith(f"{file.name}, line ")
+    assert said.startswith(f"Migration {file.name}, line ")
     assert "cannot be run: " in said
     assert said.endswith("nothing was changed; a server_default of the column fills the rows.")
     assert project.db("current").splitlines()[1] == f"project: {revision(project.files()[0])}"
