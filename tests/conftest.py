@@ -41,6 +41,7 @@ TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
 # Tests of these take many seconds each.
 LONG = {
     "test_model_example.py",
+    "test_walk.py",
     "test_kills.py",
     "test_browser.py",
     "test_drills.py",

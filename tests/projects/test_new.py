@@ -30,7 +30,8 @@ def project(installed, tmp_path_factory):
     folder = tmp_path_factory.mktemp("projects")
     result = installed.run("ostiary", "new", NAME, cwd=folder)
     assert result.returncode == 0, result.stderr
-    command, *following = blocks("docs/project.md", "sh")[0].splitlines(keepends=True)
+    [begin] = blocks("docs/project.md", "sh", "A new project")
+    command, *following = begin.splitlines(keepends=True)
     assert command == f"ostiary new {NAME}\n"
     said = "".join(f"  {line}" for line in following)
     assert result.stdout.startswith(f"Wrote the project {NAME}. Next:\n{said}README.md ")
