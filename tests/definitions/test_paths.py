@@ -29,6 +29,13 @@ PART = {
 IDS = ["a/b", "/", "//", "/a/", "a/..", "../b", "a%2Fb", "a?b/#c", "ä/ö \"'<>", "parts/x", "\ufffd"]
 
 
+# Of these, only one with a slash at the end is the path of the row "a/b".
+OTHER_PATHS = [
+    *("a/b", "a%00b", "a%252Fb", "a%FFb", "a%2Fb/", "a%2Fb/text", "%2Fa%2Fb", "a%2F%2Fb"),
+    "a%C0%AFb",
+]
+
+
 @pytest.fixture
 def call(serve):
     api = serve({"page": PAGE, "part": PART})
@@ -40,8 +47,12 @@ def call(serve):
     return call
 
 
-@pytest.mark.parametrize("id", IDS)
-def test_a_row_is_found_by_its_encoded_id(call, id):
+def test_a_row_is_found_by_its_encoded_id(call):
+    for id in IDS:
+        check_row(call, id)
+
+
+def check_row(call, id):
     path, part = f"/pages/{quote(id, safe='')}", f"{quote(id, safe='')}"
     page = call("POST", "/pages", {"id": id, "text": "a"}).json
 
@@ -63,25 +74,12 @@ def test_a_row_is_found_by_its_encoded_id(call, id):
     assert call("DELETE", path).json == {"count": 1}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "a/b",
-        "a%00b",
-        "a%252Fb",
-        "a%FFb",
-        "a%2Fb/",
-        "a%2Fb/text",
-        "%2Fa%2Fb",
-        "a%2F%2Fb",
-        "a%C0%AFb",
-    ],
-)
-def test_another_path_is_not_that_of_the_row(call, path):
+def test_another_path_is_not_that_of_the_row(call):
     call("POST", "/pages", {"id": "a/b"})
 
-    status = 200 if path == "a%2Fb/" else 404
-    assert call("GET", f"/pages/{path}").status_code == status
+    found = {path: call("GET", f"/pages/{path}").status_code for path in OTHER_PATHS}
+
+    assert found == {path: 200 if path == "a%2Fb/" else 404 for path in OTHER_PATHS}
 
 
 def test_the_next_page_below_such_an_id_is_linked(call):
