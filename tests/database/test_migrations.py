@@ -280,6 +280,7 @@ def test_a_migration_may_copy_a_table_to_which_rows_refer(empty):
     downgrade(revision="base")
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_of_two_processes_one_migrates_and_the_other_waits(empty):
     environment = {**os.environ, "DATABASE_URL": empty.config["SQLALCHEMY_DATABASE_URI"]}
     command = [sys.executable, "-m", "flask", "db", "upgrade"]
