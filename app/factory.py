@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -61,6 +62,8 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     instance = config.instance_path()
     app = Flask("app", instance_path=instance, instance_relative_config=True, static_folder=None)
     app.logger.setLevel(logging.INFO)
+    # Flask would look at a function each time that it calls it.
+    app.ensure_sync = lru_cache(1024)(app.ensure_sync)  # type: ignore[method-assign]
     routing.init_app(app)
     app.cli = Commands(COMMANDS)
     config.configure(app, overrides)

@@ -1,6 +1,7 @@
 """Time in UTC, in milliseconds as JSON has it."""
 
 from datetime import UTC, datetime
+from time import time_ns
 
 # The numbers of a time as they are written: `isoformat` takes more than twice as long.
 TWO_DIGITS = [f"{number:02}" for number in range(100)]
@@ -9,8 +10,7 @@ THREE_DIGITS = [f"{number:03}" for number in range(1000)]
 
 def now() -> datetime:
     """Return the current time in UTC, truncated to milliseconds as in JSON."""
-    time = datetime.now(UTC)
-    return time.replace(microsecond=time.microsecond // 1000 * 1000)
+    return datetime.fromtimestamp(time_ns() // 1_000_000 / 1000, UTC)
 
 
 def iso_time(time: datetime) -> str:

@@ -338,3 +338,20 @@ def test_arbitrary_json_is_never_answered_with_5xx(send, route, body, segment):
         assert answer.status_code < 500
         if answer.status_code >= 400:
             refusal(answer)
+
+
+def test_a_body_that_is_no_json_is_refused_with_the_place(api, token):
+    messages = [
+        api("POST", "/todos", token=token, data=body, content_type=JSON).json["error"]["message"]
+        for body in ("{a}", '{"title": "x"} x', "[NaN]", "\ufeff{}")
+    ]
+
+    assert messages == [
+        f"The body cannot be read: {reason}."
+        for reason in (
+            "Expecting property name enclosed in double quotes, line 1 column 2",
+            "Extra data, line 1 column 16",
+            "NaN is not a JSON number",
+            "Unexpected UTF-8 BOM (decode using utf-8-sig), line 1 column 1",
+        )
+    ]

@@ -138,6 +138,6 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Return the value in UTC; SQLite returns naive values, which are UTC."""
-        if value is None:
-            return None
+        if value is None or value.tzinfo is UTC:
+            return value
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

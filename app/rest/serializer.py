@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from app.access.identity import current_identity
 
-from .fields.base import PASSTHROUGH_SERIALIZERS, Schema
+from .fields.base import PASSTHROUGH_SERIALIZERS, Parsed, Schema
 from .filters.tree import OTHERS
 from .rows.hooks import Hook, LoadEvent
 from .rows.repository import Row, Values
@@ -33,15 +33,28 @@ class Serializer:
         self._loaded = loaded
         # The fields whose JSON value differs from the column's value.
         fields = [(field.data_key or name, field) for name, field in schema.dump_fields.items()]
-        self._fields = [
+        changed = [
             (name, field)
             for name, field in fields
             if name not in self._properties or type(field)._serialize not in PASSTHROUGH_SERIALIZERS
         ]
+        # Those that a function of the value alone writes.
+        self._written = [
+            (name, field.write)
+            for name, field in changed
+            if name in self._properties
+            and isinstance(field, Parsed)
+            and type(field)._serialize is Parsed._serialize
+        ]
+        written = dict(self._written)
+        self._fields = [(name, field) for name, field in changed if name not in written]
 
     def dump(self, row: Row) -> Values:
         """Return the JSON object of a row."""
         dumped = dict(zip(self._properties, row, strict=False))
+        for name, write in self._written:
+            if (value := dumped[name]) is not None:
+                dumped[name] = write(value)
         for name, field in self._fields:
             dumped[name] = field._serialize(dumped.get(name), name, row)
         if OTHERS in dumped:

@@ -205,7 +205,7 @@ class Int32(Integer):
 
 
 class Parsed(fields.Field[T], Generic[T]):
-    """A field whose values a function reads."""
+    """A field whose values a function reads, and another one writes."""
 
     # JSON Schema keywords that apispec cannot derive from the field.
     JSON_SCHEMA: ClassVar[JsonSchema] = {}
@@ -214,6 +214,14 @@ class Parsed(fields.Field[T], Generic[T]):
     def parse(value: object) -> T:
         """Return the value that a client wrote; raise ValueError if it is none."""
         raise NotImplementedError
+
+    @staticmethod
+    def write(value: T, /) -> object:
+        """Return the JSON value of a stored value, which is not None."""
+        return value
+
+    def _serialize(self, value: T | None, *args: object, **kwargs: object) -> object:
+        return None if value is None else self.write(value)
 
     def _deserialize(self, value: object, *args: object, **kwargs: object) -> T:
         try:
@@ -232,11 +240,10 @@ class Number(Parsed[float]):
     parse = staticmethod(parse_number)
     default_error_messages = {"invalid": "must be a number"}
 
-    def _serialize(self, value: float | None, *args: object, **kwargs: object) -> float | None:
+    @staticmethod
+    def write(value: float, /) -> float:
         """Return a whole number as such, as JavaScript writes it; SQLite returns either."""
-        if value is None or abs(value) > MAX_SAFE or value != int(value):
-            return value
-        return int(value)
+        return value if abs(value) > MAX_SAFE or value != int(value) else int(value)
 
 
 class Boolean(fields.Boolean):
@@ -253,7 +260,7 @@ class Timestamp(Parsed[datetime]):
     Clients may also write milliseconds since 1970, RFC 2822, and what JavaScript's `toString` does.
     """
 
-    parse = staticmethod(parse_time)
+    parse, write = staticmethod(parse_time), staticmethod(iso_time)
     default_error_messages = {
         "invalid": "must be a time like 2026-01-02T03:04:05.678Z",
         "fine": "must not be finer than milliseconds",
@@ -263,9 +270,6 @@ class Timestamp(Parsed[datetime]):
         "format": "date-time",
         "examples": ["2026-01-02T03:04:05.678Z"],
     }
-
-    def _serialize(self, value: datetime | None, *args: object, **kwargs: object) -> str | None:
-        return None if value is None else iso_time(value)
 
     def _deserialize(self, value: object, *args: object, **kwargs: object) -> datetime:
         time = super()._deserialize(value, *args, **kwargs)
@@ -277,12 +281,9 @@ class Timestamp(Parsed[datetime]):
 class Date(Parsed[date]):
     """A date: `2026-01-02`."""
 
-    parse = staticmethod(parse_date)
+    parse, write = staticmethod(parse_date), staticmethod(date.isoformat)
     default_error_messages = {"invalid": "must be a date like 2026-01-02"}
     JSON_SCHEMA = {"type": "string", "format": "date", "examples": ["2026-01-02"]}
-
-    def _serialize(self, value: date | None, *args: object, **kwargs: object) -> str | None:
-        return None if value is None else value.isoformat()
 
 
 class Decimal(Parsed[decimal.Decimal]):
@@ -291,7 +292,7 @@ class Decimal(Parsed[decimal.Decimal]):
     `precision` and `scale` are those of the column.
     """
 
-    parse = staticmethod(parse_decimal)
+    parse, write = staticmethod(parse_decimal), staticmethod("{:f}".format)
     default_error_messages = {
         "invalid": 'must be a decimal like "12.50"',
         "range": "{problem}",
@@ -300,11 +301,6 @@ class Decimal(Parsed[decimal.Decimal]):
     def __init__(self, precision: int, scale: int, **options: Unpack[FieldOptions]) -> None:
         super().__init__(**options)
         self.column_type = ExactDecimal(precision, scale)
-
-    def _serialize(
-        self, value: decimal.Decimal | None, *args: object, **kwargs: object
-    ) -> str | None:
-        return None if value is None else f"{value:f}"
 
     def _deserialize(self, value: object, *args: object, **kwargs: object) -> decimal.Decimal:
         number = super()._deserialize(value, *args, **kwargs)
@@ -348,13 +344,10 @@ class Decimal(Parsed[decimal.Decimal]):
 class Uuid(Parsed[UUID]):
     """A UUID: 32 hexadecimal digits in five groups (RFC 9562 4)."""
 
-    parse = staticmethod(parse_uuid)
+    parse, write = staticmethod(parse_uuid), staticmethod(str)
     EXAMPLE = "018c5a3e-7d2b-4c1a-9f00-3b1d2e4f5a6b"
     default_error_messages = {"invalid": f"must be a UUID like {EXAMPLE}"}
     JSON_SCHEMA = {"type": "string", "format": "uuid", "examples": [EXAMPLE]}
-
-    def _serialize(self, value: UUID | None, *args: object, **kwargs: object) -> str | None:
-        return None if value is None else str(value)
 
 
 class Enumeration(fields.String):

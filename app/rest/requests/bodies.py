@@ -18,6 +18,7 @@ FORM = "application/x-www-form-urlencoded"
 MAX_DEPTH = 32
 #: Fields of a form.
 MAX_FIELDS = 1000
+BYTE_ORDER_MARK = "\ufeff"
 # Characters that PostgreSQL cannot store or UTF-8 cannot encode.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -45,7 +46,9 @@ def read_items() -> Body | list[Any]:
 def parse_json(text: str) -> Any:
     """Parse strict JSON (RFC 8259) whose text can be stored; raise ValueError or TooDeep."""
     try:
-        data = json.loads(text, parse_constant=_refuse_constant)
+        if text.startswith(BYTE_ORDER_MARK):
+            raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
+        data = DECODER.decode(text)
     except RecursionError:
         raise TooDeep(f"It nests deeper than {MAX_DEPTH} levels.") from None
     except json.JSONDecodeError as error:
@@ -84,7 +87,7 @@ def _read() -> Any:
 def _read_bytes() -> bytes:
     """Return the body; Werkzeug silently truncates a chunked one that exceeds the limit."""
     raw = request.get_data()
-    if request.content_length is None and len(raw) >= current_app.config["MAX_CONTENT_LENGTH"]:
+    if len(raw) >= current_app.config["MAX_CONTENT_LENGTH"] and request.content_length is None:
         raise RequestEntityTooLarge()
     return raw
 
@@ -112,3 +115,7 @@ def _read_json(raw: bytes) -> Any:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+# `json.loads` would make one for each text.
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
