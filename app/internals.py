@@ -28,10 +28,10 @@ INTERNALS = {
         "gunicorn.http.unreader": "IterUnreader",
         "gunicorn.http.wsgi.Response": "sent sock status_code",
         "gunicorn.workers.gthread": "STOP_KEEPALIVE_LINGER",
-        "gunicorn.workers.gthread.ThreadWorker": "accept alive cfg check_config enqueue_req"
-        " finish_request handle handle_request keepalived_conns log murder_pending notify nr_conns"
-        " pending_conns poller run set_accept_enabled sockets wait_for_and_dispatch_events"
-        " worker_connections wsgi",
+        "gunicorn.workers.gthread.ThreadWorker": "accept alive cfg check_config finish_request"
+        " get_thread_pool handle handle_request keepalived_conns log method_queue murder_pending"
+        " notify nr_conns pending_conns poller run set_accept_enabled sockets tpool"
+        " wait_for_and_dispatch_events worker_connections wsgi",
     },
     # Errors of templates name a variable, and no value.
     "jinja2==3.1.6": {"jinja2.Undefined": "_undefined_message", "jinja2.utils": "missing"},

@@ -7,7 +7,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE, BaseSelector
@@ -31,6 +30,7 @@ from .incoming import IncomingRequest
 from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
 from .outgoing import ClientGoneError, UnreadAnswerError
+from .threads import Threads
 
 # Errors where a process, or the machine, has no more files to open.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
@@ -51,6 +51,7 @@ class BufferingWorker(ThreadWorker):
     # What gunicorn sets, and `number` the hook before the fork.
     wsgi: Flask
     poller: BaseSelector
+    tpool: Threads
     sockets: list[socket.socket]
     keepalived_conns: deque[Connection]
     pending_conns: deque[Connection]
@@ -88,6 +89,12 @@ class BufferingWorker(ThreadWorker):
         self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
         hash_slots.of(self.wsgi).threads.join(self.number, self.cfg.workers)
         super().run()
+        # As an executor's threads do, those that still answer end before their process.
+        self.tpool.shutdown(wait=True)
+
+    def get_thread_pool(self) -> Threads:
+        """Return the threads that answer requests."""
+        return Threads(self.cfg.threads)
 
     def notify(self) -> None:
         """Tell the master that this worker is alive, each second; trim the memory at times.
@@ -240,7 +247,15 @@ class BufferingWorker(ThreadWorker):
 
     def _start(self, conn: Connection) -> None:
         conn.outgoing.begin()
-        self.enqueue_req(conn)
+        self.tpool.call(partial(self._respond, conn))
+
+    def _respond(self, conn: Connection) -> None:
+        """Answer the request of a connection, in a thread; let the main loop do the rest."""
+        is_kept = False
+        try:
+            is_kept = self.handle(conn)
+        finally:
+            self.method_queue.defer(self.finish_request, conn, is_kept)
 
     def handle(self, conn: Connection) -> bool:
         """Answer the request of a connection, in a thread; return whether to keep the connection.
@@ -263,24 +278,24 @@ class BufferingWorker(ThreadWorker):
             self._send_error(conn, error)
         return False
 
-    def finish_request(self, conn: Connection, fs: Future[bool]) -> None:
+    def finish_request(self, conn: Connection, is_kept: bool) -> None:
         """Send the rest of the answer; then keep the connection, or let the client close it.
 
         The connection's next request is looked at after that.
         """
         if not conn.outgoing.is_sent:
-            react = partial(self._send_rest, fs=fs)
+            react = partial(self._send_rest, is_kept=is_kept)
             self._wait(conn, self.sending, self._timeout, EVENT_WRITE, react)
-        elif not fs.cancelled() and not fs.exception() and fs.result():
+        elif is_kept:
             self._keep(conn)
         else:
             self._linger(conn)
 
-    def _send_rest(self, conn: Connection, fs: Future[bool]) -> None:
+    def _send_rest(self, conn: Connection, is_kept: bool) -> None:
         self._resume(conn, self.sending)
         with suppress(ClientGoneError):
             conn.outgoing.send_rest()
-        self.finish_request(conn, fs)
+        self.finish_request(conn, is_kept)
 
     def _close_unread(self, conn: Connection) -> None:
         self._log_unread(conn)
