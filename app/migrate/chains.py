@@ -16,6 +16,8 @@ from sqlalchemy import Connection, inspect, text
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 # The product's revisions; those of projects are longer.
 PRODUCT_REVISION = re.compile(r"\d{4}$")
+# Operations whose texts are names of tables.
+TABLE_MAKERS = ("create_table", "rename_table")
 # The assignments of a migration that are read.
 STATED = ("revision", "down_revision", "depends_on", "product_revision")
 
@@ -45,13 +47,16 @@ class Chain:
         return read_folder(self.folder)
 
     @property
-    def names(self) -> set[str]:
-        """All texts in the migrations: the names of the tables that they make are among them."""
+    def tables(self) -> set[str]:
+        """The names of the tables that the migrations make, also of those they have dropped."""
         return {
-            node.value
+            argument.value
             for path in self.folder.glob("*.py")
             for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path)))
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            if node.func.attr in TABLE_MAKERS
+            for argument in node.args
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
         }
 
     def applied(self, connection: Connection) -> set[str]:

@@ -23,7 +23,8 @@ from .chains import VERSION_TABLES, project_chain
 
 # Divides a text for SQLite from that for PostgreSQL, until it is written as Python.
 DIVIDER = "<or>"
-LITERALS = re.compile(rf"""'[^'\n]*{DIVIDER}[^'\n]*'|"[^"\n]*{DIVIDER}[^"\n]*\"""")
+# The literals of texts in Python, as `repr` writes them.
+LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 # Types of PostgreSQL that become each other as they are.
 TEXTS = {"TEXT", "VARCHAR"}
 
@@ -42,12 +43,14 @@ def render(operations: ops.UpgradeOps | ops.DowngradeOps, connection: Connection
         render_item=_render_type,
         migration_context=_context(connection),
     )
-    return LITERALS.sub(_choose, code)
+    return LITERAL.sub(_choose, code)
 
 
-def _choose(literals: re.Match[str]) -> str:
+def _choose(literal: re.Match[str]) -> str:
     """Write a text that differs between the databases as the choice of one."""
-    sqlite, postgresql = ast.literal_eval(literals[0]).split(DIVIDER)
+    if DIVIDER not in literal[0]:
+        return literal[0]
+    sqlite, postgresql = ast.literal_eval(literal[0]).split(DIVIDER)
     return f"{sqlite!r} if op.get_bind().dialect.name == 'sqlite' else {postgresql!r}"
 
 
@@ -76,8 +79,8 @@ def _subject(kind: str, about: list[Any]) -> str:
 
 def _context(connection: Connection) -> MigrationContext:
     project = project_chain(current_app)
-    named = project.names if project else set[str]()
-    known = {*all_metadata(current_app).tables, *named} - {*VERSION_TABLES}
+    made = project.tables if project else set[str]()
+    known = {*all_metadata(current_app).tables, *made} - {*VERSION_TABLES}
 
     def is_compared(name: str | None, kind: str, _parents: object) -> bool:
         """Tell whether a name in the database is one of ours: others may share it."""
@@ -102,7 +105,7 @@ def _render_conversion(context: AutogenContext, operation: ops.AlterColumnOp) ->
     before, after = operation.existing_type, operation.modify_type
     if after is None or before is None or {_name(before), _name(after)} <= TEXTS:
         return code
-    using = f"{operation.column_name}::{_name(after)}"
+    using = f'"{operation.column_name}"::{_name(after)}'
     return code.removesuffix(")") + f", postgresql_using={using!r})"
 
 

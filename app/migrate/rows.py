@@ -1,6 +1,7 @@
 """What a migration does to rows: values that it would drop, and values that rows lack."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -29,7 +30,13 @@ from .comparing import DIVIDER
 from .errors import MigrationError
 
 # The databases whose literals a migration has; the first is told from the others by its name.
-DIALECTS: tuple[Dialect, ...] = (sqlite.dialect(), postgresql.dialect())  # type: ignore[no-untyped-call]
+# With named parameters a percent sign is not doubled.
+DIALECTS: tuple[Dialect, ...] = (
+    sqlite.dialect(),
+    postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]
+)
+# Colons that `op.execute` would read as those of a parameter, or as escaped.
+COLON = re.compile(r"(?<![:\w\\]):(?=\w)|(?<=\\):")
 
 
 def check_drops(connection: Connection, operations: ops.UpgradeOps) -> None:
@@ -104,15 +111,14 @@ def _fill_nulls(
         if count := _count(connection, table, column.is_(None)):
             problems.append(_explanation(name, count))
         return [change]
-    preparer = connection.dialect.identifier_preparer
-    quoted = preparer.quote(change.column_name)
+    quoted = f'"{change.column_name}"'
     statements = [
-        # For the file of the migration; names are quoted.
-        f"UPDATE {preparer.quote(change.table_name)} SET {quoted} = {_literal(text)}"  # noqa: S608
+        # For the file of the migration; all names are quoted, as keywords differ.
+        f'UPDATE "{change.table_name}" SET {quoted} = {_literal(text)}'  # noqa: S608
         f" WHERE {quoted} IS NULL"
         for text in default.split(DIVIDER)
     ]
-    return [ops.ExecuteSQLOp(DIVIDER.join(statements)), change]
+    return [ops.ExecuteSQLOp(COLON.sub(r"\\:", DIVIDER.join(statements))), change]
 
 
 def _explanation(name: str, count: int) -> str:

@@ -105,7 +105,8 @@ def test_what_has_values_is_dropped_only_if_it_is_allowed(notes):
 
 
 def test_tables_of_others_in_the_database_stay(notes):
-    notes.sql("CREATE TABLE theirs (id INTEGER PRIMARY KEY)")
+    for table in ("theirs", "title"):
+        notes.sql(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY)")
 
     assert notes.db("check") == "The tables have what the models say.\n"
     assert "There is nothing to migrate" in notes.db("migrate", "-m", "x")
@@ -193,6 +194,27 @@ def test_a_new_property_that_needs_a_value_needs_a_default(notes):
     )
     assert done == ["add column note.stars", "modify nullable note.text"]
     assert notes.sql("SELECT text, stars FROM note ORDER BY id") == [("1", 1), ("-", 1)]
+
+
+def test_names_that_are_keywords_and_defaults_of_all_characters_are_written_as_they_are(project):
+    default = 'a :name at 100% isn\'t \\ a "quote" \\: a::b'
+    project.model("Order", user="string", end="string", **{"from": "date"})
+    project.migrate()
+    project.sql("""INSERT INTO "order" ("user", "end") VALUES (NULL, '7')""")
+    text = {"type": "string", "required": True, "default": default}
+    since = {"type": "date", "required": True, "default": "2026-01-02T03:04:05Z"}
+    project.model("Order", user=text, end="number", note=text, **{"from": since})
+
+    project.migrate()
+
+    assert project.serve().get("/api/Orders/1").json == {
+        "id": 1,
+        "user": default,
+        "end": 7,
+        "note": default,
+        "from": "2026-01-02T03:04:05.000Z",
+    }
+    assert project.db("check") == "The tables have what the models say.\n"
 
 
 def test_a_migration_that_the_rows_of_production_do_not_allow_changes_nothing(project):
