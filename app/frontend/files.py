@@ -100,7 +100,8 @@ def find_file(folder: Path, path: str) -> Path | None:
             file /= INDEX
         # The folder itself may be a link; one in it must not lead out of it.
         is_inside = file.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
-    except OSError:
+    except (OSError, RuntimeError):
+        # Before Python 3.13 a link to itself is a RuntimeError.
         return None
     return file if is_inside and file.is_file() and os.access(file, os.R_OK) else None
 

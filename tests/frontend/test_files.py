@@ -16,6 +16,7 @@ OUTSIDE = [
     *("/../config.py", "/%2e%2e/config.py", "/images/../../config.py", "/..%2fconfig.py"),
     *("/%252e%252e/config.py", "/..%5cconfig.py", "/images%5c..%5c..%5cconfig.py"),
     *("/outside.txt", "/outside/config.py", "/neighbour/a.txt", "/../site-private/a.txt"),
+    "/itself.txt",
     *("//config.py", "/%2fetc/passwd", "//etc/passwd", "/./index.html", "/docs//index.html"),
     *("/C:/windows/win.ini", "/index.html::$DATA", "/%c0%ae%c0%ae/config.py"),
 ]
