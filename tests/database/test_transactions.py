@@ -173,6 +173,10 @@ def test_only_transaction_commits_and_rolls_back():
         # at the start.
         ("database/engine.py", "connection.commit"),
         ("database/startup.py", "connection.rollback"),
+        # A savepoint: a row of a fixture that cannot be stored hides no problem of another one.
+        ("projects/fixtures/loading.py", "db.session.begin_nested"),
+        # An answer begins.
+        ("server/worker.py", "conn.outgoing.begin"),
         # What begins there is a login.
         ("oauth/login.py", "flows.begin"),
         ("oauth/views.py", "login.begin"),

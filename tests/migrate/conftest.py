@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import NullPool, create_engine, make_url, text
 
 from app.factory import create_app
 from app.testing.apps import close
@@ -92,26 +92,30 @@ def sqlite_url(sqlite_template, tmp_path):
 
 @pytest.fixture(scope="session")
 def migrated_postgres(postgres_database, tmp_path_factory):
-    """The name of a migrated database to copy, and a connection that may copy it."""
+    """The name of a migrated database to copy, and a function that runs a statement beside it."""
     name = f"template_{make_url(postgres_database.url).database}"
     url = make_url(postgres_database.url).set(database=name).render_as_string(False)
-    server = create_engine(postgres_database.url, isolation_level="AUTOCOMMIT")
-    with server.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-        make_database(url, tmp_path_factory.mktemp("postgres"))
-        yield name, connection
-        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    server.dispose()
+    # Another test ends all connections of the server.
+    server = create_engine(postgres_database.url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+
+    def run(statement):
+        with server.connect() as connection:
+            connection.execute(text(statement))
+
+    run(f"CREATE DATABASE {name}")
+    make_database(url, tmp_path_factory.mktemp("postgres"))
+    yield name, run
+    run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
 def postgres_url(migrated_postgres, postgres_database):
     """The same on PostgreSQL."""
-    template, connection = migrated_postgres
+    template, run = migrated_postgres
     name = f"own_{template}"
-    connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"))
+    run(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
     yield make_url(postgres_database.url).set(database=name).render_as_string(False)
-    connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

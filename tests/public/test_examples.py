@@ -9,9 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from blinker import Signal
 from flask import Flask
 
-from app import project_modules
+from app import project_modules, signals
 from app.access.rules import MethodRules
 from app.database.metadata import all_metadata
 from app.database.session import db
@@ -126,8 +127,12 @@ def library(tmp_path_factory, sqlite_template, http_server):  # noqa: F811
     for name in ("outbox", "throttles", "users"):
         library.example(name).init_app(app)
     yield library
-    # Of the resource that all apps of the process have.
+    # Of the resource and the signals that all apps of the process have.
     users.before_save.disconnect(library.example("users").only_our_domain)
+    for signal in vars(signals).values():
+        for receiver in list(signal.receivers_for(None)) if isinstance(signal, Signal) else ():
+            if receiver.__module__.startswith("example_"):
+                signal.disconnect(receiver)
     close(app)
     project_modules.forget()
 
