@@ -135,7 +135,7 @@ def _possible(connection: Connection) -> Iterator[Rename]:
             yield Rename(old.table_name, None, new.table_name)
     for change in changes:
         if isinstance(change, ops.ModifyTableOps):
-            gone = [each.column_name for each in change.ops if isinstance(each, ops.DropColumnOp)]
-            added = [each.column.name for each in change.ops if isinstance(each, ops.AddColumnOp)]
+            gone = [op.column_name for op in change.ops if isinstance(op, ops.DropColumnOp)]
+            added = [op.column.name for op in change.ops if isinstance(op, ops.AddColumnOp)]
             for name, other in product(gone, added):
                 yield Rename(change.table_name, name, other)

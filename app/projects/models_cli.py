@@ -90,10 +90,18 @@ def _find_models() -> list[Model]:
     found = json_models.current
     elsewhere = {definition.plural for definition in found.remote.values()}
     collections = served_collections.current.values()
-    served = [_served(each) for each in collections if each.name not in elsewhere]
+    served = [_served(collection) for collection in collections if collection.name not in elsewhere]
     remote = [
-        Model(each.name, each.file, each.path, each.table, each.is_public, None, each)
-        for each in found.remote.values()
+        Model(
+            definition.name,
+            definition.file,
+            definition.path,
+            definition.table,
+            definition.is_public,
+            None,
+            definition,
+        )
+        for definition in found.remote.values()
     ]
     return sorted([*served, *remote], key=lambda model: model.name.lower())
 
