@@ -11,13 +11,14 @@ from sqlalchemy import ColumnElement, Dialect, Engine, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.dml import ReturningInsert
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from . import pool
 from .engine import STATEMENTS, abandon, limit_statement
 from .faults import is_read_only
 from .session import db, engines, may_repeat
 
+Statement = Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any]
 Convert = Callable[[Any], Any]
 Result = TypeVar("Result")
 # Returns what is made of the rows of a driver's cursor.
@@ -53,7 +54,7 @@ class PreparedStatement:
     It takes part in an open transaction; without one it commits by itself.
     """
 
-    def __init__(self, statement: Select[Any] | ReturningInsert[Any]) -> None:
+    def __init__(self, statement: Statement) -> None:
         self._statement = statement
         self._is_read = isinstance(statement, Select)
         # By the database and the type of its ids.
@@ -167,18 +168,19 @@ def _fetch(
     }
     if compiled.positions is not None:
         bound = [bound[name] for name in compiled.positions]
-    driver: Any = pooled.driver_connection
     limit_statement(pooled)
     try:
         if statements := pooled.info.get(STATEMENTS):
             cursor = statements.execute(compiled.command, bound)
         else:
+            driver: Any = pooled.driver_connection
             cursor = driver.execute(compiled.sql, bound)
         if compiled.read is None:
             compiled.read = list(_readers(compiled.columns, cursor.description, engine.dialect))
         return read(compiled, cursor)
     except engine.dialect.loaded_dbapi.Error as error:
-        lost = engine.dialect.is_disconnect(error, driver, None)
+        used: Any = pooled.driver_connection
+        lost = engine.dialect.is_disconnect(error, used, None)
         if lost:
             abandon(pooled, engine)
         raise _translate(error, engine, compiled.sql, lost) from error

@@ -4,10 +4,21 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    SQLColumnExpression,
+    bindparam,
+    func,
+    inspect,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import aliased
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.database.session import affected_rows, db
+from app.database.statements import PreparedStatement
 from app.times import now
 
 from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
@@ -18,6 +29,8 @@ LEASE = 60.0
 MAX_BACKOFF = 60.0
 #: Seconds by which the clocks of hosts that deliver may differ.
 CLOCK_TOLERANCE = 60.0
+
+ROWS, EVENTS = inspect(Delivery).columns, inspect(OutboxEvent).columns
 
 
 class Claim(NamedTuple):
@@ -66,19 +79,19 @@ def claim_due() -> Claim | None:
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    return _claim(Delivery.id == due.scalar_subquery())
+    claiming = _claiming(Delivery.id == due.scalar_subquery())
+    return _claim(db.session.execute(claiming, {"lease_end": lease_end()}).first())
 
 
 def claim_reserved(delivery_id: int) -> Claim | None:
     """Claim a delivery that nobody has attempted, whether it is due or not."""
-    return _claim(Delivery.id == delivery_id, Delivery.attempts == 0)
+    return _claim(CLAIM_RESERVED.first({"delivery": delivery_id, "lease_end": lease_end()}))
 
 
 def read_data(claim: Claim) -> dict[str, Any]:
     """Return what the payload is made from; raise UndeliverableError if it cannot be read."""
-    own = select(OutboxEvent.data).where(OutboxEvent.id == claim.event_id)
     try:
-        data: dict[str, Any] = db.session.scalars(own).one()
+        data: dict[str, Any] = DATA.first({"event": claim.event_id}).data
     except (ValueError, RecursionError):
         raise UndeliverableError("its data cannot be read") from None
     return data
@@ -96,7 +109,8 @@ def postpone(claim: Claim, seconds: float, reason: str) -> None:
 
 def finish(claim: Claim, state: str, reason: str | None = None) -> None:
     """End the lease with a final state."""
-    _change(claim, state=state, finished=now(), last_error=reason)
+    ours = {"delivery": claim.id, "attempt": claim.attempts}
+    FINISH.first({**ours, "new_state": state, "new_finished": now(), "new_last_error": reason})
 
 
 def release(delivery_ids: Sequence[int]) -> None:
@@ -119,21 +133,16 @@ def _latest(moment: datetime) -> datetime:
     return moment + timedelta(seconds=max(LEASE, MAX_BACKOFF) + CLOCK_TOLERANCE)
 
 
-def _claim(*conditions: ColumnElement[bool]) -> Claim | None:
-    columns = Delivery.id, Delivery.attempts, Delivery.subscriber, Delivery.is_retried
-    statement = (
-        update(Delivery)
-        .where(Delivery.state == PENDING, *conditions)
-        .values(attempts=Delivery.attempts + 1, next_attempt=lease_end())
-        .returning(*columns, Delivery.event_id)
-        .execution_options(synchronize_session=False)
-    )
-    row = db.session.execute(statement).first()
-    if row is None:
-        return None
-    event = OutboxEvent.event, OutboxEvent.deadline, OutboxEvent.request_id, OutboxEvent.languages
-    found = db.session.execute(select(*event).where(OutboxEvent.id == row.event_id)).one()
-    return Claim(*row, *found)
+def _claiming(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
+    """Return the statement that claims a pending delivery until `lease_end`."""
+    columns = ROWS.id, ROWS.attempts, ROWS.subscriber, ROWS.is_retried, ROWS.event_id
+    claimed = {"attempts": ROWS.attempts + 1, "next_attempt": bindparam("lease_end")}
+    pending = update(ROWS.id.table).where(ROWS.state == PENDING, *conditions)
+    return pending.values(claimed).returning(*columns)
+
+
+def _claim(row: Any) -> Claim | None:
+    return None if row is None else Claim(*row, *EVENT.first({"event": row.event_id}))
 
 
 def _change(claim: Claim, **values: Any) -> None:
@@ -141,3 +150,16 @@ def _change(claim: Claim, **values: Any) -> None:
     ours = Delivery.id == claim.id, Delivery.attempts == claim.attempts, Delivery.state == PENDING
     statement = update(Delivery).where(*ours).values(values)
     affected_rows(statement.execution_options(synchronize_session=False))
+
+
+# The statements of each mail that the process delivers which has recorded it, compiled once.
+IS_EVENT, IS_DELIVERY = EVENTS.id == bindparam("event"), ROWS.id == bindparam("delivery")
+DATA = PreparedStatement(select(EVENTS.data).where(IS_EVENT))
+SHOWN = EVENTS.event, EVENTS.deadline, EVENTS.request_id, EVENTS.languages
+EVENT = PreparedStatement(select(*SHOWN).where(IS_EVENT))
+CLAIM_RESERVED = PreparedStatement(_claiming(IS_DELIVERY, ROWS.attempts == 0))
+OURS = IS_DELIVERY, ROWS.attempts == bindparam("attempt"), ROWS.state == PENDING
+FINAL: dict[str, Any] = {
+    name: bindparam(f"new_{name}") for name in ("state", "finished", "last_error")
+}
+FINISH = PreparedStatement(update(ROWS.id.table).where(*OURS).values(FINAL).returning(ROWS.id))

@@ -5,8 +5,10 @@ from functools import partial
 from typing import Any
 
 from flask import current_app
+from sqlalchemy import bindparam, insert, inspect
 
-from app.database.session import after_commit, db, transaction
+from app.database.session import Model, after_commit, transaction
+from app.database.statements import PreparedStatement
 from app.http.languages import current_languages
 from app.observability.origin import current_request_id
 from app.times import now
@@ -15,6 +17,21 @@ from .claims import lease_end
 from .models import OBSOLETE, PENDING, Delivery, OutboxEvent
 from .registry import registry
 from .worker import worker
+
+# What a delivery has that nobody has attempted.
+NEW = {"attempts": 0, "is_retried": False, "last_error": None, "finished": None}
+
+
+def _inserting(model: type[Model]) -> PreparedStatement:
+    """Return the statement that inserts a row with all values but its id, which it returns."""
+    columns = inspect(model).columns
+    values: dict[Any, Any] = {
+        column: bindparam(name) for name, column in columns.items() if name != "id"
+    }
+    return PreparedStatement(insert(columns.id.table).values(values).returning(columns.id))
+
+
+INSERT_EVENT, INSERT_DELIVERY = _inserting(OutboxEvent), _inserting(Delivery)
 
 
 def record(event: str, data: dict[str, Any], lifetime: float, secret: str | None = None) -> None:
@@ -42,25 +59,18 @@ def _insert(
     is_reserved, created = worker.of(app).has_room(), now()
     first_attempt = lease_end() if is_reserved else created
     deadline = created + timedelta(seconds=lifetime)
-    row = OutboxEvent(
-        event=event,
-        data=data,
-        created=created,
-        lifetime=lifetime,
-        deadline=deadline,
-        request_id=current_request_id(),
-        languages=",".join(current_languages()) or None,
-    )
+    event_values = {
+        "event": event,
+        "data": data,
+        "created": created,
+        "lifetime": lifetime,
+        "deadline": deadline,
+        "request_id": current_request_id(),
+        "languages": ",".join(current_languages()) or None,
+    }
     with transaction():
-        db.session.add(row)
-        db.session.flush()
-        deliveries = [
-            Delivery(event_id=row.id, subscriber=name, state=state, next_attempt=first_attempt)
-            for name in subscribers
-        ]
-        db.session.add_all(deliveries)
-        db.session.flush()
+        event_id = INSERT_EVENT.first(event_values).id
+        delivery = {"event_id": event_id, "state": state, "next_attempt": first_attempt, **NEW}
+        ids = [INSERT_DELIVERY.first({**delivery, "subscriber": name}).id for name in subscribers]
         if is_reserved:
-            after_commit(
-                partial(worker.of(app).reserve, [delivery.id for delivery in deliveries], secret)
-            )
+            after_commit(partial(worker.of(app).reserve, ids, secret))
