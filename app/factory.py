@@ -1,10 +1,10 @@
 """The application factory."""
 
 import logging
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+from weakref import WeakSet
 
 from flask import Flask
 
@@ -62,8 +62,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     instance = config.instance_path()
     app = Flask("app", instance_path=instance, instance_relative_config=True, static_folder=None)
     app.logger.setLevel(logging.INFO)
-    # Flask would look at a function each time that it calls it.
-    app.ensure_sync = lru_cache(1024)(app.ensure_sync)  # type: ignore[method-assign]
+    app.ensure_sync = _remembering(app.ensure_sync)  # type: ignore[method-assign]
     routing.init_app(app)
     app.cli = Commands(COMMANDS)
     config.configure(app, overrides)
@@ -113,6 +112,24 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
         )
     return app
+
+
+def _remembering(ensure_sync: Callable[..., Any]) -> Callable[..., Any]:
+    """Return Flask's method for coroutines, which would examine a function each time it calls it.
+
+    Functions of a single request are forgotten with it.
+    """
+    known = WeakSet[Callable[..., Any]]()
+
+    def remember(function: Callable[..., Any]) -> Callable[..., Any]:
+        if function in known:
+            return function
+        called: Callable[..., Any] = ensure_sync(function)
+        if called is function:
+            known.add(function)
+        return called
+
+    return remember
 
 
 def _add_optional_features(app: Flask) -> None:

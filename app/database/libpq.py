@@ -1,4 +1,4 @@
-"""Statements of PostgreSQL by libpq's functions, at a sixth of the cost of psycopg's cursors."""
+"""Statements of PostgreSQL by libpq's functions, at a third of the cost of psycopg's cursors."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -19,7 +19,7 @@ class JSONProvider(DefaultJSONProvider):
 
     def __init__(self, app: Flask) -> None:
         super().__init__(app)
-        # What would be endless is so in a view; to look for it takes a tenth of the time.
+        # What would be endless is so in a view; to look for it takes a twentieth of the time.
         options: dict[str, Any] = {"separators": (",", ":"), "check_circular": False}
         self._encode = json.JSONEncoder(default=self.default, **options).encode
 
