@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 # The attribute of `g` with the connection that a request keeps for its next statement.
-KEPT = "connection"
+KEPT = "kept_connection"
 
 
 class RequestPool(QueuePool):
