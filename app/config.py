@@ -17,7 +17,7 @@ from app.problems import closest
 from app.settings import SettingsSchema
 
 ENVIRONMENT_PREFIX = "APP_"
-# Settings that have a file of their own in `instance/`.
+# Settings that have a file of their own in the project folder.
 INSTANCE_FILES = {"DATA_SOURCES": "datasources.json", "PROVIDERS": "providers.json"}
 # Settings that name a file or folder of the project, which they are by default if it exists.
 PROJECT_FILES = {
@@ -57,8 +57,8 @@ def instance_path() -> str | None:
 def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     """Fill `app.config` from the layers; raise ConfigurationError for what does not fit.
 
-    The layers are the defaults, `instance/config.py` and the environment. `overrides`, which tests
-    give, takes the place of the latter two.
+    The layers are the defaults, `config.py` of the project and the environment. `overrides`, which
+    tests give, takes the place of the latter two.
     """
     given = Config(app.root_path)
     if overrides is None:

@@ -55,7 +55,7 @@ OPTIONAL_FEATURES = {
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
-    """Build the service; `overrides` (for tests) replaces `instance/config.py` and the environment.
+    """Build the service; `overrides` (for tests) replaces `config.py` and the environment.
 
     Raises ConfigurationError, with one sentence, for settings that cannot be used.
     """

@@ -442,28 +442,28 @@ class SettingsSchema(Schema):
         fields.Dict,
         dict,
         "Settings of data sources by name. By default the content of"
-        " `instance/datasources.json`, where that file exists.",
+        " `datasources.json`, where that file exists.",
         keys=fields.String(),
     )
     MODELS_FOLDER = _setting(
         fields.String,
         None,
-        "The folder with models, in JSON or in Python; a relative path is in `instance/`. By"
-        " default `instance/models`, where that folder exists.",
+        "The folder with models, in JSON or in Python; a relative path is in the project folder."
+        " By default `models`, where that folder exists.",
     )
     PROJECT_FILE = _setting(
         fields.String,
         None,
         "The Python file whose function `init_app(app)` adds the project's own code, see"
-        " [models.md](models.md#code-of-a-project); a relative path is in `instance/`. By default"
-        " `instance/project.py`, where that file exists.",
+        " [models.md](models.md#code-of-a-project); a relative path is in the project"
+        " folder. By default `project.py`, where that file exists.",
     )
     TEMPLATES_FOLDER = _setting(
         fields.String,
         None,
         "The folder with the project's [templates](mail.md#languages-and-looks), which take the"
-        " place of those of the same names; a relative path is in `instance/`. By default"
-        " `instance/templates`, where that folder exists.",
+        " place of those of the same names; a relative path is in the project folder. By"
+        " default `templates`, where that folder exists.",
     )
     MIGRATIONS_FOLDER = _setting(
         fields.String,
@@ -475,7 +475,7 @@ class SettingsSchema(Schema):
         fields.Dict,
         dict,
         "Identity providers by name: see [identity.md](identity.md#identity-providers). By"
-        " default the content of `instance/providers.json`, where that file exists.",
+        " default the content of `providers.json`, where that file exists.",
         keys=fields.String(),
     )
     COMPATIBILITY = _setting(
@@ -501,7 +501,7 @@ class SettingsSchema(Schema):
         validate=_check_mail_url,
     )
     MAIL_FOLDER = _setting(
-        fields.String, "mail", "Where mails are written; a relative path is in `instance/`."
+        fields.String, "mail", "Where mails are written; a relative path is in the project folder."
     )
     MAIL_FROM = _setting(
         fields.String,
@@ -559,7 +559,7 @@ class SettingsSchema(Schema):
         fields.String,
         None,
         "The folder of a front end, which is served beside the API: [frontend.md](frontend.md). A"
-        " relative path is in `instance/`.",
+        " relative path is in the project folder.",
         validate=validate.Length(min=1),
     )
     STATIC_POLICY = _setting(
@@ -576,7 +576,7 @@ class SettingsSchema(Schema):
         fields.String,
         "sqlite:///ostiary.sqlite",
         "The database, which the environment calls `DATABASE_URL`. A relative path of"
-        " SQLite is in `instance/`.",
+        " SQLite is in the project folder.",
         validate=_check_database_url,
     )
     SQLALCHEMY_ENGINE_OPTIONS = _setting(

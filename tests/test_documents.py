@@ -97,7 +97,7 @@ def test_the_documented_calls_have_the_documented_responses(
 def test_the_calls_about_addresses_have_the_documented_responses(make_app, tmp_path):
     environment, *calls = blocks("docs/identity.md", "sh")
     settings = dict(re.findall(r"^APP_(\w+)=(.*)$", environment, re.MULTILINE))
-    port, folder = free_port(), tmp_path / "instance" / "mail"
+    port, folder = free_port(), tmp_path / "mail"
     address = f"http://127.0.0.1:{port}"
     app = make_app(**settings, PUBLIC_URL=address, MAIL_FOLDER=str(folder))
 

@@ -116,7 +116,7 @@ class DataSource:
     def load(cls, path: str | os.PathLike[str], name: str) -> Self:
         """Make a data source from its entry in a JSON file.
 
-        >>> geo = DataSource.load("instance/datasources.json", "geo")
+        >>> geo = DataSource.load("datasources.json", "geo")
         """
         return cls(read_settings(path, name), name)
 

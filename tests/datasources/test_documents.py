@@ -1,6 +1,7 @@
 """The documented data source, resource and hook, as printed, against a stand-in."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -24,9 +25,8 @@ USER = {"id": 1, "name": "Mary", "joinedAt": "2026-01-02T03:04:05.678Z"}
 def installation(tmp_path, server):
     """An installation with the documented data source, whose geocoder is the stand-in."""
     installation = Installation(tmp_path)
-    (tmp_path / ".venv").symlink_to(sys.prefix)
     settings = blocks(DOCUMENT, "json")[0].replace(GEOCODER, server.url)
-    (tmp_path / "instance" / "datasources.json").write_text(settings)
+    (tmp_path / "datasources.json").write_text(settings)
     line = blocks(DOCUMENT, "sh")[0].rpartition(" && ")[0]
     subprocess.run(["bash", "-c", line], cwd=tmp_path, check=True)
     body = json.loads((tmp_path / "geo" / "geocode.json").read_text())
@@ -37,8 +37,8 @@ def installation(tmp_path, server):
 def test_the_documented_commands_work(installation, server):
     code = blocks(DOCUMENT, "sh")[1]
 
-    instance = str(installation.folder / "instance")
-    environment = installation.environment(INSTANCE_PATH=instance)
+    path = f"{sys.prefix}/bin:{os.environ['PATH']}"
+    environment = installation.environment(PATH=path, INSTANCE_PATH=str(installation.folder))
     *_, printed = run_shell(code, installation.folder, **environment)
 
     assert printed.startswith("Checked 1 data sources with 1 functions: all in order.\n")
