@@ -92,7 +92,7 @@ def _rewrite(migration: Migration, every: Migrations, theirs: Migrations) -> byt
         raise MigrationError(f"the file {migration.path} follows {missing}, whose file is missing")
     parents = sorted(_reduced(set(_nearest(migration, every, theirs)), every))
     stood_on = max(before.keys() - theirs.keys(), default=None)
-    stated = assignments(migration.path)
+    stated = assignments(migration.path, migration.path.read_text("utf-8"))
     values: dict[str, object] = {"down_revision": None, "depends_on": None}
     values["down_revision"] = parents[0] if len(parents) == 1 else tuple(parents) or None
     lines = migration.path.read_bytes().splitlines(keepends=True)

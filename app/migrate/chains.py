@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from flask import Flask
@@ -111,7 +112,13 @@ def read_folder(folder: Path) -> dict[str, Migration]:
 
 def read_file(path: Path) -> Migration | None:
     """Return what a file states, or None if it is no migration; raise SyntaxError."""
-    stated = {name: _value(node) for name, node in assignments(path).items()}
+    return _read(path, path.read_text("utf-8"))
+
+
+# A command reads the same files several times.
+@cache
+def _read(path: Path, code: str) -> Migration | None:
+    stated = {name: _value(node) for name, node in assignments(path, code).items()}
     if not isinstance(revision := stated.get("revision"), str):
         return None
     product_revision = stated.get("product_revision")
@@ -123,10 +130,10 @@ def read_file(path: Path) -> Migration | None:
     )
 
 
-def assignments(path: Path) -> dict[str, ast.expr]:
-    """Return the expressions that a file assigns to the names that are read."""
+def assignments(path: Path, code: str) -> dict[str, ast.expr]:
+    """Return the expressions that the code of a file assigns to the names that are read."""
     found: dict[str, ast.expr] = {}
-    tree = ast.parse(path.read_text("utf-8"), str(path))
+    tree = ast.parse(code, str(path))
     for node in tree.body:
         for name, value in _assigned(node):
             if name in STATED:

@@ -31,7 +31,17 @@ TEXTS = {"TEXT", "VARCHAR"}
 
 def compare(connection: Connection) -> ops.MigrationScript:
     """Return the operations that give a database the tables of the models, and back."""
-    return produce_migrations(_context(connection), all_metadata(current_app))
+    metadata = all_metadata(current_app)
+    project = project_chain(current_app)
+    made = project.tables if project else set[str]()
+    known = {*metadata.tables, *made} - {*VERSION_TABLES}
+
+    def is_compared(name: str | None, kind: str, _parents: object) -> bool:
+        """Tell whether a name in the database is one of ours: others may share it."""
+        return kind != "table" or name in known
+
+    options = {"include_name": is_compared, "compare_type": _is_other_type}
+    return produce_migrations(MigrationContext.configure(connection, opts=options), metadata)
 
 
 def render(operations: ops.UpgradeOps | ops.DowngradeOps, connection: Connection) -> str:
@@ -41,7 +51,7 @@ def render(operations: ops.UpgradeOps | ops.DowngradeOps, connection: Connection
         operations,
         render_as_batch=True,
         render_item=_render_type,
-        migration_context=_context(connection),
+        migration_context=MigrationContext.configure(connection),
     )
     return LITERAL.sub(_choose, code)
 
@@ -75,19 +85,6 @@ def _subject(kind: str, about: list[Any]) -> str:
     columns: Iterable[Any] = getattr(subject, "columns", ())
     names = ", ".join(column.name for column in columns)
     return f"{subject.table.name} ({names})"
-
-
-def _context(connection: Connection) -> MigrationContext:
-    project = project_chain(current_app)
-    made = project.tables if project else set[str]()
-    known = {*all_metadata(current_app).tables, *made} - {*VERSION_TABLES}
-
-    def is_compared(name: str | None, kind: str, _parents: object) -> bool:
-        """Tell whether a name in the database is one of ours: others may share it."""
-        return kind != "table" or name in known
-
-    options = {"include_name": is_compared, "compare_type": _is_other_type}
-    return MigrationContext.configure(connection, opts=options)
 
 
 @renderers.dispatch_for(ops.RenameTableOp)

@@ -30,8 +30,7 @@ def write_migration(
     chain = _project()
     with look() as connection:
         _check_migrated(connection)
-        performed = perform_renames(connection, renames, ask, allow_drop)
-        script = compare(connection)
+        performed, script = perform_renames(connection, renames, ask, allow_drop)
         upgrade, downgrade = script.upgrade_ops, script.downgrade_ops
         if not upgrade or not downgrade or not (upgrade.ops or performed):
             return [], None

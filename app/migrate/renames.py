@@ -89,26 +89,26 @@ def _names(connection: Connection, table: str | None) -> set[str]:
 
 def perform_renames(
     connection: Connection, given: Sequence[Rename], ask: Ask | None, allow_drop: bool
-) -> list[Rename]:
-    """Perform the renames that are given, or said to be some when asked; return them.
+) -> tuple[list[Rename], ops.MigrationScript]:
+    """Perform the renames that are given, or said to be some when asked.
 
-    Without somebody to ask it raises MigrationError for names that may be new ones, unless the old
-    ones may be dropped.
+    Returns them, and how the database differs from the models then. Without somebody to ask it
+    raises MigrationError for names that may be new ones, unless the old ones may be dropped.
     """
     for rename in given:
         rename.perform(connection)
     done, refused = list(given), set[Rename]()
-    if allow_drop:
-        return done
-    while found := [rename for rename in _possible(connection) if rename not in refused]:
+    script = compare(connection)
+    while not allow_drop and (found := [each for each in _possible(script) if each not in refused]):
         if ask is None:
             raise MigrationError(_explanation(found))
         if ask(found[0].question):
             found[0].perform(connection)
             done.append(found[0])
+            script = compare(connection)
         else:
             refused.add(found[0])
-    return done
+    return done, script
 
 
 def _explanation(found: Sequence[Rename]) -> str:
@@ -122,10 +122,9 @@ def _explanation(found: Sequence[Rename]) -> str:
     )
 
 
-def _possible(connection: Connection) -> Iterator[Rename]:
-    """Yield the renames that the differences between database and models may be."""
-    operations = compare(connection).upgrade_ops
-    changes = operations.ops if operations else []
+def _possible(script: ops.MigrationScript) -> Iterator[Rename]:
+    """Yield the renames that differences between database and models may be."""
+    changes = script.upgrade_ops.ops if script.upgrade_ops else []
     dropped = [change for change in changes if isinstance(change, ops.DropTableOp)]
     created = [change for change in changes if isinstance(change, ops.CreateTableOp)]
     for old, new in product(dropped, created):

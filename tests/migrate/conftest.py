@@ -66,6 +66,21 @@ class Project:
         self.db("upgrade")
         return said.splitlines()[:-1]
 
+    def start_with(self, migrations, write):
+        """Copy a folder of migrations; they are written first if it is not there yet."""
+        kept = migrations.with_name(f"{migrations.name}_{make_url(self.url).get_backend_name()}")
+        if not kept.exists():
+            write()
+            shutil.copytree(self.folder / "migrations", kept)
+        shutil.copytree(kept, self.folder / "migrations", dirs_exist_ok=True)
+
+    def empty(self):
+        """Leave nothing in the database, as if it was just made."""
+        if self.url.startswith("sqlite"):
+            Path(make_url(self.url).database).unlink()
+        else:
+            self.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+
     def files(self):
         """Return the migrations, the oldest first."""
         return sorted(
@@ -81,6 +96,12 @@ class Project:
         self.served.append(create_app())
         self.served[-1].logger.handlers.clear()
         return self.served[-1].test_client()
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    """Migrations that several tests start with."""
+    return tmp_path_factory.mktemp("kept")
 
 
 @pytest.fixture

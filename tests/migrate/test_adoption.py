@@ -9,7 +9,7 @@ from alembic import command
 from app.database.session import db
 from app.factory import create_app
 from app.migrate.chains import PRODUCT, Chain, newest
-from app.migrate.running import downgrade, migration
+from app.migrate.running import migration
 from app.migrate.scripts import configure
 from app.testing.apps import close
 from tests.support.documents import blocks
@@ -63,9 +63,9 @@ def install(project, copy):
     """Migrate the database as the changed copy did, to one of its revisions."""
 
     def install(revision):
+        project.empty()
         app = create_app()
         with app.app_context():
-            downgrade("base")
             with migration() as connection:
                 config = configure(Chain("copy", copy, PRODUCT.table), connection)
                 command.upgrade(config, revision)

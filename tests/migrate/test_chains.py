@@ -16,14 +16,19 @@ ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect
 
 
 @pytest.fixture
-def two(project):
-    """A project with two migrations that were not run; their revisions."""
+def two(project, kept):
+    """A project with two migrations, whose database is empty; their revisions."""
+
+    def write():
+        project.db("migrate", "-m", "Notes: the first")
+        project.db("upgrade")
+        project.model("Tag", name=True)
+        project.db("migrate", "-m", "Tags")
+
     project.model("Note", title=True)
-    project.db("migrate", "-m", "Notes: the first")
-    project.db("upgrade")
+    project.start_with(kept / "two", write)
     project.model("Tag", name=True)
-    project.db("migrate", "-m", "Tags")
-    project.db("downgrade", "base")
+    project.empty()
     project.revisions = [path.name.split("_")[1] for path in project.files()]
     return project
 
@@ -56,6 +61,10 @@ def test_the_product_is_migrated_first_and_then_the_project(two):
     assert behind == (
         "The database lacks migrations of the product: run `ostiary db upgrade` first."
     )
+    assert two.db("downgrade", "base") == (
+        "Migrated the project to base.\nMigrated the product to base.\n"
+    )
+    assert two.db("current") == "product: base\nproject: base\n"
 
 
 @ON_SQLITE

@@ -17,10 +17,11 @@ ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def notes(project):
+def notes(project, kept):
     """A project with notes, which has two."""
     project.model("Note", title=True, text="string")
-    project.migrate()
+    project.start_with(kept / "notes", lambda: project.db("migrate", "-m", "Notes"))
+    project.db("upgrade")
     project.sql("INSERT INTO note (title, text) VALUES ('First', '1'), ('Second', NULL)")
     return project
 

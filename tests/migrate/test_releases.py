@@ -72,7 +72,7 @@ def later(tmp_path_factory):
     lines = setup.read_text().splitlines()
     stated = ["version = 1.1.0" if line.startswith("version = ") else line for line in lines]
     setup.write_text("\n".join(stated))
-    return build_wheel(sources)
+    return build_wheel(sources, "--wheel")
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,8 @@ def environment(wheel, tmp_path_factory):
     return environment
 
 
+# SQLite runs the migrations of the product and of projects in the other tests.
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_project_goes_to_a_later_release_and_back(project, environment, later):
     def shell(code):
         return run_shell(code, project.folder, **environment.variables())[2]

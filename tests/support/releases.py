@@ -71,9 +71,12 @@ def copy_sources(folder: Path) -> Path:
     return folder
 
 
-def build_wheel(sources: Path) -> Path:
-    """Build the sdist and, from it, the wheel, as `make dist` does; return the wheel."""
-    _run("-m", "build", "--no-isolation", cwd=sources)
+def build_wheel(sources: Path, *options: str) -> Path:
+    """Build the sdist and, from it, the wheel, as `make dist` does; return the wheel.
+
+    With `--wheel` it is built from the sources, in half of the time.
+    """
+    _run("-m", "build", "--no-isolation", *options, cwd=sources)
     [wheel] = (sources / "dist").glob("*.whl")
     return wheel
 
