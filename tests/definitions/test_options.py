@@ -324,43 +324,49 @@ TWO = {"writer": "authorId", "reader": "readerId"}
 OWNER_LAST = {"reader": "readerId", "owner": "ownerId"}
 
 
-@pytest.mark.parametrize(
-    ("relations", "more", "column"),
-    [
-        (TWO, {"owner": "reader"}, "readerId"),
-        (TWO, {}, "authorId"),
-        (TWO, {"acls": OPEN}, None),
-        (OWNER_LAST, {}, "readerId"),
-        (OWNER_LAST, {"owner": "owner"}, "ownerId"),
-        ({"reader": "readerId"}, {}, "readerId"),
-        ({"reader": "readerId"}, {"acls": OPEN}, "readerId"),
-        # Names precede relations.
-        ({}, {"properties": {"userId": "number"}}, "userId"),
-        ({}, {"properties": {"owner": "number"}}, "owner"),
-        ({"writer": "authorId", "reader": "userId"}, {}, "userId"),
-        ({"reader": "readerId"}, {"properties": {"userId": "number"}}, None),
-        ({"reader": "readerId"}, {"properties": {"owner": "string"}}, None),
-        (TWO, {"ownerRelations": True}, "authorId"),
-        (TWO, {"ownerRelations": ["reader"]}, "readerId"),
-        (TWO, {"options": {"ownerRelations": ["nobody"]}}, None),
-        (TWO, {"ownerRelations": []}, None),
-        (
-            {"writer": "authorId"},
-            {"ownerRelations": True, "properties": {"userId": "number"}},
-            "authorId",
-        ),
-    ],
-)
-def test_the_owner_is_found_as_loopback_does(serve, relations, more, column):
-    declared = {
-        name: {"type": "belongsTo", "model": "User", "foreignKey": key}
-        for name, key in relations.items()
-    }
-    api = serve({"note": {"name": "Note", "acls": OWNED, **more, "relations": declared}})
+# The relations of a model, what it has besides, and the column of its owner.
+OWNED_MODELS = [
+    (TWO, {"owner": "reader"}, "readerId"),
+    (TWO, {}, "authorId"),
+    (TWO, {"acls": OPEN}, None),
+    (OWNER_LAST, {}, "readerId"),
+    (OWNER_LAST, {"owner": "owner"}, "ownerId"),
+    ({"reader": "readerId"}, {}, "readerId"),
+    ({"reader": "readerId"}, {"acls": OPEN}, "readerId"),
+    # Names precede relations.
+    ({}, {"properties": {"userId": "number"}}, "userId"),
+    ({}, {"properties": {"owner": "number"}}, "owner"),
+    ({"writer": "authorId", "reader": "userId"}, {}, "userId"),
+    ({"reader": "readerId"}, {"properties": {"userId": "number"}}, None),
+    ({"reader": "readerId"}, {"properties": {"owner": "string"}}, None),
+    (TWO, {"ownerRelations": True}, "authorId"),
+    (TWO, {"ownerRelations": ["reader"]}, "readerId"),
+    (TWO, {"options": {"ownerRelations": ["nobody"]}}, None),
+    (TWO, {"ownerRelations": []}, None),
+    (
+        {"writer": "authorId"},
+        {"ownerRelations": True, "properties": {"userId": "number"}},
+        "authorId",
+    ),
+]
+
+
+def test_the_owner_is_found_as_loopback_does(serve):
+    def declare(name, relations, more):
+        declared = {
+            relation: {"type": "belongsTo", "model": "User", "foreignKey": key}
+            for relation, key in relations.items()
+        }
+        return {"name": name, "acls": OWNED, **more, "relations": declared}
+
+    names = [f"Note{number}" for number in range(len(OWNED_MODELS))]
+    cases = dict(zip(names, OWNED_MODELS, strict=True))
+    api = serve(
+        {name: declare(name, relations, more) for name, (relations, more, _) in cases.items()}
+    )
     token = api.logged_in()
 
-    created = api("POST", "/notes", {}, token=token).json
-
-    assert [name for name, value in created.items() if value == 1 and name != "id"] == (
-        [column] if column else []
-    )
+    for name, (*_, column) in cases.items():
+        created = api("POST", f"/{name}s", {}, token=token).json
+        owners = [key for key, value in created.items() if value == 1 and key != "id"]
+        assert owners == ([column] if column else []), cases[name]
