@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from app import outbox
 from app.config import read_project_files
 from app.database.session import db
 from app.factory import create_app
+from app.rest.collection import served_collections
+from app.rest.rows.hooks import Hook
 from app.signals import reset_password_request
 from app.state import VALUES
 
@@ -107,12 +110,18 @@ def _configuration(app: Flask) -> dict[str, Any]:
         app.teardown_request_funcs,
     ]
     return {
-        "settings": dict(app.config),
+        "settings": deepcopy(dict(app.config)),
         "extensions": set(app.extensions),
         "values": set(app.extensions[VALUES]),
         "views": dict(app.view_functions),
         "hooks": [{name: list(functions) for name, functions in hook.items()} for hook in hooks],
         "receivers": list(reset_password_request.receivers_for(app)),
+        "rows": {
+            (name, attribute): list(hook.receivers)
+            for name, collection in served_collections.of(app).items()
+            for attribute, hook in vars(collection.resource).items()
+            if isinstance(hook, Hook)
+        },
     }
 
 

@@ -93,10 +93,11 @@ class StepSchema(Schema):
 
 
 @pytest.fixture
-def steps(app):
+def steps(app, monkeypatch):
     relations = {key: belongs_to("steps", key) for key in "abcdefghijkl"}
     resource = Resource("steps", "step", Step, StepSchema, lambda settings: [], relations=relations)
-    served_collections.of(app)["steps"] = collection = Collection(resource, app.config)
+    collection = Collection(resource, app.config)
+    monkeypatch.setitem(served_collections.of(app), "steps", collection)
 
     def parse(include):
         with app.app_context():

@@ -12,6 +12,7 @@ ostiary_databases = sqlite postgresql
 """
 TESTS = """\
 import pytest
+from ostiary.resources import get_resource
 from ostiary.testing import Caller
 
 def test_users_mails_and_logins(client, user, login, mails):
@@ -37,6 +38,15 @@ def test_users_mails_and_logins(client, user, login, mails):
 def test_the_next_test_finds_an_empty_database(client, user):
     assert user("eve@example.com", role=["admin", "clerk"], password="a quiet harbour").id == 1
     assert client.get("/v1/users/count", user=user(role="admin")).json == {"count": 2}
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_limits_and_hooks_that_a_test_changes_are_its_own(app, run):
+    limits = app.config["THROTTLES"]["login_identity"]
+    with app.app_context():
+        hook = get_resource("todos").before_save
+    assert limits["limit"] > 0 and not hook.receivers
+    limits["limit"] = 0
+    hook.connect(print)
 
 @pytest.mark.settings(REGISTRATION_OPEN=False, TOKEN_TTL=5)
 class TestSettings:
@@ -84,7 +94,7 @@ def test_fixtures_on_both_databases(installed, project, postgres_database):
     run = run_pytest(installed, project, "-n", "2", TEST_DATABASE_URL=postgres_database.url)
 
     assert run.returncode == 1, run.stdout + run.stderr
-    assert " 9 passed, 2 errors in " in run.stdout, run.stdout
+    assert " 13 passed, 2 errors in " in run.stdout, run.stdout
     sentences = [line for line in run.stdout.splitlines() if "NO_SETTING is not" in line]
     assert sentences[:2] == ["NO_SETTING is not a setting"] * 2
     assert "Traceback" not in run.stdout
