@@ -13,7 +13,7 @@ from flask.config import Config
 from marshmallow import ValidationError
 
 from app.environment import FILE, VariableError, read_variable
-from app.problems import closest
+from app.problems import closest, describe_error
 from app.settings import SettingsSchema
 
 ENVIRONMENT_PREFIX = "APP_"
@@ -101,7 +101,7 @@ def _read_python(path: str) -> dict[str, Any]:
     try:
         values = runpy.run_path(path)
     except Exception as error:
-        raise ConfigurationError(f"{_place(error, path)}: {_reason(error)}") from error
+        raise ConfigurationError(f"{_place(error, path)}: {describe_error(error)}") from error
     for name in values:
         if name.upper() in SCHEMA.fields and not name.isupper():
             raise ConfigurationError(f"{path}: {name} is not a setting; write {name.upper()}")
@@ -114,12 +114,6 @@ def _place(error: Exception, path: str) -> str:
     if isinstance(error, SyntaxError) and error.filename == path:
         lines.append(error.lineno)
     return ":".join(map(str, [path, *lines[-1:]]))
-
-
-def _reason(error: Exception) -> str:
-    """Return what an error says, without the line of code, which may have a secret."""
-    words = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {' '.join(words.split())}"
 
 
 def _read_environment(given: Config) -> None:

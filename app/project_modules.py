@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.config import ConfigurationError
 from app.database.faults import error_reason
 from app.database.metadata import drop_project_models
+from app.problems import describe_error
 
 # The folders that the modules of this process are imported from, and whether one of them failed,
 # which may have left tables that are half defined.
@@ -159,7 +160,6 @@ def _reason(error: Exception) -> str:
     """Return what an error says, in one line; not the statement of one of the database."""
     if isinstance(error, ConfigurationError):
         return str(error)
-    words = error.msg if isinstance(error, SyntaxError) else str(error)
     if isinstance(error, SQLAlchemyError) and error.__cause__:
-        words = error_reason(error)
-    return ": ".join(filter(None, [type(error).__name__, " ".join(words.split())]))
+        return f"{type(error).__name__}: {error_reason(error)}"
+    return describe_error(error)

@@ -61,19 +61,24 @@ def read_model_config(folder: Path, problems: Problems) -> Declaration | None:
 
 
 def _read(path: Path, problems: Problems) -> Declaration | None:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique_keys)
-    except (OSError, ValueError, RecursionError) as error:
-        problems.add(path.name, f"cannot be read: {error}")
-        return None
-    declared = Declaration(content, problems, path.name, separator=": ")
-    if not isinstance(content, dict):
+    declared = read_json(path, problems)
+    if declared and not isinstance(declared.value, dict):
         declared.add("must be a JSON object")
         return None
     return declared
 
 
-def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def read_json(path: Path, problems: Problems) -> Declaration | None:
+    """Return what a file declares; report that it cannot be read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique_keys)
+    except (OSError, ValueError, RecursionError) as error:
+        problems.add(path.name, f"cannot be read: {error}")
+        return None
+    return Declaration(content, problems, path.name, separator=": ")
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object; refuse a key that is there twice, of which one would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):

@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.database.dialects import begin_migration
 from app.database.faults import error_reason, is_missing_value
 from app.database.session import db
+from app.problems import describe_error
 
 from .adoption import copy_migrations, take_over
 from .chains import PRODUCT, PRODUCT_REVISION, Chain, all_chains, newest, project_chain
@@ -197,9 +198,7 @@ def run(
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, SQLAlchemyError):
-        return error_reason(error)
-    return f"{type(error).__name__}: {error}"
+    return error_reason(error) if isinstance(error, SQLAlchemyError) else describe_error(error)
 
 
 def _hint(error: Exception) -> str:
