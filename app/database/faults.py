@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError
 TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
 # PostgreSQL's undefined_table and undefined_column, and the words of SQLite, which has no code.
 MISSING = {"42P01", "42703"}
-MISSING_IN_SQLITE = ("no such table", "no such column")
+MISSING_IN_SQLITE = ("no such table", "no such column", "has no column named")
 # PostgreSQL's read_only_sql_transaction: the server has become a standby, or is to become one.
 READ_ONLY = "25006"
 READ_ONLY_IN_SQLITE = "SQLITE_READONLY"

@@ -30,15 +30,21 @@ def init_app(app: Flask) -> None:
             # Forked processes must not share a connection.
             db.engine.dispose()
     except (SQLAlchemyError, ImportError, ValueError) as error:
-        hint = "; for PgBouncer set PGBOUNCER" if is_refused_options(error) else ""
         raise ConfigurationError(
-            f"the database cannot be used: {error_reason(error)}{hint}"
+            f"the database cannot be used: {error_reason(error)}{_hint(error)}"
         ) from None
     if stored not in (None, app.config["ID_TYPE"]):
         raise ConfigurationError(
             f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"
             f" set ID_TYPE to {stored}, or use another database"
         )
+
+
+def _hint(error: Exception) -> str:
+    """Return what to do about an error, if it is known."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "psycopg":
+        return "; PostgreSQL needs the extra: `pip install 'ostiary[postgres]'`"
+    return "; for PgBouncer set PGBOUNCER" if is_refused_options(error) else ""
 
 
 def _warn_of_no_time_out(app: Flask, connection: Connection) -> None:

@@ -42,7 +42,7 @@ def _check_methods(
     definition: Definition, models: Models, resolved: ResolvedRelations, users: Resource
 ) -> None:
     """Warn of methods that do not exist."""
-    if definition.source.code.stem in models.modules:
+    if definition.source.code.is_file():
         # Which methods it adds is not known until it is called.
         return
     if definition is models.users:

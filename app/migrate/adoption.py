@@ -38,9 +38,7 @@ def copy_migrations(folder: Path, chain: Chain) -> list[Path]:
     found = read_folder(versions)
     theirs = {revision: found[revision] for revision in found if not _is_ours(found[revision])}
     if not theirs:
-        raise MigrationError(
-            f"the folder {versions} has no migrations besides those of the product"
-        )
+        raise MigrationError(f"the folder {versions} has no migrations besides those of Ostiary")
     every = {**PRODUCT.migrations, **found}
     texts = {
         chain.folder / migration.path.name: _rewrite(migration, every, theirs)
@@ -78,7 +76,7 @@ def _is_ours(migration: Migration) -> bool:
     released = PRODUCT.migrations.get(migration.revision)
     if released is None or released.path.name != migration.path.name:
         raise MigrationError(
-            f"the file {migration.path} has a revision as the product's migrations have them, and"
+            f"the file {migration.path} has a revision as Ostiary's migrations have them, and"
             " this release does not have it: install the release that has, or name it otherwise"
         )
     return True

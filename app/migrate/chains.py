@@ -38,6 +38,7 @@ class Migration:
 class Chain:
     """A folder of migrations, and the table that says which of them a database has."""
 
+    # As sentences have it: whose migrations they are.
     name: str
     folder: Path
     table: str
@@ -68,14 +69,16 @@ class Chain:
         return set(connection.scalars(text(f"SELECT version_num FROM {self.table}")))  # noqa: S608
 
 
-PRODUCT = Chain("product", SCRIPTS / "versions", "alembic_version")
+PRODUCT = Chain("Ostiary", SCRIPTS / "versions", "alembic_version")
 VERSION_TABLES = (PRODUCT.table, "ostiary_project_version")
 
 
 def project_chain(app: Flask) -> Chain | None:
     """Return the chain of the app's project; tests may have none."""
     folder = app.config["MIGRATIONS_FOLDER"]
-    return Chain("project", Path(app.instance_path, folder), VERSION_TABLES[1]) if folder else None
+    if not folder:
+        return None
+    return Chain("the project", Path(app.instance_path, folder), VERSION_TABLES[1])
 
 
 def all_chains(app: Flask) -> list[Chain]:

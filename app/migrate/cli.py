@@ -129,7 +129,7 @@ def stamp(revision: str) -> None:
 @db.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def adopt(folder: Path) -> None:
-    """Take over the migrations of a changed copy of the product.
+    """Take over the migrations of a changed copy of Ostiary.
 
     FOLDER is its `app/migrations/versions`. They are copied into the project's migrations, and the
     database is told that they are those of the project; other databases are by `upgrade`.

@@ -84,10 +84,10 @@ def _check_migrated(connection: Connection) -> None:
         known, applied = chain.migrations, chain.applied(connection)
         if unknown := sorted(applied - known.keys()):
             raise MigrationError(
-                f"the database is at {' and '.join(unknown)} of a newer release of the"
+                f"the database is at {' and '.join(unknown)} of a newer release of"
                 f" {chain.name}, which {chain.folder} lacks: get that release first"
             )
         if applied != newest(known.values()):
             raise MigrationError(
-                f"the database lacks migrations of the {chain.name}: run `ostiary db upgrade` first"
+                f"the database lacks migrations of {chain.name}: run `ostiary db upgrade` first"
             )

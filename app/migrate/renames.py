@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 from alembic.operations import Operations, ops
 from alembic.runtime.migration import MigrationContext
+from flask import current_app
 from sqlalchemy import Connection, inspect
+
+from app.database.metadata import all_metadata
+from app.problems import suggest
 
 from .comparing import compare
 from .errors import MigrationError
@@ -74,7 +78,20 @@ class Rename(NamedTuple):
             raise MigrationError(f"--rename {self}: the database has no {self._old}")
         if self.new in names:
             raise MigrationError(f"--rename {self}: the database has {self.new} already")
+        wanted = self._names_in_models()
+        if wanted and self.new not in wanted:
+            kind = f"column {self.table}.{self.new}" if self.column else f"table {self.new}"
+            raise MigrationError(
+                f"--rename {self}: the models have no {kind}{suggest(self.new, wanted)}"
+            )
         Operations(MigrationContext.configure(connection)).invoke(self.operation)
+
+    def _names_in_models(self) -> set[str]:
+        """Return what may be the new name; nothing for a column if the table is renamed later."""
+        tables = all_metadata(current_app).tables
+        if self.column is None:
+            return set(tables)
+        return set(tables[self.table].columns.keys()) if self.table in tables else set()
 
 
 def _names(connection: Connection, table: str | None) -> set[str]:

@@ -37,7 +37,7 @@ class Step(NamedTuple):
     revision: str
 
     def __str__(self) -> str:
-        return f"Migrated the {self.chain} to {self.revision}."
+        return f"Migrated {self.chain} to {self.revision}."
 
 
 def upgrade(revision: str = "head") -> list[Step]:
@@ -51,7 +51,7 @@ def upgrade(revision: str = "head") -> list[Step]:
         _check_that_apart()
         take_over(connection)
         chains = _chains_of(revision)
-        if chains[-1].name == "project" and chains[0] is not PRODUCT:
+        if PRODUCT not in chains:
             # It may need what the product has.
             done += _upgrade(connection, PRODUCT, "head")
         for chain in chains:
@@ -64,7 +64,7 @@ def _upgrade(connection: Connection, chain: Chain, revision: str) -> list[Step]:
     if unknown := applied - known.keys():
         _check_that_newer(chain, unknown)
         current_app.logger.warning(
-            "the database is at %s, of a newer release of the %s, and is left as it is",
+            "the database is at %s, of a newer release of %s, and is left as it is",
             " and ".join(sorted(unknown)),
             chain.name,
         )
@@ -84,8 +84,8 @@ def downgrade(revision: str = "-1") -> list[Step]:
         for chain in reversed(_chains_of(revision)):
             if RELATIVE.match(revision) and not chain.applied(connection):
                 raise MigrationError(
-                    f"the database has no migration of the {chain.name} to take back;"
-                    " those of the product are taken back to the revision that is named"
+                    f"the database has no migration of {chain.name} to take back;"
+                    " those of Ostiary are taken back to the revision that is named"
                 )
             if chain.applied(connection):
                 done += run(connection, chain, command.downgrade, revision)
@@ -151,7 +151,7 @@ def _check_that_newer(chain: Chain, unknown: set[str]) -> None:
     strange = sorted(name for name in unknown if not PRODUCT_REVISION.match(name))
     if chain is PRODUCT and strange:
         raise MigrationError(
-            f"the database is at {' and '.join(strange)}, which no release of the product has:"
+            f"the database is at {' and '.join(strange)}, which no release of Ostiary has:"
             " `ostiary db adopt FOLDER` takes over the migrations of a changed copy of it"
         )
 

@@ -78,7 +78,7 @@ def _check_migrated(database: Connection, chain: Chain) -> None:
     # The name is a constant.
     applied = set(database.scalars(text(f"SELECT version_num FROM {chain.table}")))  # noqa: S608
     if applied != heads and applied <= known:
-        raise NotReady(f"The database is not at the newest migration of the {chain.name}.")
+        raise NotReady(f"The database is not at the newest migration of {chain.name}.")
 
 
 @cache

@@ -88,15 +88,15 @@ def test_the_commands_say_what_they_did_in_one_line(empty):
     head = version()
 
     assert (first, newest) == (
-        "Migrated the product to 0001.\n",
-        f"Migrated the product to {head}.\n",
+        "Migrated Ostiary to 0001.\n",
+        f"Migrated Ostiary to {head}.\n",
     )
     assert run("upgrade") == "There is nothing to migrate.\n"
     assert run("check") == "The tables have what the models say.\n"
-    assert run("current") == f"product: {head} (head)\n"
+    assert run("current") == f"Ostiary: {head} (head)\n"
     assert run("history").splitlines()[-1].startswith("<base> -> 0001")
     assert run("downgrade", "0001") == first
-    assert run("downgrade", "base") == "Migrated the product to base.\n"
+    assert run("downgrade", "base") == "Migrated Ostiary to base.\n"
     assert run("stamp", head) == f"Set the revision to {head}.\n"
     assert (version(), tables()) == (head, set())
     run("stamp", "base")
@@ -291,7 +291,7 @@ def test_of_two_processes_one_migrates_and_the_other_waits(empty):
     said = sorted(process.communicate(timeout=60)[0] for process in both)
 
     assert [process.returncode for process in both] == [0, 0]
-    assert said == [f"Migrated the product to {version()}.\n", "There is nothing to migrate.\n"]
+    assert said == [f"Migrated Ostiary to {version()}.\n", "There is nothing to migrate.\n"]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

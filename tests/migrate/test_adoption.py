@@ -1,4 +1,4 @@
-"""`ostiary db adopt`: the migrations of a changed copy of the product become a project's."""
+"""`ostiary db adopt`: the migrations of a changed copy of Ostiary become a project's."""
 
 import shlex
 import shutil
@@ -99,7 +99,7 @@ def test_a_changed_copy_is_taken_over(project, copy, install, monkeypatch):
     assert said.count("Copied") == len(THEIRS)
     assert "Copied" not in again
     assert sorted(path.name for path in project.files()) == [*THEIRS]
-    assert done == f"Migrated the product to {HEAD}.\n"
+    assert done == f"Migrated Ostiary to {HEAD}.\n"
     assert project.sql("SELECT title FROM note") == [("kept",)]
     merge = (project.folder / "migrations" / "bbbb11112222_merge.py").read_text("utf-8")
     first = (project.folder / "migrations" / "aaaa11112222_notes.py").read_text("utf-8")
@@ -119,7 +119,7 @@ def test_other_installations_only_need_the_upgrade(project, copy, install):
 
     done = project.db("upgrade")
 
-    assert done == f"Migrated the product to {HEAD}.\nMigrated the project to cccc11112222.\n"
+    assert done == f"Migrated Ostiary to {HEAD}.\nMigrated the project to cccc11112222.\n"
     assert project.sql("SELECT id, title FROM note") == [(1, None)]
 
 
@@ -134,10 +134,10 @@ def test_what_cannot_be_taken_over_is_refused(project, copy, tmp_path):
     none = project.refused("adopt", str(tmp_path / "empty"))
 
     assert newer.startswith(
-        f"The file {copy}/9999_new.py has a revision as the product's migrations have"
+        f"The file {copy}/9999_new.py has a revision as Ostiary's migrations have"
     )
     assert missing.endswith("follows aaaa11112222, whose file is missing.")
-    assert none.endswith("has no migrations besides those of the product.")
+    assert none.endswith("has no migrations besides those of Ostiary.")
     assert not (project.folder / "migrations").exists()
 
 

@@ -1,4 +1,4 @@
-"""The migrations of the product and those of a project, one after the other."""
+"""The migrations of Ostiary and those of a project, one after the other."""
 
 import os
 import re
@@ -36,12 +36,12 @@ def two(project, kept):
 def test_the_product_is_migrated_first_and_then_the_project(two):
     first, second = two.revisions
 
-    assert two.db("current") == "product: base\nproject: base\n"
-    assert two.refused("check").startswith("The database lacks migrations of the product")
-    assert two.db("upgrade", "0010") == "Migrated the product to 0010.\n"
+    assert two.db("current") == "Ostiary: base\nthe project: base\n"
+    assert two.refused("check").startswith("The database lacks migrations of Ostiary")
+    assert two.db("upgrade", "0010") == "Migrated Ostiary to 0010.\n"
     behind = two.refused("migrate", "-m", "x")
     assert two.db("upgrade", first) == (
-        f"Migrated the product to {HEAD}.\nMigrated the project to {first}.\n"
+        f"Migrated Ostiary to {HEAD}.\nMigrated the project to {first}.\n"
     )
     assert two.refused("check") == (
         "The database lacks migrations of the project: run `ostiary db upgrade` first."
@@ -49,22 +49,20 @@ def test_the_product_is_migrated_first_and_then_the_project(two):
     assert two.db("upgrade") == f"Migrated the project to {second}.\n"
     assert two.db("upgrade") == "There is nothing to migrate.\n"
     assert two.db("check") == "The tables have what the models say.\n"
-    assert two.db("current") == f"product: {HEAD} (head)\nproject: {second} (head)\n"
-    assert two.db("heads") == f"product: {HEAD}\nproject: {second}\n"
+    assert two.db("current") == f"Ostiary: {HEAD} (head)\nthe project: {second} (head)\n"
+    assert two.db("heads") == f"Ostiary: {HEAD}\nthe project: {second}\n"
     history = two.db("history").splitlines()
     assert history[:3] == [
-        "project:",
+        "the project:",
         f"{first} -> {second} (head), Tags.",
         f"<base> -> {first}, Notes: the first.",
     ]
-    assert history[3] == "product:"
-    assert behind == (
-        "The database lacks migrations of the product: run `ostiary db upgrade` first."
-    )
+    assert history[3] == "Ostiary:"
+    assert behind == ("The database lacks migrations of Ostiary: run `ostiary db upgrade` first.")
     assert two.db("downgrade", "base") == (
-        "Migrated the project to base.\nMigrated the product to base.\n"
+        "Migrated the project to base.\nMigrated Ostiary to base.\n"
     )
-    assert two.db("current") == "product: base\nproject: base\n"
+    assert two.db("current") == "Ostiary: base\nthe project: base\n"
 
 
 @ON_SQLITE
@@ -78,9 +76,9 @@ def test_a_downgrade_takes_the_migrations_of_the_project_back(two):
         "The database has no migration of the project to take back;"
     )
     assert two.db("stamp", second) == f"Set the revision to {second}.\n"
-    assert two.db("current") == f"product: {HEAD} (head)\nproject: {second} (head)\n"
+    assert two.db("current") == f"Ostiary: {HEAD} (head)\nthe project: {second} (head)\n"
     assert two.db("stamp", "base")
-    assert two.db("current") == "product: base\nproject: base\n"
+    assert two.db("current") == "Ostiary: base\nthe project: base\n"
 
 
 def test_a_process_is_ready_when_the_database_has_both(two):
@@ -121,7 +119,7 @@ def test_a_database_of_newer_releases_is_left_as_it_is(two):
 
     assert said.endswith("There is nothing to migrate.\n")
     assert two.refused("migrate", "-m", "x").startswith(
-        "The database is at 9999 of a newer release of the product"
+        "The database is at 9999 of a newer release of Ostiary"
     )
 
 
@@ -161,7 +159,7 @@ def test_of_two_processes_one_migrates_both_and_the_other_waits(two):
 
     assert [process.returncode for process in both] == [0, 0]
     assert said == [
-        f"Migrated the product to {HEAD}.\nMigrated the project to {two.revisions[1]}.\n",
+        f"Migrated Ostiary to {HEAD}.\nMigrated the project to {two.revisions[1]}.\n",
         "There is nothing to migrate.\n",
     ]
 
@@ -180,7 +178,7 @@ def test_a_project_whose_migration_fails_keeps_the_product_as_it_was(two):
     assert re.match(
         rf"Migration {broken.name}, line \d+, cannot be run: .*; nothing was changed\.", said
     )
-    assert two.db("current") == "product: base\nproject: base\n"
+    assert two.db("current") == "Ostiary: base\nthe project: base\n"
 
 
 @ON_SQLITE

@@ -87,6 +87,18 @@ def test_a_rename_that_cannot_be_is_refused(notes, given):
     assert len(notes.files()) == 1
 
 
+@ON_SQLITE
+def test_a_rename_to_what_no_model_has_is_refused(notes):
+    notes.model("Note", bookTitle=True, text="string")
+
+    said = notes.refused("migrate", "-m", "x", "--rename", "note.title=bookTitle")
+
+    assert said == (
+        "--rename note.title=bookTitle: the models have no column note.bookTitle;"
+        " did you mean 'book_title'?."
+    )
+
+
 def test_what_has_values_is_dropped_only_if_it_is_allowed(notes):
     notes.model("Tag", name=True)
     notes.migrate()
@@ -232,7 +244,7 @@ def test_a_migration_that_the_rows_of_production_do_not_allow_changes_nothing(pr
     assert said.startswith(f"Migration {file.name}, line ")
     assert "cannot be run: " in said
     assert said.endswith("nothing was changed; a server_default of the column fills the rows.")
-    assert project.db("current").splitlines()[1] == f"project: {revision(project.files()[0])}"
+    assert project.db("current").splitlines()[1] == f"the project: {revision(project.files()[0])}"
     assert project.sql("SELECT title FROM note") == [("First",)]
     file.write_text(
         file.read_text().replace("nullable=False)", "nullable=False, server_default='1')")

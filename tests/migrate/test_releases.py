@@ -113,7 +113,7 @@ def test_a_project_goes_to_a_later_release_and_back(project, environment, later)
     back = project.serve()
 
     revision = own.name.split("_")[1]
-    assert f"product: {LATER} (head)\nproject: {revision} (head)\n" in upgraded
+    assert f"Ostiary: {LATER} (head)\nthe project: {revision} (head)\n" in upgraded
     assert [response.status_code for response in meanwhile] == [200, 200, 200]
     rows = [{"id": 1, "heading": "kept"}]
     assert json.loads(served.stdout.splitlines()[-1]) == [200, 200, rows], served.stderr

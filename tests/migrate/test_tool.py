@@ -1,4 +1,4 @@
-"""`python -m tools.migration`: migrations of the product."""
+"""`python -m tools.migration`: migrations of Ostiary."""
 
 from sqlalchemy import Column, MetaData, String
 

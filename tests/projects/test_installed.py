@@ -92,7 +92,7 @@ def test_a_project_is_served_by_the_installed_wheel(installed, project):
     assert explorer.status_code == 200
     assert [user["email"] for user in json.loads(users.stdout)] == ["ada@example.com"]
     assert (project / "ostiary.sqlite").is_file()
-    assert "Migrated the product" in server.log.read_text()
+    assert "Migrated Ostiary" in server.log.read_text()
 
 
 def test_upgrade_migrates_if_the_project_can_be_used(installed, project):
