@@ -76,7 +76,8 @@ def show(name: str) -> None:
     """Show the properties, relations and endpoints of the model NAME."""
     found = _find_models()
     for model in found:
-        if name.lower() in {model.name.lower(), model.path.lower()}:
+        names = {model.name, model.path, *([model.collection.name] if model.collection else [])}
+        if name.lower() in map(str.lower, names):
             break
     else:
         known = ", ".join(model.name for model in found)

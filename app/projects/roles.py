@@ -24,11 +24,13 @@ class NamedRole(NamedTuple):
 
 
 def check_roles(app: Flask) -> Iterator[str]:
-    """Yield a sentence for each role that nobody has yet; warn of those that look misspelt.
+    """Yield a sentence for each role that nobody has yet; warn of those that look wrong.
 
-    Known are the roles of our rules, of fixtures, and the dynamic roles of a model.
+    Known are the roles of our rules, of fixtures, and the dynamic roles of a model. Where fixtures
+    have roles, they have all.
     """
-    known = {ADMIN, *fixture_roles(app)}
+    declared = fixture_roles(app)
+    known = {ADMIN, *declared}
     unknown = set[str]()
     for role in _named_roles(app):
         others = known | role.dynamic
@@ -36,6 +38,8 @@ def check_roles(app: Flask) -> Iterator[str]:
             continue
         if meant := suggest(role.name, others, MISSPELT):
             role.warn(f"there is no role '{role.name}'{meant}")
+        elif declared:
+            role.warn(f"no fixture has the role '{role.name}'")
         else:
             unknown.add(role.name)
     for name in sorted(unknown):
