@@ -13,6 +13,8 @@ from pathlib import Path
 from flask import Flask
 from sqlalchemy import Connection, inspect, text
 
+from .errors import MigrationError
+
 # Alembic's environment and template, which both chains use.
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 # The product's revisions; those of projects are longer.
@@ -45,8 +47,15 @@ class Chain:
 
     @property
     def migrations(self) -> dict[str, Migration]:
-        """The migrations in the folder, by revision."""
-        return read_folder(self.folder)
+        """The migrations in the folder, by revision; raise MigrationError if one is missing."""
+        found = read_folder(self.folder)
+        for migration in found.values():
+            if missing := migration.parents - found.keys():
+                raise MigrationError(
+                    f"{migration.path} follows {' and '.join(sorted(missing))},"
+                    " of which there is no file"
+                )
+        return found
 
     @property
     def tables(self) -> set[str]:
@@ -114,8 +123,16 @@ def read_folder(folder: Path) -> dict[str, Migration]:
 
 
 def read_file(path: Path) -> Migration | None:
-    """Return what a file states, or None if it is no migration; raise SyntaxError."""
-    return _read(path, path.read_text("utf-8"))
+    """Return what a file states, or None if it is no migration; raise MigrationError."""
+    try:
+        return _read(path, path.read_text("utf-8"))
+    except SyntaxError as error:
+        if error.lineno:
+            raise MigrationError(f"{path}, line {error.lineno}: {error.msg}") from None
+        raise MigrationError(f"{path} cannot be read: {error.msg}") from None
+    except ValueError as error:
+        # Not in UTF-8.
+        raise MigrationError(f"{path} cannot be read: {error}") from None
 
 
 # A command reads the same files several times.

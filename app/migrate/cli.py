@@ -25,9 +25,6 @@ class MigrationGroup(CommandGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except SyntaxError as error:
-            place = f"{error.filename}, line {error.lineno}"
-            raise click.ClickException(f"{place}: {error.msg}.") from None
         except (CommandError, MigrationError) as error:
             said = str(error).rstrip(".")
             raise click.ClickException(f"{said[:1].upper()}{said[1:]}.") from None

@@ -181,7 +181,7 @@ def run(
     config = configure(chain, connection)
     try:
         action(config, revision)
-    except (click.ClickException, SyntaxError):
+    except click.ClickException:
         raise
     except CommandError as error:
         raise MigrationError(str(error).rstrip(".")) from None

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.database.session import connection
 from app.errors import NotReady
 from app.migrate.chains import Chain, all_chains, newest
+from app.migrate.errors import MigrationError
 from app.state import AppState
 from app.times import iso_time, now
 
@@ -56,8 +57,8 @@ def ready() -> ResponseReturnValue:
         with connection() as database:
             for chain in all_chains(current_app):
                 _check_migrated(database, chain)
-    except SyntaxError as error:
-        raise NotReady(f"The migration {error.filename} cannot be read.") from None
+    except MigrationError:
+        raise NotReady("A migration cannot be read: `ostiary db current` says which.") from None
     except SQLAlchemyError:
         raise NotReady("The database cannot be used, or was never migrated.") from None
     return jsonify({"status": "ready"})

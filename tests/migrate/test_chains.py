@@ -182,6 +182,26 @@ def test_a_project_whose_migration_fails_keeps_the_product_as_it_was(two):
 
 
 @ON_SQLITE
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"# \xff", "cannot be read: 'utf-8' codec"),
+        (b"# \0", "cannot be read: source code string cannot contain null bytes"),
+        (b"revision = 'b'\ndown_revision = 'a'\n", "follows a, of which there is no file"),
+    ],
+)
+def test_a_file_that_is_no_migration_is_one_sentence(project, content, reason):
+    path = project.folder / "migrations" / "broken.py"
+    path.parent.mkdir()
+    path.write_bytes(content)
+
+    for command in ("upgrade", "history"):
+        said = project.refused(command)
+        assert f"{path} {reason}" in said
+        assert said.count("\n") == 0
+
+
+@ON_SQLITE
 @pytest.mark.parametrize("code", ["x = (", "x = missing", "def upgrade(): {}['x']"])
 def test_an_error_in_a_file_is_one_sentence_with_its_line(project, code):
     project.model("Note", title=True)
