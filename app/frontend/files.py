@@ -100,10 +100,11 @@ def find_file(folder: Path, path: str) -> Path | None:
             file /= INDEX
         # The folder itself may be a link; one in it must not lead out of it.
         is_inside = file.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
+        return file if is_inside and file.is_file() and os.access(file, os.R_OK) else None
     except (OSError, RuntimeError):
-        # Before Python 3.13 a link to itself is a RuntimeError.
+        # A name is too long for the system, also one through links whose target's is not. Before
+        # Python 3.13 a link to itself is a RuntimeError.
         return None
-    return file if is_inside and file.is_file() and os.access(file, os.R_OK) else None
 
 
 def is_plain(path: str) -> bool:

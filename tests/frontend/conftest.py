@@ -47,6 +47,7 @@ def site(tmp_path_factory):
     (folder / "outside.txt").symlink_to(folder.parent / "config.py")
     (folder / "outside").symlink_to(folder.parent)
     (folder / "itself.txt").symlink_to("itself.txt")
+    (folder / "round").symlink_to(".")
     (folder / "neighbour").symlink_to(folder.parent / "site-private")
     (folder / "inside.js").symlink_to("main.3f2a1c.js")
     return folder

@@ -162,6 +162,12 @@ def test_nothing_hidden_and_nothing_else_is_sent(client):
         assert answer.headers["Cache-Control"] == "no-store"
 
 
+def test_a_folder_whose_name_is_too_long_through_links_is_404(client):
+    answer = client.get(f"/{'round/' * 900}")
+
+    assert (answer.status_code, answer.json["error"]["code"]) == (404, "NOT_FOUND")
+
+
 def test_a_pipe_is_not_waited_for(client, site):
     os.mkfifo(site / "pipe.txt")
 
