@@ -136,6 +136,10 @@ LOOPBACK3 = "loopback3"
 COMPATIBLE_DEFAULTS = {"ACL_ERROR_STATUS": 401}
 
 
+# The values of DEFAULT_PERMISSION.
+DENY, ALLOW = "deny", "allow"
+
+
 def is_compatible(settings: Settings) -> bool:
     """Tell whether COMPATIBILITY is set: clients were written for LoopBack 3."""
     return bool(settings["COMPATIBILITY"] == LOOPBACK3)
@@ -418,6 +422,13 @@ class SettingsSchema(Schema):
         None,
         "Rules in LoopBack 3's form by the name of a model; they replace the model's own.",
         keys=fields.String(),
+    )
+    DEFAULT_PERMISSION = _setting(
+        fields.String,
+        DENY,
+        "What holds for calls of models in JSON that no rule is about: `deny` or, as in LoopBack 3,"
+        " `allow`: [models.md](models.md#calls-that-no-rule-is-about).",
+        validate=validate.OneOf([DENY, ALLOW]),
     )
     SAMPLE_TODOS = _setting(
         fields.Boolean,

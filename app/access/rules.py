@@ -164,6 +164,14 @@ class MethodRules:
                 chosen.append(rule)
         return chosen
 
+    @property
+    def allows_somebody(self) -> bool:
+        """Whether some caller may call the method: one with a role that nobody has counts."""
+        for rule in self._ranked:
+            if rule.allow or rule.principal == EVERYONE:
+                return rule.allow
+        return False
+
     def _decide(self, principals: set[Principal]) -> Decision:
         own = principals | {OWNER} if AUTHENTICATED in principals else principals
         return Decision(own=self._first_match(own), others=self._first_match(principals))

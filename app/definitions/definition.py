@@ -92,7 +92,8 @@ class Definition:
     # The relation that `owner` names, and LoopBack 3's `ownerRelations`.
     owner: str = ""
     owner_relations: list[str] | bool = False
-    allows_by_default: bool = False
+    # Whether calls that no rule is about are allowed; None: as DEFAULT_PERMISSION says.
+    allows_by_default: bool | None = None
     # Methods that are switched off and on.
     switches: Switches = field(default_factory=Switches)
     replaces_on_put: bool = True
@@ -322,8 +323,10 @@ def _owner_relations(declared: Declaration) -> list[str] | bool:
     return False
 
 
-def _allows_by_default(declared: Declaration) -> bool:
-    permission = declared.mapping.get("defaultPermission", "DENY")
+def _allows_by_default(declared: Declaration) -> bool | None:
+    permission = declared.mapping.get("defaultPermission")
+    if permission is None:
+        return None
     if permission not in ("ALLOW", "DENY"):
         declared["defaultPermission"].add("must be ALLOW or DENY")
     return permission == "ALLOW"

@@ -11,6 +11,7 @@ from app.problems import MISSPELT, Problems, suggest
 from app.properties.declaration import Declaration
 from app.rest.resource import Resource
 from app.rest.shared_methods import PROTOTYPE
+from app.settings import ALLOW
 from app.state import AppState
 from app.users.resource import users
 
@@ -100,6 +101,8 @@ def read_folder(app: Flask, folder: Path) -> Models:
     chosen = _choose_users(served, configured, _tokens(folder, config))
     models.users = define_users(chosen) if chosen else None
     for definition in [*models.remote.values(), *models.stored]:
+        if definition.allows_by_default is None:
+            definition.allows_by_default = app.config["DEFAULT_PERMISSION"] == ALLOW
         definition.rules = read_rules(definition, id_form)
     return models
 

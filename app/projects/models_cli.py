@@ -17,6 +17,7 @@ from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.fields.base import Field
 from app.rest.views.collection import declared_endpoints
 
+from .permissions import check_permissions
 from .roles import check_roles
 
 models = CommandGroup("models", help="Check, list and show models.")
@@ -36,6 +37,13 @@ class Model:
     collection: Collection | None
     remote: Definition | None = None
 
+    @property
+    def resource(self) -> str:
+        """The name of its resource, by which rules know it."""
+        if self.remote:
+            return self.remote.plural
+        return self.collection.name if self.collection else self.path
+
 
 @models.command()
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are warnings.")
@@ -49,9 +57,11 @@ def check(strict: bool) -> None:
     found = _find_models()
     unknown = list(check_roles(current_app))
     report(current_app, problems)
-    for line in (*_not_served(found), *unknown):
-        click.echo(line)
     own = [model for model in found if model.file]
+    resources = [(model.name, model.resource) for model in own if model.resource != USERS]
+    permissions = check_permissions(current_app, resources)
+    for line in (*_not_served(found), *permissions, *unknown):
+        click.echo(line)
     verdict = "usable, with warnings" if problems.warnings else "all in order"
     click.echo(f"Checked {len(own)} models: {verdict}.")
     if strict and problems.warnings:

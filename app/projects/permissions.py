@@ -1,0 +1,46 @@
+"""Checks of who may call the models of a project."""
+
+from collections.abc import Iterable, Iterator
+
+from flask import Flask
+
+from app.access.policy import compiled_rules
+from app.access.rules import WRITE
+from app.rest.endpoint import served_endpoints
+from app.rest.shared_methods import RELATED
+from app.settings import ALLOW
+
+
+def check_permissions(app: Flask, models: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a sentence for each model that nobody can reach, or everybody can write to.
+
+    `models` are names, each with that of the resource. The latter are named if DEFAULT_PERMISSION
+    allows what no rule is about, because the model may have been opened without intent.
+    """
+    default = app.config["DEFAULT_PERMISSION"]
+    rules = compiled_rules.of(app)
+    for name, resource in models:
+        served = _served_methods(app, resource)
+        if served and not any(rules[resource, method].allows_somebody for method in served):
+            yield (
+                f"{name} can be reached by nobody: no rule allows a call, and DEFAULT_PERMISSION"
+                f" is {default}."
+            )
+        writing = [
+            method
+            for method, access in served.items()
+            if access == WRITE
+            and not method.startswith(RELATED)
+            and rules[resource, method].decision(None).others
+        ]
+        if writing and default == ALLOW:
+            yield f"{name} can be written to by everybody, without a token: {', '.join(writing)}."
+
+
+def _served_methods(app: Flask, resource: str) -> dict[str, str]:
+    """Return the methods of a resource that have endpoints, with their access types."""
+    return {
+        endpoint.method: endpoint.access
+        for name, endpoint in served_endpoints.of(app).items()
+        if name == f"{resource}.{endpoint.method}"
+    }
