@@ -13,11 +13,12 @@ from .folder import enter_project
 # The modules of commands that need no app, each imported when it is called.
 MODULES = {
     "dev": "app.projects.dev",
+    "loopback": "app.loopback.cli",
     "new": "app.projects.new",
     "run": "app.projects.run",
 }
 # Those of them that need no project either.
-WITHOUT_PROJECT = ["new"]
+WITHOUT_PROJECT = ["loopback", "new"]
 
 
 class ProjectGroup(FlaskGroup):

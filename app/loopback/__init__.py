@@ -1,0 +1,1 @@
+"""Moving a LoopBack 3 application over: the commands `ostiary loopback`."""

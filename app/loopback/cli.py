@@ -1,0 +1,51 @@
+"""The group of commands `ostiary loopback`."""
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from app.config import ConfigurationError, require_extra
+
+
+class _Place(NamedTuple):
+    module: str
+    function: str
+
+
+# Where each command is; its module is imported when it is called.
+COMMANDS = {
+    "inspect": _Place("app.loopback.inspect", "inspect"),
+}
+
+
+class LoopBackGroup(click.Group):
+    """Commands that are imported when they are called, and report errors as one sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, from its module."""
+        if cmd_name not in COMMANDS:
+            return None
+        try:
+            require_extra("ostiary loopback", "import", "tree_sitter", "tree_sitter_javascript")
+        except ConfigurationError as error:
+            raise click.ClickException(str(error)) from None
+        place = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(place.module), place.function)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except ConfigurationError as error:
+            raise click.ClickException(str(error)) from None
+
+
+@click.group("loopback", cls=LoopBackGroup)
+def loopback() -> None:
+    """Move a LoopBack 3 application over."""

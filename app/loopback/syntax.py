@@ -1,0 +1,59 @@
+"""Files of JavaScript, parsed by tree-sitter; none is executed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import tree_sitter_javascript
+from tree_sitter import Language, Node, Parser
+
+LANGUAGE = Language(tree_sitter_javascript.language())
+#: Largest script that is read; larger ones are mostly generated, and are reported. Bytes.
+MAX_SCRIPT_BYTES = 1024 * 1024
+# How many syntax errors of one file are reported.
+MAX_ERRORS = 5
+
+
+@dataclass(frozen=True)
+class Script:
+    """A parsed file of JavaScript."""
+
+    path: Path
+    root: Node
+
+    @cached_property
+    def errors(self) -> list[int]:
+        """The lines of the first syntax errors."""
+        if not self.root.has_error:
+            return []
+        lines = dict.fromkeys(
+            line_of(node) for node in walk(self.root) if node.is_error or node.is_missing
+        )
+        return list(lines)[:MAX_ERRORS]
+
+
+def parse(path: Path) -> Script:
+    """Parse a file; raise OSError if it cannot be read or is larger than MAX_SCRIPT_BYTES."""
+    if path.stat().st_size > MAX_SCRIPT_BYTES:
+        raise OSError(f"is larger than {MAX_SCRIPT_BYTES} bytes")
+    return Script(path, Parser(LANGUAGE).parse(path.read_bytes()).root_node)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all nodes in it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
+def text_of(node: Node) -> str:
+    """Return the source text of a node."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def line_of(node: Node) -> int:
+    """Return the line that a node begins in, from 1."""
+    return node.start_point.row + 1
