@@ -138,6 +138,8 @@ COMPATIBLE_DEFAULTS = {"ACL_ERROR_STATUS": 401}
 
 # The values of DEFAULT_PERMISSION.
 DENY, ALLOW = "deny", "allow"
+# The values of RELATION_PERMISSIONS.
+BOTH, PARENT = "both", "parent"
 
 
 def is_compatible(settings: Settings) -> bool:
@@ -429,6 +431,14 @@ class SettingsSchema(Schema):
         "What holds for calls of models in JSON that no rule is about: `deny` or, as in LoopBack 3,"
         " `allow`: [models.md](models.md#calls-that-no-rule-is-about).",
         validate=validate.OneOf([DENY, ALLOW]),
+    )
+    RELATION_PERMISSIONS = _setting(
+        fields.String,
+        BOTH,
+        "Whose rules decide on calls of relations, and on `include`, that lead to models in JSON:"
+        " those of `both` models or, as in LoopBack 3, of the `parent` alone:"
+        " [models.md](models.md#rules-of-relations).",
+        validate=validate.OneOf([BOTH, PARENT]),
     )
     SAMPLE_TODOS = _setting(
         fields.Boolean,

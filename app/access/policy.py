@@ -193,6 +193,24 @@ def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant
     return RowGrant(user_id, decision, applicable, rules.dynamic)
 
 
+def authorize_related(model: str, method: str, relation: str) -> Grant:
+    """Return the caller's grant for a method of the model that a relation leads to.
+
+    Raises the `denial` if there is none, with the relation in its `details`.
+    """
+    grant = find_grant(model, method)
+    if not grant.decision:
+        error = denial(model)
+        error.details = {"relation": relation}  # type: ignore[attr-defined]
+        raise error
+    return grant
+
+
+def unlimited_grant() -> Grant:
+    """Return a grant for all rows, for methods that no rules of their model decide on."""
+    return Grant(current_identity().user_id, Decision(own=True, others=True))
+
+
 def denial(model: str, row_id: object = None) -> HTTPException:
     """Return the error for a denied call: 401 if anonymous, else as ACL_ERROR_STATUS says."""
     identity = current_identity()

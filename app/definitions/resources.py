@@ -16,9 +16,12 @@ from .schemas import make_schema
 
 
 def make_resource(
-    definition: Definition, model: type[object], related: ResolvedRelations
+    definition: Definition,
+    model: type[object],
+    related: ResolvedRelations,
+    ruled_by_parent: bool = False,
 ) -> Resource:
-    """Return the resource of a model."""
+    """Return the resource of a model, on which rules of those with relations to it may decide."""
 
     def rules(settings: Mapping[str, object]) -> Sequence[Rule]:
         endpoints = declared_endpoints(resource)
@@ -39,6 +42,7 @@ def make_resource(
         foreign_keys=related.foreign_keys,
         path=definition.path,
         is_public=definition.is_public,
+        ruled_by_parent=ruled_by_parent,
         replaces_on_put=definition.replaces_on_put,
         protected=definition.protected,
         withheld=definition.hidden - _written_only(definition) - {definition.id.name},

@@ -15,6 +15,7 @@ from app.rest.collection import Collection, replaced_by_others, served_collectio
 from app.rest.resource import Resource
 from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
+from app.settings import PARENT
 from app.users.resource import users
 
 from .checks import check
@@ -112,8 +113,9 @@ def targets_of(resolved: Mapping[str, ResolvedRelations]) -> set[str]:
 
 def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
     """Register the resources of all models, and set what users are."""
+    ruled_by_parent = app.config["RELATION_PERMISSIONS"] == PARENT
     for name, definition in models.definitions.items():
-        resource = make_resource(definition, definition.model, resolved[name])
+        resource = make_resource(definition, definition.model, resolved[name], ruled_by_parent)
         models.extend(definition.source, resource)
         try:
             register_resource(app, with_switches(resource, definition))

@@ -49,6 +49,7 @@ DETAILS = {
         "type": ["integer", "string"],
         "description": "Whose address is to be verified.",
     },
+    "relation": {"type": "string", "description": "The relation that was refused."},
 }
 COMMON_SCHEMAS: dict[str, Json] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
@@ -62,8 +63,8 @@ COMMON_SCHEMAS: dict[str, Json] = {
             "details": _closed(
                 DETAILS,
                 optional=DETAILS,
-                description="The error messages and codes by property, or the status with which a"
-                " remote service answered.",
+                description="The error messages and codes by property, the status with which a"
+                " remote service answered, or the relation that was refused.",
             ),
         },
         optional=("code", "details"),

@@ -11,6 +11,7 @@ from app.access.policy import compiled_rules, related_method
 from app.access.rules import MethodRules
 from app.database.ids import app_id_form
 from app.ids import Id
+from app.rest.collection import served_collections
 from app.rest.endpoint import Endpoint
 
 from .schemas import Json
@@ -139,7 +140,10 @@ def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
     """Return the rules for the method of an endpoint, and for the one that it requires."""
     model, compiled = name.partition(".")[0], compiled_rules.of(app)
     required = related_method(endpoint.requires)
-    keys = [(model, endpoint.method), (endpoint.subject or model, required)]
+    keys = [(model, endpoint.method)]
+    subject = served_collections.of(app).get(endpoint.subject or model)
+    if subject is None or not subject.resource.ruled_by_parent:
+        keys.append((endpoint.subject or model, required))
     return [compiled[key] for key in keys if key in compiled]
 
 

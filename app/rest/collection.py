@@ -10,7 +10,14 @@ from flask import Flask
 from sqlalchemy import inspect
 
 from app import ids
-from app.access.policy import Grant, authorize, denial, find_grant
+from app.access.policy import (
+    Grant,
+    authorize,
+    authorize_related,
+    denial,
+    find_grant,
+    unlimited_grant,
+)
 from app.errors import MalformedBody, ModelNotFound, ValidationError
 from app.state import AppState
 
@@ -220,6 +227,12 @@ class Collection:
         Raises the access error if there are none.
         """
         return self.rows.scope(authorize(self.name, method))
+
+    def related_grant(self, method: str, relation: str) -> Grant:
+        """Return the caller's grant for a method that a relation calls; raise the access error."""
+        if self.resource.ruled_by_parent:
+            return unlimited_grant()
+        return authorize_related(self.name, method, relation)
 
     @property
     def readable(self) -> Conditions:

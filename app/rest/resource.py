@@ -104,6 +104,9 @@ class Resource:
     default_filter: Mapping[str, Any] = field(default_factory=dict)
     # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
     is_public: bool = True
+    # Whether the rules of the model that a relation belongs to decide alone on its calls that lead
+    # here, and on includes of it.
+    ruled_by_parent: bool = False
     # Methods that are switched off and on, as LoopBack 3's `sharedMethods`; in addition to the
     # setting SHARED_METHODS.
     shared_methods: Mapping[str, bool] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Column, FromClause, func, inspect, select
 
+from app.access.policy import Grant, find_grant
 from app.database.dialects import Among
 from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection, served_collections
@@ -53,6 +54,17 @@ class Include:
     def most(self) -> int:
         """How many rows one id leads to at most: its own, or those that belong to it."""
         return 1 if self.relation.has_own_key else self.filter_.limit
+
+    def grant(self, method: str) -> Grant | None:
+        """Return the caller's grant for a method of the target; raise the access error.
+
+        None: nothing is included, where rules of the parent decide on most includes but not on
+        this one, such as that of users.
+        """
+        if not self.parent.resource.ruled_by_parent or self.target.resource.ruled_by_parent:
+            return self.target.related_grant(method, self.path)
+        grant = find_grant(self.target.name, method)
+        return grant if grant.decision else None
 
     def values(self, rows: Sequence[Any]) -> list[Any]:
         """Return what the rows that it is included into have in the relation's attribute."""

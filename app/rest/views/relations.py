@@ -1,4 +1,7 @@
-"""The endpoints of relations, such as `/users/7/todos`; the rules of both sides apply to each."""
+"""The endpoints of relations, such as `/users/7/todos`.
+
+The rules of both sides apply to each, unless those of the parent decide alone.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, exists, insert, select
 from werkzeug.exceptions import Conflict
 
-from app.access.policy import CREATE_RELATED, Grant, authorize, denial
+from app.access.policy import CREATE_RELATED, Grant, denial
 from app.access.rules import READ, WRITE
 from app.database.session import connection, transaction
 from app.errors import RelationEmpty
@@ -63,7 +66,15 @@ class Related:
     def scope(self, grant: Grant, text: str, target_method: str) -> Conditions:
         """Return the conditions for the parent's rows on which the target's method is allowed."""
         parent_id = self.parent_id(grant, text)
-        return [self.belonging(parent_id), *self.target.scope(target_method)]
+        return [self.belonging(parent_id), *self.target_scope(target_method)]
+
+    def permission(self, target_method: str) -> Grant:
+        """Return the caller's permission for a method of the target; raise the access error."""
+        return self.target.related_grant(target_method, self.name)
+
+    def target_scope(self, target_method: str) -> Conditions:
+        """Return the conditions for the rows of the target on which its method is allowed."""
+        return self.target.rows.scope(self.permission(target_method))
 
     def child_id(self, parent_id: str, text: str, scope: Conditions) -> Id:
         """Return the id of a row of the parent within a scope.
@@ -80,7 +91,7 @@ class Related:
         """Prepare a row of the target from the body, with these values."""
         # A user who is created is nobody's.
         method = "create" if self.target.is_owner_model else CREATE_RELATED
-        grant = authorize(self.relation.target, method)
+        grant = self.permission(method)
         return self.target.prepare(read_body(), grant.user_id, dict(fixed))
 
     def update(self, row_id: Id, scope: Conditions) -> ResponseReturnValue:
@@ -96,7 +107,7 @@ class BelongsToViews(Related):
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that this parent belongs to."""
         parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
-        scope = self.target.scope("findById")
+        scope = self.target_scope("findById")
         target_id = self.parent.rows.value(parent, self.relation.foreign_key)
         found = None if target_id is None else self.target.rows.get(target_id, scope)
         if found is None and is_compatible(current_app.config):
@@ -179,7 +190,7 @@ class ToManyViews(Related):
     def find(self, grant: Grant, id: str) -> ResponseReturnValue:
         """List the rows that belong to the parent."""
         parent_id = self.parent_id(grant, id)
-        permitted = authorize(self.relation.target, "find")
+        permitted = self.permission("find")
         query, page = find_list(self.target, permitted, self.belonging, parent_id)
 
         def scope() -> Conditions:
@@ -280,9 +291,11 @@ class ThroughViews(Related):
     def _readable_ids(self, grant: Grant, id: str, fk: str) -> tuple[Id, Id]:
         """Return the ids of the parent and of a row of the target, if the caller may read both."""
         parent_id = self.parent.authorize_id(grant, id)
-        conditions = [*self.parent.rows.scope(grant), *self.parent.scope("findById")]
+        conditions = self.parent.rows.scope(grant)
+        if not self.target.resource.ruled_by_parent:
+            conditions = [*conditions, *self.parent.scope("findById")]
         self.parent.or_404(parent_id, self.parent.rows.get(parent_id, conditions))
-        row_id, readable = self.target.parse_id(fk), self.target.scope("findById")
+        row_id, readable = self.target.parse_id(fk), self.target_scope("findById")
         self.target.or_404(row_id, self.target.rows.get(row_id, readable))
         return parent_id, row_id
 

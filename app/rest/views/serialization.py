@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from flask import jsonify
 from flask.typing import ResponseReturnValue
 
-from app.access.policy import authorize
 from app.ids import Id
 from app.rest.collection import Collection
 from app.rest.filters.tree import Filter
@@ -210,11 +209,14 @@ def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: B
     def times(row: Row) -> int:
         return ids[getattr(row, name)]
 
+    grant = include.grant(method)
+    if grant is None:
+        return Found([], [])
     repository, filter_, most = include.target.rows, include.filter_, budget.objects + 1
     size = repository.row_size(filter_)
     values = {IDS: [id for id in ids if id is not None], "limit_": most}
     rows = include.statement.read(
-        authorize(include.target.name, method),
+        grant,
         values,
         repository.characters(filter_, min(most, len(ids) * include.most)),
         lambda found: budget.read(include.path, found, size, times),

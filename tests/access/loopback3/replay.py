@@ -47,8 +47,8 @@ def is_refused(response: TestResponse) -> bool:
 class Replay:
     """Serves one set of rules after the other, always with the same rows."""
 
-    def __init__(self, url: str, folder: Path) -> None:
-        self._url, self._folder = url, folder
+    def __init__(self, url: str, folder: Path, **settings: str) -> None:
+        self._url, self._folder, self._settings = url, folder, settings
         self._models = folder / "models"
         self._models.mkdir()
 
@@ -67,7 +67,8 @@ class Replay:
         for name, model in MODELS.items():
             declared = {"name": name, **model, **rules.models[name]}
             (self._models / f"{name}.json").write_text(json.dumps(declared))
-        return build(self._url, self._folder / "mail", MODELS_FOLDER=str(self._models))
+        settings = {"MODELS_FOLDER": str(self._models), **self._settings}
+        return build(self._url, self._folder / "mail", **settings)
 
 
 def responses(app: Flask, rules: RuleSet, calls: Sequence[Call]) -> Iterator[TestResponse]:
@@ -87,7 +88,8 @@ def give(app: Flask, rules: RuleSet) -> None:
     for definition in (models.users, *models.definitions.values()):
         settings = rules.models[definition.name]
         definition.acls = Declaration(settings["acls"], Problems(), "acls").items()
-        definition.allows_by_default = settings.get("defaultPermission") == "ALLOW"
+        default = app.config["DEFAULT_PERMISSION"].upper()
+        definition.allows_by_default = settings.get("defaultPermission", default) == "ALLOW"
         definition.rules = read_rules(definition, FORMS["integer"])
         is_users = definition is models.users
         name = "users" if is_users else definition.plural

@@ -1,19 +1,21 @@
 """No call that LoopBack 3 refuses by the same rules is allowed here, but for documented reasons."""
 
+from collections import Counter
+
 import pytest
 
 from app.access.policy import compiled_rules
 from app.testing.apps import close
 from tools.compatibility import LOOSER
 
-from .cases import CALLS, SETS
+from .cases import CALLS, RELATED, SETS
 from .reasons import REASONS, reason
-from .recording import PERMITTED, REFUSED, load
+from .recording import MISSING, PERMITTED, REFUSED, load
 from .replay import Replay, give, is_refused, responses
 
 # Methods that are about the rows of one model, for which only its own rules count.
 READING = ("find", "findOne", "count", "findById", "exists")
-
+DENIALS = (401, 403)
 
 # The recordings are replayed in parts, by as many tests.
 PARTS = 2
@@ -52,6 +54,46 @@ def may_read(rules, call, decision):
     """Tell whether LoopBack permits a call that reads rows, by rules and not by its default."""
     by_rules = "defaultPermission" in rules.models[call.model]
     return decision == PERMITTED and call.method in READING and by_rules
+
+
+def test_the_rules_of_the_parent_decide_on_relations_as_those_of_loopback_do(sqlite_url, tmp_path):
+    settings = {"RELATION_PERMISSIONS": "parent", "DEFAULT_PERMISSION": "allow"}
+    differing, compared = [], Counter()
+
+    with Replay(sqlite_url, tmp_path, **settings).serving() as app:
+        # A third of them: each takes time.
+        for rules, decisions in load()[::3]:
+            made = zip(rules.calls, decisions, strict=True)
+            made = [call for call in made if is_of_models(call[0]) and call[1] != MISSING]
+            answers = responses(app, rules, [call for call, _ in made])
+            for (call, decision), response in zip(made, answers, strict=True):
+                compared[decision] += 1
+                if decision == REFUSED:
+                    differs = not is_refused(response) and not reason(call, response)
+                else:
+                    # The status of rows that there are not is none of the rules.
+                    differs = response.status_code in DENIALS and not denies_more(rules, call)
+                if differs:
+                    differing.append((call, decision, response.status, rules.models))
+
+    assert differing == []
+    assert compared[PERMITTED] > 150
+    assert compared[REFUSED] > 1000
+
+
+def denies_more(rules, call):
+    """Tell whether a rule denies everything here, and nothing in LoopBack: by `*` in a list."""
+    return any(
+        rule.get("permission") == "DENY" and "*" in rule.get("property", "")
+        for rule in rules.models[call.model]["acls"]
+        if isinstance(rule.get("property"), list)
+    )
+
+
+def is_of_models(call):
+    """Tell whether a call is one of a relation to rows that are not those of users."""
+    relation = call.method.rpartition("__")[2]
+    return relation in RELATED[call.model] and relation != "customer"
 
 
 def test_rules_are_given_to_an_app_as_its_files_give_them(replay, app):
