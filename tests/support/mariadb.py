@@ -1,0 +1,101 @@
+"""A real MariaDB server, started for the tests that need one."""
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .ports import free_port
+from .postgres import unprivileged
+from .programs import require
+
+
+@dataclass
+class MariaDB:
+    """A server: its folder, its socket, and the port of 127.0.0.1 on which it listens.
+
+    The user `ostiary` has the password `ostiary` and may do everything.
+    """
+
+    folder: Path
+    port: int
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "socket"
+
+    def url(self, database: str) -> str:
+        return f"mysql+pymysql://ostiary:ostiary@127.0.0.1:{self.port}/{database}"
+
+    def run(self, sql: str, database: str = "mysql") -> None:
+        """Run SQL by the client program, so that a dump may have several statements."""
+        command = ["mariadb", f"--socket={self.socket}", "--user=root", database]
+        subprocess.run(command, input=sql, text=True, check=True, timeout=60)
+
+    def dump(self, database: str) -> str:
+        """Return a database as SQL, each row on a line of its own."""
+        command = ["mariadb-dump", f"--socket={self.socket}", "--user=root"]
+        options = [
+            "--compact",
+            "--skip-extended-insert",
+            "--complete-insert",
+            "--hex-blob",
+            database,
+        ]
+        done = subprocess.run(
+            [*command, *options], capture_output=True, text=True, check=True, timeout=60
+        )
+        return done.stdout
+
+
+@contextmanager
+def mariadb_server() -> Iterator[MariaDB]:
+    """Start a server without databases; stop it afterwards."""
+    require("mariadbd")
+    folder = Path(tempfile.mkdtemp(prefix="ostiary-mariadb-"))
+    user = unprivileged(folder) or ""
+    data = f"--datadir={folder / 'data'}"
+    install = ["mariadb-install-db", "--no-defaults", data, "--skip-test-db", "--skip-name-resolve"]
+    switches = ["--auth-root-authentication-method=normal", f"--user={user}"]
+    subprocess.run([*install, *switches], check=True, capture_output=True, timeout=120)
+    server = MariaDB(folder, free_port())
+    process = subprocess.Popen(
+        [
+            "mariadbd",
+            "--no-defaults",
+            data,
+            f"--socket={server.socket}",
+            f"--port={server.port}",
+            "--bind-address=127.0.0.1",
+            "--skip-log-bin",
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-buffer-pool-size=32M",
+            f"--user={user}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=(folder / "log").open("w"),
+    )
+    try:
+        _wait(server, process)
+        server.run(
+            "CREATE USER ostiary@'%' IDENTIFIED BY 'ostiary'; GRANT ALL ON *.* TO ostiary@'%'"
+        )
+        yield server
+    finally:
+        process.terminate()
+        process.wait(30)
+        shutil.rmtree(folder)
+
+
+def _wait(server: MariaDB, process: subprocess.Popen) -> None:
+    ping = ["mariadb-admin", f"--socket={server.socket}", "--user=root", "ping"]
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if subprocess.run(ping, capture_output=True, check=False).returncode == 0:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"MariaDB did not start:\n{(server.folder / 'log').read_text()}")
