@@ -29,8 +29,8 @@ SKIPPED = {
 SCRIPTS = (".js", ".mjs", ".cjs", ".es6")
 # What LoopBack runs with a plug-in, or after it was compiled; it is not read.
 OTHER_SCRIPTS = (".coffee", ".ts", ".litcoffee", ".ls")
-# Where LoopBack's own models are; the package has their definitions.
-OWN_SOURCES = ("loopback/common/models", "loopback/server/models")
+# Where LoopBack has its own models and mixins.
+OWN_PACKAGE = "loopback/"
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def _folders(files: Files, server: Path, sources: object) -> list[Path]:
     """Return the folders that `_meta` of model-config.json names, and that are in the root."""
     found = []
     for source in _items(sources):
-        if not isinstance(source, str) or source in OWN_SOURCES:
+        if not isinstance(source, str) or source.startswith(OWN_PACKAGE):
             continue
         path = (server / source).resolve()
         if not path.is_relative_to(files.root.resolve()):

@@ -7,7 +7,7 @@ from typing import Any
 
 from tree_sitter import Node
 
-from .syntax import Script, text_of, walk
+from .syntax import Script, first_child, text_of, walk
 
 # Values nested more deeply are left as expressions.
 MAX_DEPTH = 30
@@ -176,7 +176,7 @@ def _read_template(constants: Constants, node: Node, depth: int) -> Any:
     parts = []
     for part in node.named_children:
         if part.type == "template_substitution":
-            value = constants.value(part.named_child(0), depth)
+            value = constants.value(first_child(part), depth)
             if not isinstance(value, str | int) or isinstance(value, bool):
                 return Expression(node)
             parts.append(str(value))
@@ -239,7 +239,7 @@ def _read_key(constants: Constants, node: Node | None, depth: int) -> str | None
         return None
     if node.type in ("property_identifier", "number"):
         return text_of(node)
-    inner = node.named_child(0) if node.type == "computed_property_name" else node
+    inner = first_child(node) if node.type == "computed_property_name" else node
     value = constants.value(inner, depth)
     return value if isinstance(value, str) else None
 
@@ -291,7 +291,7 @@ def _read_binary(constants: Constants, node: Node, depth: int) -> Any:
 
 
 def _read_inner(constants: Constants, node: Node, depth: int) -> Any:
-    return constants.value(node.named_child(0), depth)
+    return constants.value(first_child(node), depth)
 
 
 _Reader = Callable[[Constants, Node, int], Any]

@@ -9,7 +9,7 @@ from typing import Any
 from app.problems import Problems, describe_error, join_path
 
 from .literals import ENVIRONMENT, expressions, read_constants
-from .syntax import Script, line_of, parse, text_of
+from .syntax import Script, first_child, line_of, parse, text_of
 
 #: Largest file of JSON that is read, in bytes.
 MAX_JSON_BYTES = 4 * 1024 * 1024
@@ -78,7 +78,7 @@ def _exported(script: Script) -> Any:
     """Return what a script assigns to `module.exports` at its top level."""
     constants = read_constants(script)
     for statement in script.root.named_children:
-        assignment = statement.named_child(0)
+        assignment = first_child(statement)
         left = assignment.child_by_field_name("left") if assignment else None
         if assignment and left and text_of(left) == "module.exports":
             return constants.value(assignment.child_by_field_name("right"))

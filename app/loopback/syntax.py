@@ -49,6 +49,11 @@ def walk(node: Node) -> Iterator[Node]:
         waiting.extend(reversed(node.children))
 
 
+def first_child(node: Node) -> Node | None:
+    """Return the first child that is no punctuation, if there is one."""
+    return next(iter(node.named_children), None)
+
+
 def text_of(node: Node) -> str:
     """Return the source text of a node."""
     return (node.text or b"").decode("utf-8", "replace")

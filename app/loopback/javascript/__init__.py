@@ -1,7 +1,6 @@
 """What an application's JavaScript declares and does, found in its syntax trees."""
 
 from .finding import Finding, Kind
-from .finding import Function as Function
 from .reading import findings
 
 __all__ = ["Finding", "Kind", "findings"]

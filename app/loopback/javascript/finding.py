@@ -34,7 +34,6 @@ class Kind(StrEnum):
     MAIL = "mail"
     CHANGE_STREAM = "change stream"
     CONNECTOR = "connector"
-    UNREAD = "unread"  # a script that could not be read for some of the above
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class RemoteMethod:
     accepts: Sequence[Mapping[str, Any]]
     # As `accepts`; with `root` if it is the whole answer.
     returns: Sequence[Mapping[str, Any]]
-    # The routes, each with `verb` and `path`; those that LoopBack gives it if none is declared.
+    # The routes, each with `verb` and `path`; without a declared one, LoopBack serves all verbs.
     http: Sequence[Mapping[str, str]]
     description: str
     # All that is declared, as it is written.
@@ -91,6 +90,8 @@ class DisabledMethod:
     """
 
     name: str
+    # False if the name is an expression, whose text it is.
+    is_certain: bool = True
 
 
 @dataclass(frozen=True)
@@ -187,4 +188,5 @@ class Finding:
     details: Details
     # The text, of at most MAX_SOURCE characters.
     source: str
-    node: Node = field(repr=False, compare=False)
+    # None for what a model's JSON declares.
+    node: Node | None = field(repr=False, compare=False)

@@ -1,10 +1,155 @@
 """Find what the scripts of an application declare and do."""
 
-from app.loopback.application import Application
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
-from .finding import Finding
+from tree_sitter import Node
+
+from app.loopback.application import Application, Model
+from app.loopback.literals import arguments_of
+from app.loopback.syntax import Script, line_of, parse, text_of, walk
+from app.problems import describe_error
+
+from .assignments import read_assignment, read_connector
+from .calls import Found, read_call, remote_method
+from .finding import Finding, Function, Kind, ModelFunction, RemoteMethod
+from .scope import Scope, read_scope
+
+#: How much of a finding's text is kept, in characters.
+MAX_SOURCE = 20_000
+#: Most findings of an application.
+MAX_FINDINGS = 20_000
+JOBS = ("CronJob", "cron.CronJob")
+# LoopBack's own models, which scripts use though model-config.json need not list them.
+OWN_MODELS = ("User", "AccessToken", "ACL", "Role", "RoleMapping", "Scope", "Email", "Application")
+
+_Functions = Mapping[tuple[str | None, bool, str], Function]
 
 
 def findings(application: Application) -> list[Finding]:
-    """Return what is found in all scripts, by file and line."""
-    return []
+    """Return what is found in the scripts, by file and line.
+
+    What cannot be read is added to the application's problems.
+    """
+    names = (*OWN_MODELS, *application.unlisted, *application.models)
+    models = {name.lower(): name for name in names}
+    scripts = {
+        model.script.resolve(): name
+        for name, model in {**application.unlisted, **application.models}.items()
+        if model.script
+    }
+    boot = {path.resolve() for path in application.boot_scripts}
+    for path in application.unread:
+        application.problems.warn(application.place(path), "is not read: it is no JavaScript")
+    found: list[Finding] = []
+    for path in application.scripts:
+        script = _parse(application, path)
+        if script is None:
+            continue
+        scope = read_scope(script, models, scripts.get(path.resolve()))
+        found.extend(_read(scope, path.resolve() in boot))
+        if len(found) > MAX_FINDINGS:
+            application.problems.add(
+                application.place(path), f"the rest is not read: there are {MAX_FINDINGS} findings"
+            )
+            break
+    return _join(application, found)
+
+
+def _parse(application: Application, path: Path) -> Script | None:
+    try:
+        script = parse(path)
+    except OSError as error:
+        application.problems.add(
+            application.place(path), f"cannot be read: {describe_error(error)}"
+        )
+        return None
+    for line in script.errors:
+        application.problems.add(application.place(path, line), "syntax error; the rest is read")
+    return script
+
+
+def _read(scope: Scope, is_boot: bool) -> Iterator[Finding]:
+    for node in walk(scope.script.root):
+        for kind, model, name, details in _found(scope, node, is_boot):
+            yield Finding(
+                kind,
+                model,
+                name,
+                scope.script.path,
+                line_of(node),
+                details,
+                text_of(node)[:MAX_SOURCE],
+                node,
+            )
+
+
+def _found(scope: Scope, node: Node, is_boot: bool) -> Iterator[Found]:
+    if node.type == "call_expression":
+        yield from read_call(scope, node, is_boot)
+    elif node.type == "assignment_expression":
+        yield from read_assignment(scope, node)
+        yield from read_connector(scope, node)
+    elif node.type == "new_expression":
+        constructor = node.child_by_field_name("constructor")
+        if constructor is not None and text_of(constructor) in JOBS and arguments_of(node):
+            yield Kind.CRON, None, text_of(constructor), None
+
+
+def _join(application: Application, found: Iterable[Finding]) -> list[Finding]:
+    """Give remote methods their functions, which are no findings of their own then."""
+    found = list(found)
+    functions: dict[tuple[str | None, bool, str], Function] = {}
+    for finding in found:
+        if isinstance(details := finding.details, ModelFunction):
+            functions[finding.model, details.is_static, details.name] = details.function
+    joined = [_with_function(finding, functions) for finding in found]
+    joined += _of_json(application, functions)
+    remote = {
+        (finding.model, finding.details.is_static, finding.details.name)
+        for finding in joined
+        if isinstance(finding.details, RemoteMethod)
+    }
+    kept = [
+        finding
+        for finding in joined
+        if finding.kind != Kind.FUNCTION
+        or not isinstance(details := finding.details, ModelFunction)
+        or (finding.model, details.is_static, details.name) not in remote
+    ]
+    return sorted(kept, key=lambda finding: (str(finding.file), finding.line))
+
+
+def _with_function(finding: Finding, functions: _Functions) -> Finding:
+    details = finding.details
+    if not isinstance(details, RemoteMethod):
+        return finding
+    function = functions.get((finding.model, details.is_static, details.name))
+    return replace(finding, details=replace(details, function=function))
+
+
+def _of_json(application: Application, functions: _Functions) -> Iterator[Finding]:
+    """Yield the remote methods that the JSON of models declares."""
+    for model in application.models.values():
+        for name, options in _methods(model).items():
+            method = remote_method(name, options)
+            function = functions.get((model.name, method.is_static, method.name))
+            yield Finding(
+                Kind.REMOTE_METHOD,
+                model.name,
+                method.name,
+                model.file or application.folder,
+                1,
+                replace(method, function=function),
+                function.source[:MAX_SOURCE] if function else "",
+                function.node if function else None,
+            )
+
+
+def _methods(model: Model) -> dict[str, Mapping[str, object]]:
+    return {
+        name: options
+        for name, options in model.mapping("methods").items()
+        if isinstance(options, dict)
+    }

@@ -1,0 +1,384 @@
+"""Findings in calls of methods, such as `Note.observe('before save', …)`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tree_sitter import Node
+
+from app.loopback.literals import Expression, arguments_of, expressions
+from app.loopback.syntax import text_of
+
+from .finding import (
+    Creation,
+    Details,
+    DisabledMethod,
+    Kind,
+    OperationHook,
+    RemoteHook,
+    RemoteMethod,
+    RoleResolver,
+    Route,
+    Validation,
+)
+from .scope import Scope
+
+PROTOTYPE = "prototype."
+OPERATIONS = ("access", "loaded", "persist", "before", "after")
+VALIDATIONS = {
+    "validatesPresenceOf": "presence",
+    "validatesAbsenceOf": "absence",
+    "validatesLengthOf": "length",
+    "validatesNumericalityOf": "numericality",
+    "validatesInclusionOf": "inclusion",
+    "validatesExclusionOf": "exclusion",
+    "validatesFormatOf": "format",
+    "validatesUniquenessOf": "uniqueness",
+    "validatesDateOf": "date",
+    "validate": "custom",
+    "validateAsync": "customAsync",
+}
+CUSTOM = ("custom", "customAsync")
+REMOTE_HOOKS = ("beforeRemote", "afterRemote", "afterRemoteError")
+# Those of `app.remotes()`.
+GLOBAL_HOOKS = {"before": "beforeRemote", "after": "afterRemote", "afterError": "afterRemoteError"}
+CREATIONS = (
+    *("create", "createMany", "findOrCreate", "upsert", "updateOrCreate", "patchOrCreate"),
+    *("replaceOrCreate", "upsertWithWhere"),
+)
+# Objects whose `create` makes no rows.
+NOT_MODELS = ("Object", "Promise", "axios", "http", "https", "fs", "winston", "dataSource")
+RELATIONS = (
+    *("belongsTo", "hasMany", "hasOne", "hasAndBelongsToMany", "embedsOne", "embedsMany"),
+    "referencesMany",
+)
+VERBS = ("get", "post", "put", "patch", "delete", "del", "all", "head", "options")
+STORAGE = (
+    *("upload", "uploadStream", "download", "downloadStream", "getContainers", "getContainer"),
+    *("createContainer", "destroyContainer", "getFiles", "getFile", "removeFile"),
+)
+PUSHES = ("notifyById", "notifyByQuery", "notifyMany")
+CONNECTORS = ("createDataSource", "dataSource")
+# Methods of connectors that send SQL or a command.
+QUERIES = ("execute", "query", "executeSQL")
+# Packages whose use is a finding.
+PACKAGES = {
+    "loopback-component-push": Kind.PUSH,
+    "loopback-component-storage": Kind.STORAGE,
+    "apn": Kind.PUSH,
+    "node-gcm": Kind.PUSH,
+    "fcm-push": Kind.PUSH,
+    "cron": Kind.CRON,
+    "node-cron": Kind.CRON,
+    "node-schedule": Kind.CRON,
+    "agenda": Kind.CRON,
+    "later": Kind.CRON,
+    "kue": Kind.CRON,
+    "bull": Kind.CRON,
+    "nodemailer": Kind.MAIL,
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call, with what is needed to read it."""
+
+    scope: Scope
+    node: Node
+    method: str
+    # What the method is called on; None for a function.
+    owner: Node | None
+    arguments: list[Node]
+    # Whether the script is one that LoopBack's boot runs.
+    is_boot: bool
+
+    @property
+    def model(self) -> str | None:
+        """The model that the method is called on."""
+        return self.scope.model_of(self.owner)
+
+    def argument(self, index: int) -> Node | None:
+        """Return an argument; None if there are fewer."""
+        return self.arguments[index] if index < len(self.arguments) else None
+
+    def value(self, index: int) -> Any:
+        """Return the value of an argument."""
+        return self.scope.constants.value(self.argument(index))
+
+    @property
+    def last_function(self) -> Node | None:
+        """The last argument that is a function."""
+        found = [node for node in self.arguments if self.scope.function_node(node)]
+        return found[-1] if found else None
+
+
+# A kind, a model, a name, and details.
+Found = tuple[Kind, str | None, str, Details]
+Reader = Callable[[Call], Iterator[Found]]
+
+
+def read_call(scope: Scope, node: Node, is_boot: bool) -> Iterator[Found]:
+    """Yield what a call declares or does."""
+    method = scope.called(node)
+    reader = READERS.get(method) if method else None
+    if reader is None or method is None:
+        return
+    function = node.child_by_field_name("function")
+    owner = function.child_by_field_name("object") if function else None
+    yield from reader(Call(scope, node, method, owner, arguments_of(node), is_boot))
+
+
+def _names(call: Call) -> list[tuple[str, bool]]:
+    """Return the values of the first argument as names, each with whether it is certain."""
+    if not call.arguments:
+        return []
+    values = call.scope.values(call.arguments[0])
+    return [
+        (value, True) if isinstance(value, str) else (text_of(call.arguments[0]), False)
+        for value in values
+    ]
+
+
+def _remote_method(call: Call) -> Iterator[Found]:
+    if not call.arguments or call.owner is None:
+        return
+    for constants in call.scope.loops(call.arguments[0]):
+        name = constants.value(call.arguments[0])
+        options = constants.value(call.argument(1))
+        named = name if isinstance(name, str) else text_of(call.arguments[0])
+        method = remote_method(named, options if isinstance(options, dict) else {})
+        if isinstance(name, Expression) or (call.argument(1) and not isinstance(options, dict)):
+            method = RemoteMethod(**{**vars(method), "is_certain": False})
+        yield Kind.REMOTE_METHOD, call.model, method.name, method
+
+
+def remote_method(name: str, options: Mapping[str, Any]) -> RemoteMethod:
+    """Return a remote method as it is declared, in JavaScript or in a model's JSON."""
+    is_static = options.get("isStatic")
+    if not isinstance(is_static, bool):
+        is_static = not name.startswith(PROTOTYPE)
+    name = name.removeprefix(PROTOTYPE)
+    accepts, returns = (_objects(options.get(key)) for key in ("accepts", "returns"))
+    description = options.get("description")
+    if isinstance(description, list):
+        description = " ".join(filter(lambda line: isinstance(line, str), description))
+    declared = [{k: v for k, v in item.items() if k != "http"} for item in accepts]
+    unknown = (declared, options.get("returns"), options.get("http"))
+    return RemoteMethod(
+        name=name,
+        is_static=is_static,
+        accepts=accepts,
+        returns=returns,
+        http=_routes(name, options.get("http")),
+        description=description if isinstance(description, str) else "",
+        options=options,
+        function=None,
+        is_certain=not (
+            expressions(list(unknown)) or isinstance(options.get("accepts"), Expression)
+        ),
+    )
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    values = value if isinstance(value, list) else [value]
+    return [item for item in values if isinstance(item, dict)]
+
+
+def _routes(name: str, declared: object) -> list[Mapping[str, str]]:
+    """Return the routes of a method, with the verb and path that strong-remoting adds."""
+    routes = list[Mapping[str, str]]()
+    for route in _objects(declared) or [{}]:
+        verb, path = route.get("verb"), route.get("path")
+        verb = verb.lower() if isinstance(verb, str) else "all"
+        path = path if isinstance(path, str) else f"/{name}"
+        routes.append({"verb": "delete" if verb == "del" else verb, "path": path})
+    return routes
+
+
+def _disabled(call: Call) -> Iterator[Found]:
+    is_static = call.method == "disableRemoteMethodByName" or call.value(1) is True
+    for name, is_certain in _names(call):
+        full = name if is_static or name.startswith(PROTOTYPE) else PROTOTYPE + name
+        yield Kind.DISABLED_METHOD, call.model, full, DisabledMethod(full, is_certain)
+
+
+def _validation(call: Call) -> Iterator[Found]:
+    kind = VALIDATIONS[call.method]
+    texts = [
+        value for node in call.arguments for value in [call.scope.constants.text(node)] if value
+    ]
+    # `validate` is also a method of other libraries, and of rows.
+    if kind in CUSTOM and not (texts and call.last_function):
+        return
+    function = call.scope.function(call.last_function) if kind in CUSTOM else None
+    options = call.value(len(call.arguments) - 1)
+    options = options if isinstance(options, dict) else {}
+    properties = [*texts[: 1 if kind in CUSTOM else None]]
+    for index, node in enumerate(call.arguments[:-1]):
+        value = call.value(index)
+        if isinstance(value, list):
+            properties += [item for item in value if isinstance(item, str)]
+        elif isinstance(value, Expression) and not call.scope.function_node(node):
+            properties.append(value.text)
+    is_certain = bool(texts or properties) and not expressions(options)
+    details = Validation(kind, properties, options, function, is_certain)
+    yield Kind.VALIDATION, call.model, f"{call.method} {', '.join(properties)}", details
+
+
+def _observer(call: Call) -> Iterator[Found]:
+    function = call.scope.function(call.argument(1))
+    for event, is_certain in _names(call):
+        # Other libraries have `observe` too.
+        if event.split()[0] in OPERATIONS if is_certain else call.model:
+            details = OperationHook(event, function)
+            yield Kind.OPERATION_HOOK, call.model, event, details
+
+
+def _remote_hook(call: Call) -> Iterator[Found]:
+    function = call.scope.function(call.last_function)
+    for name, _ in _names(call):
+        details = RemoteHook(call.method, name, function)
+        yield Kind.REMOTE_HOOK, call.model, f"{call.method} {name}", details
+
+
+def _global_hook(call: Call) -> Iterator[Found]:
+    """Read `app.remotes().before('Note.create', …)`."""
+    owner = call.scope.constants.resolve(call.owner) if call.owner else None
+    if owner is None or not text_of(owner).removesuffix("()").endswith("remotes"):
+        return
+    when = GLOBAL_HOOKS[call.method]
+    for name, _ in _names(call):
+        model = call.scope.models.get(name.split(".")[0].lower())
+        details = RemoteHook(when, name, call.scope.function(call.last_function))
+        yield Kind.REMOTE_HOOK, model, f"{when} {name}", details
+
+
+def _resolver(call: Call) -> Iterator[Found]:
+    function = call.scope.function(call.last_function)
+    for name, _ in _names(call):
+        yield Kind.ROLE_RESOLVER, None, name, RoleResolver(name, function)
+
+
+def _creation(call: Call) -> Iterator[Found]:
+    owner = text_of(call.owner) if call.owner else ""
+    if not call.is_boot or not owner or owner in NOT_MODELS:
+        return
+    value = call.value(1 if call.method == "findOrCreate" and len(call.arguments) > 2 else 0)
+    rows = _objects(value)
+    is_certain = bool(rows) and not expressions(value)
+    model = call.model
+    if model is None and owner.endswith(".principals"):
+        model = "RoleMapping"
+    name = f"{model or ' '.join(owner.split())[:60]}.{call.method}"
+    yield Kind.CREATION, model, name, Creation(call.method, rows, is_certain)
+
+
+def _route(call: Call) -> Iterator[Found]:
+    # `app.get('name')` returns a setting.
+    if len(call.arguments) < 2 or not _is_application(call):
+        return
+    path = call.scope.constants.text(call.arguments[0])
+    function = call.scope.function(call.last_function)
+    verb = {"del": "delete"}.get(call.method, call.method)
+    name = f"{verb.upper()} {path or text_of(call.arguments[0])[:60]}"
+    yield Kind.ROUTE, None, name, Route(verb, path, function)
+
+
+def _middleware(call: Call) -> Iterator[Found]:
+    if not call.arguments or not _is_application(call):
+        return
+    path = call.scope.constants.text(call.arguments[0])
+    function = call.scope.function(call.last_function)
+    name = path or " ".join(text_of(call.arguments[0]).split())[:60]
+    yield Kind.MIDDLEWARE, None, name, Route(call.method, path, function)
+
+
+def _is_application(call: Call) -> bool:
+    """Tell whether the owner is an application or a router of Express."""
+    if call.owner is None:
+        return False
+    name = text_of(call.owner).split(".")[-1].lower()
+    if name in ("app", "server", "router") or name.endswith(("router", "app")):
+        return True
+    if call.is_boot and text_of(call.owner) == call.scope.parameter:
+        return True
+    value = call.scope.constants.resolve(call.owner)
+    return value.type == "call_expression" and call.scope.called(value) in (
+        *("express", "loopback", "Router"),
+    )
+
+
+def _of_model(kind: Kind) -> Reader:
+    """Return a reader of calls on a model."""
+
+    def read(call: Call) -> Iterator[Found]:
+        if model := call.model:
+            first = call.scope.constants.text(call.argument(0)) if call.arguments else None
+            yield kind, model, " ".join(filter(None, [call.method, first])), None
+
+    return read
+
+
+def _anywhere(kind: Kind) -> Reader:
+    """Return a reader of calls that mean the same on any object."""
+
+    def read(call: Call) -> Iterator[Found]:
+        if call.owner is not None:
+            yield kind, call.model, call.method, None
+
+    return read
+
+
+def _data_source(call: Call) -> Iterator[Found]:
+    # `app.dataSource('name')` returns one.
+    if call.owner is not None and len(call.arguments) > 1:
+        yield Kind.CONNECTOR, None, f"{call.method} {text_of(call.arguments[0])[:60]}", None
+
+
+def _query(call: Call) -> Iterator[Found]:
+    owner = call.scope.constants.resolve(call.owner) if call.owner else None
+    if owner is not None and text_of(owner).split(".")[-1] == "connector":
+        yield Kind.CONNECTOR, None, f"connector.{call.method}", None
+
+
+def _mail(call: Call) -> Iterator[Found]:
+    if call.owner is not None and text_of(call.owner).split(".")[-1].lower() == "email":
+        yield Kind.MAIL, call.model, f"{text_of(call.owner)[:60]}.send", None
+
+
+def _interval(call: Call) -> Iterator[Found]:
+    if call.owner is None:
+        yield Kind.CRON, None, call.method, None
+
+
+def _require(call: Call) -> Iterator[Found]:
+    name = call.scope.constants.text(call.argument(0)) if call.arguments else None
+    if name in PACKAGES and call.owner is None:
+        yield PACKAGES[name], None, name, None
+
+
+READERS: Mapping[str, Reader] = {
+    "remoteMethod": _remote_method,
+    "disableRemoteMethod": _disabled,
+    "disableRemoteMethodByName": _disabled,
+    **dict.fromkeys(VALIDATIONS, _validation),
+    "observe": _observer,
+    **dict.fromkeys(REMOTE_HOOKS, _remote_hook),
+    **dict.fromkeys(GLOBAL_HOOKS, _global_hook),
+    "registerResolver": _resolver,
+    **dict.fromkeys(CREATIONS, _creation),
+    **dict.fromkeys(("automigrate", "autoupdate"), _anywhere(Kind.SCHEMA_CHANGE)),
+    "mixin": _of_model(Kind.MIXIN),
+    **dict.fromkeys(RELATIONS, _of_model(Kind.RELATION)),
+    "defineProperty": _of_model(Kind.PROPERTY),
+    **dict.fromkeys(STORAGE, _of_model(Kind.STORAGE)),
+    **dict.fromkeys(PUSHES, _anywhere(Kind.PUSH)),
+    **dict.fromkeys(VERBS, _route),
+    **dict.fromkeys(("use", "middleware"), _middleware),
+    "createChangeStream": _anywhere(Kind.CHANGE_STREAM),
+    **dict.fromkeys(CONNECTORS, _data_source),
+    **dict.fromkeys(QUERIES, _query),
+    "send": _mail,
+    "setInterval": _interval,
+    "require": _require,
+}
