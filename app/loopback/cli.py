@@ -16,6 +16,7 @@ class _Place(NamedTuple):
 # Where each command is; its module is imported when it is called.
 COMMANDS = {
     "inspect": _Place("app.loopback.inspect", "inspect"),
+    "import": _Place("app.loopback.writing.cli", "import_application"),
 }
 
 

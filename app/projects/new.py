@@ -55,6 +55,12 @@ def _write(folder: Path) -> None:
         os.rename(written, folder)
 
 
+def template_text(file: str, name: str) -> str:
+    """Return a file of the template, such as `.gitignore`, for a project with a name."""
+    path = TEMPLATE / f"{DOT}{file[1:]}{SUFFIX}" if file[0] == "." else TEMPLATE / f"{file}{SUFFIX}"
+    return _fill(path.read_text(encoding="utf-8"), _values(name))
+
+
 def _target(path: Path) -> str:
     """Return the path of a file in a project."""
     parts = path.relative_to(TEMPLATE).as_posix().removesuffix(SUFFIX).split("/")

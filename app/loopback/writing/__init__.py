@@ -1,0 +1,1 @@
+"""What `ostiary loopback import` writes: the files of a project."""

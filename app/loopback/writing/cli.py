@@ -1,0 +1,79 @@
+"""The command `ostiary loopback import`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from app.loopback.application import Application, read_application
+
+from .files import ProjectFile, State, states, write_files
+from .project import Project, read_project
+
+NEXT = """\
+Next:
+  ostiary models check
+  ostiary loopback todo
+  ostiary db upgrade
+  ostiary db migrate -m models
+  ostiary db upgrade
+  ostiary run"""
+
+
+@click.command("import")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--models-only", is_flag=True, help="Write the files of the project, and no rows.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--overwrite", is_flag=True, help="Write files that exist and differ, too.")
+def import_application(folder: Path, models_only: bool, dry_run: bool, overwrite: bool) -> None:
+    """Make the current folder the project that the LoopBack application in DIR becomes."""
+    here = Path.cwd()
+    application = read_application(folder)
+    project = read_project(application, _project_name(here.name))
+    found = states(here, project.files, overwrite)
+    if not dry_run:
+        written = (State.WRITTEN, State.REPLACED)
+        write_files(here, [file for file, state in found.items() if state in written])
+    _print_notes(application, project)
+    _print_files(found, dry_run)
+    _print_variables(project.variables)
+    if not dry_run:
+        click.echo(NEXT)
+
+
+def _project_name(folder: str) -> str:
+    """Return a name for a project in a folder: letters, digits, - and _."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder).strip("-_")[:64].strip("-_")
+    return name if name[:1].isalpha() else f"project-{name}".strip("-")
+
+
+def _print_notes(application: Application, project: Project) -> None:
+    for note in project.notes:
+        click.echo(f"Note: {note}")
+    for problem in application.problems.found:
+        click.echo(f"Not read: {problem}")
+
+
+def _print_files(found: Mapping[ProjectFile, State], dry_run: bool) -> None:
+    for file, state in found.items():
+        if state is State.KEPT:
+            click.echo(f"kept      {file.path}: it exists and differs; --overwrite replaces it")
+        else:
+            click.echo(f"{state:<9} {file.path}")
+        for change in file.changes:
+            click.echo(f"          {change}")
+    click.echo(_count(list(found.values()), dry_run))
+
+
+def _count(found: Sequence[State], dry_run: bool) -> str:
+    """Return how many files were written and kept."""
+    written = sum(state in (State.WRITTEN, State.REPLACED) for state in found)
+    verb = "Would write" if dry_run else "Wrote"
+    kept = found.count(State.KEPT)
+    return f"{verb} {written} files, kept {kept}; {found.count(State.SAME)} are as they would be."
+
+
+def _print_variables(needed: Mapping[str, str]) -> None:
+    if needed:
+        click.echo(f"Set in the environment: {', '.join(needed)}")

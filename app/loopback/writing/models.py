@@ -1,0 +1,98 @@
+"""The models of an application as files of a project: `models/*.json`, `model-config.json`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.definitions.bases import BUILT_IN
+from app.loopback.application import Application, Model
+
+from .files import ProjectFile
+from .settings import id_type, is_user, users_model
+
+JsonObject = Mapping[str, Any]
+# The keys of an entry of LoopBack 3's `model-config.json` that a project reads.
+ENTRY_KEYS = ("dataSource", "public", "options", "relations", "acls", "methods")
+
+
+# How a model's file declares the ids of a type.
+_TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
+USERS = "users"
+
+
+def to_json(value: object) -> str:
+    """Return JSON as files of a project have it."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def model_files(application: Application) -> list[ProjectFile]:
+    """Return the file of each model that the application defines."""
+    return [
+        _model_file(application, model) for model in application.models.values() if model.definition
+    ]
+
+
+def file_name(model: Model) -> str:
+    """Return the name that the files of a model have, without what they end in."""
+    return model.file.stem if model.file else model.name
+
+
+def _model_file(application: Application, model: Model) -> ProjectFile:
+    definition, changes = dict(model.definition), list[str]()
+    if definition.get("methods") == []:
+        definition["methods"] = {}
+        changes.append("methods is an object: it was an empty list")
+    _set_id(application, model, definition, changes)
+    if takes_users_name(application, model):
+        path = model.path
+        definition |= {"plural": f"{model.name}Rows", "http": {"path": path}}
+        changes.append(f"plural is {model.name}Rows: {USERS} are Ostiary's own; the path stays")
+    return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
+
+
+def takes_users_name(application: Application, model: Model) -> bool:
+    """Tell whether a model that users are not has their name."""
+    return model.plural.lower() == USERS and not is_user(application, model)
+
+
+def _set_id(
+    application: Application, model: Model, definition: dict[str, Any], changes: list[str]
+) -> None:
+    """Declare the id that the model's database gives, where ID_TYPE says otherwise."""
+    given, usual = id_type(application, model), id_type(application, users_model(application))
+    properties = definition.get("properties")
+    properties = properties if isinstance(properties, Mapping) else {}
+    declared = [name for name, property_ in properties.items() if _is_id(property_)]
+    if not model.data_source or is_user(application, model) or "base" in _other(definition):
+        return
+    if not declared and given != usual and definition.get("idInjection") is not False:
+        definition["properties"] = {"id": {"type": _TYPES[given], "id": True}, **properties}
+        changes.append(f"properties.id is declared: {model.data_source} gives ids of {given}")
+    for name in declared:
+        if given == "objectid" and properties[name].get("generated"):
+            changed = {**properties[name], "type": given}
+            definition["properties"] = {**properties, name: changed}
+            changes.append(f"properties.{name}.type is objectid, as {model.data_source} gives it")
+
+
+def _is_id(property_: object) -> bool:
+    return isinstance(property_, Mapping) and bool(property_.get("id"))
+
+
+def _other(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the base, if it is a model of the application: its id is that of the model."""
+    base = definition.get("base")
+    return {} if base in (None, *BUILT_IN) else {"base": base}
+
+
+def config_file(application: Application) -> ProjectFile:
+    """Return `model-config.json`: the models that are served, and what is said of them there."""
+    entries = dict(_entries(application))
+    return ProjectFile("model-config.json", to_json(entries))
+
+
+def _entries(application: Application) -> Iterator[tuple[str, JsonObject]]:
+    for name, model in application.models.items():
+        entry = {key: model.config[key] for key in ENTRY_KEYS if key in model.config}
+        if model.config and (model.definition or name in BUILT_IN):
+            yield name, entry

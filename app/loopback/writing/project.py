@@ -1,0 +1,56 @@
+"""The files of a project that stands for a LoopBack 3 application."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.loopback.application import Application
+from app.projects.new import template_text
+
+from . import models, settings, sources
+from .files import ProjectFile
+from .secrets import Variables
+
+VARIABLES = ".env.example"
+FIRST = """\
+# The variables of the environment that the project needs. Copy the file to .env, which belongs into
+# no repository, and fill it in there.
+"""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files of a project, and what its users have to know of them."""
+
+    files: Sequence[ProjectFile]
+    # What LoopBack 3 allows and is set here, or needs a decision; one sentence each.
+    notes: Sequence[str]
+    # The variables of the environment that it needs, with what each of them is.
+    variables: Mapping[str, str]
+
+
+def read_project(application: Application, name: str) -> Project:
+    """Return the project that an application becomes, in a folder with this name."""
+    variables = Variables()
+    read = settings.read_settings(application, sources.redirects(application))
+    for model in application.models.values():
+        if model.definition and models.takes_users_name(application, model):
+            reason = f"the path {model.path} is that of the model {model.name}"
+            read.settings.append(settings.Setting("USERS_PATH", "accounts", reason))
+    files = [
+        settings.config_file(application, read, name),
+        *models.model_files(application),
+        models.config_file(application),
+        *sources.source_files(application, variables),
+        *sources.provider_files(application, variables),
+    ]
+    if variables.needed:
+        files.append(ProjectFile(VARIABLES, _variables(variables.needed)))
+    files += [
+        ProjectFile(file, template_text(file, name)) for file in (".gitignore", "pyproject.toml")
+    ]
+    return Project(files, read.notes, variables.needed)
+
+
+def _variables(needed: Mapping[str, str]) -> str:
+    lines = (f"# {meaning}\n{name}=\n" for name, meaning in needed.items())
+    return FIRST + "".join(lines)

@@ -1,0 +1,80 @@
+"""Values of an application that do not belong into a project: secrets, and those of LoopBack 3's
+environment, which become variables of the environment.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# Keys whose values are secrets, whatever they are called around it.
+SECRET = re.compile(
+    r"pass(word|wd|phrase)?$|secret|token|api_?key|access_?key|private_?key|^key$|^auth"
+    r"|authorization|credential|^x-api|cookie",
+    re.IGNORECASE,
+)
+# LoopBack 3's placeholders for variables of the environment.
+PLACEHOLDER = re.compile(r"\$\{(\w+)\}", re.ASCII)
+# A user and a password in the address of a server.
+USERINFO = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@{}]*@", re.IGNORECASE)
+# A parameter in the address of a server, with a value that is no variable of the connector.
+PARAMETER = re.compile(r"([?&])([^=&#{}]+)=([^&#{}]+)")
+
+
+@dataclass
+class Variables:
+    """The variables of the environment that a project needs, with what each of them is."""
+
+    needed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, path: str, meaning: str) -> dict[str, str]:
+        """Return the reference to a variable for the value at a path."""
+        return self.name(re.sub(r"\W+", "_", _words(path)).strip("_").upper(), meaning)
+
+    def name(self, name: str, meaning: str) -> dict[str, str]:
+        """Return the reference to a variable of this name."""
+        self.needed.setdefault(name, meaning)
+        return {"$env": name}
+
+
+def _words(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+
+
+def without_secrets(value: Any, path: str, variables: Variables, is_secret: bool = False) -> Any:
+    """Return a value of JSON with references to variables in place of secrets.
+
+    `path` is where it stands, which the variables are named after.
+    """
+    if isinstance(value, Mapping):
+        if value.keys() == {"$env"}:
+            return dict(variables.name(str(value["$env"]), path))
+        return {
+            key: without_secrets(inner, f"{path}.{key}", variables, _is_secret(key, is_secret))
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            without_secrets(inner, f"{path}.{number}", variables, is_secret)
+            for number, inner in enumerate(value)
+        ]
+    return _text(value, path, variables, is_secret) if isinstance(value, str) else value
+
+
+def _is_secret(key: str, is_secret: bool) -> bool:
+    return is_secret or bool(SECRET.search(key))
+
+
+def _text(value: str, path: str, variables: Variables, is_secret: bool) -> object:
+    if placeholder := PLACEHOLDER.fullmatch(value):
+        return variables.name(placeholder[1], path)
+    # A value with a variable of the connector, `{token}`, is no secret: a caller gives it.
+    if value and "{" not in value and (is_secret or _has_secret(value)):
+        return variables.add(path, path)
+    return value
+
+
+def _has_secret(value: str) -> bool:
+    """Tell whether an address has a password, or a parameter that is a secret."""
+    named = (name for _, name, _ in PARAMETER.findall(value))
+    return bool(USERINFO.match(value)) or ("://" in value and any(map(SECRET.search, named)))

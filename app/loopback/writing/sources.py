@@ -1,0 +1,105 @@
+"""`datasources.json` and `providers.json` of a project, without secrets."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from app.loopback.application import Application
+
+from .files import ProjectFile
+from .models import to_json
+from .secrets import PARAMETER, SECRET, Variables, without_secrets
+
+CONNECTORS = ("rest", "loopback-connector-rest")
+SOURCES, PROVIDERS = "datasources.json", "providers.json"
+# The connectors of LoopBack 3 whose data sources a project has; those of storage serve files.
+STORAGE = "loopback-component-storage"
+
+
+def source_files(application: Application, variables: Variables) -> list[ProjectFile]:
+    """Return `datasources.json`, if there are data sources that are no databases."""
+    changes: list[str] = []
+    sources: dict[str, Any] = {}
+    for name, source in application.data_sources.items():
+        if source.get("connector") in (*CONNECTORS, STORAGE):
+            moved = _without_parameters(source)
+            sources[name] = _masked(moved, f"{name}", variables)
+        else:
+            kind = source.get("connector") or "no connector"
+            changes.append(f"{name} is left out: {kind} is none of other REST services")
+    return [ProjectFile(SOURCES, to_json(sources), changes)] if sources else []
+
+
+def _masked(source: Mapping[str, Any], name: str, variables: Variables) -> object:
+    """Return a data source without secrets; `functions` only names parameters."""
+    operations = source.get("operations")
+    masked = {
+        key: without_secrets(value, f"{name}.{key}", variables, bool(SECRET.search(key)))
+        for key, value in source.items()
+        if key != "operations"
+    }
+    if not isinstance(operations, list):
+        return masked if operations is None else {**masked, "operations": operations}
+    return {
+        **masked,
+        "operations": [
+            _masked_operation(operation, f"{name}.{number}", variables)
+            for number, operation in enumerate(operations)
+        ],
+    }
+
+
+def _masked_operation(operation: object, path: str, variables: Variables) -> object:
+    if not isinstance(operation, Mapping):
+        return operation
+    return {
+        key: value if key == "functions" else without_secrets(value, path, variables)
+        for key, value in operation.items()
+    }
+
+
+def _without_parameters(source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a data source whose secrets in addresses with variables stand in `query`."""
+    operations = source.get("operations")
+    if not isinstance(operations, list):
+        return source
+    return {**source, "operations": [_moved(operation) for operation in operations]}
+
+
+def _moved(operation: object) -> object:
+    template = operation.get("template") if isinstance(operation, Mapping) else None
+    url = template.get("url") if isinstance(template, Mapping) else None
+    if not isinstance(operation, Mapping) or not isinstance(template, Mapping):
+        return operation
+    if not isinstance(url, str) or "{" not in url:
+        return operation
+    secrets = {
+        unquote(name): unquote(value)
+        for _, name, value in PARAMETER.findall(url)
+        if SECRET.search(name)
+    }
+    if not secrets:
+        return operation
+    rest = PARAMETER.sub(lambda found: "" if SECRET.search(found[2]) else found[0], url)
+    rest = rest if "?" in rest else rest.replace("&", "?", 1)
+    query = template.get("query")
+    given = query if isinstance(query, Mapping) else {}
+    return {**operation, "template": {**template, "url": rest, "query": {**given, **secrets}}}
+
+
+def provider_files(application: Application, variables: Variables) -> list[ProjectFile]:
+    """Return `providers.json`, if the application has identity providers."""
+    if not application.providers:
+        return []
+    entries = {
+        name: without_secrets(entry, name, variables)
+        for name, entry in application.providers.items()
+    }
+    return [ProjectFile(PROVIDERS, to_json(entries))]
+
+
+def redirects(application: Application) -> Sequence[str]:
+    """Return the addresses of other sites to which a login by a provider redirects."""
+    entries = [entry for entry in application.providers.values() if isinstance(entry, Mapping)]
+    found = (entry.get(key) for entry in entries for key in ("successRedirect", "failureRedirect"))
+    return sorted({url for url in found if isinstance(url, str) and "://" in url})
