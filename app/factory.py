@@ -17,6 +17,7 @@ from app.http import headers, json, templates
 from app.oauth import identity_views
 from app.observability import health, logs, origin
 from app.rest import constraints, routing
+from app.rest.dependents import find_dependents
 from app.rest.shared_methods import check_setting
 from app.rest.views.collection import check_relations
 from app.throttles import throttles
@@ -103,6 +104,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     check_acls(app)
     check_setting(app)
     check_relations(app)
+    find_dependents(app)
     database.check_own_tables(app)
     openapi.init_app(app)
 

@@ -26,6 +26,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         Values,
         add_relation,
         belongs_to,
+        belongs_to_any,
         embeds_many,
         embeds_one,
         has_many,
@@ -62,6 +63,15 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         reader_id: Mapped[Id] = mapped_column(ForeignKey("users.id"), index=True)
 
 
+    class Remark(Model):
+        __tablename__ = "remarks"
+
+        id: Mapped[Id] = mapped_column(RowId, primary_key=True)
+        text: Mapped[str] = mapped_column(String(100))
+        subject_id: Mapped[Id] = mapped_column(RowId, index=True)
+        subject_type: Mapped[str] = mapped_column(String(20))
+
+
     class AuthorSchema(fields.Schema):
         id = fields.Id(dump_only=True)
         name = fields.Text(100, required=True)
@@ -80,6 +90,13 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         id = fields.Id(dump_only=True)
         bookId = fields.Id(attribute="book_id", required=True)
         readerId = fields.Id(attribute="reader_id", dump_only=True)
+
+
+    class RemarkSchema(fields.Schema):
+        id = fields.Id(dump_only=True)
+        text = fields.Text(100, required=True)
+        subjectId = fields.Id(attribute="subject_id", required=True)
+        subjectType = fields.Text(20, attribute="subject_type", required=True)
 
 
     class BookRows(Repository):
@@ -109,7 +126,10 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         model=Author,
         schema=AuthorSchema,
         rules=lambda settings: [allow(EVERYONE, access=READ), allow(ADMIN)],
-        relations={"books": has_many("books", "author_id")},
+        relations={
+            "books": has_many("books", "author_id"),
+            "remarks": has_many("remarks", "subject_id", "subject_type", "Author"),
+        },
     )
     books = Resource(
         name="books",
@@ -132,6 +152,17 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         rules=lambda settings: [allow(AUTHENTICATED, "create"), allow(OWNER), allow(ADMIN)],
         owner=Loan.reader_id,
         relations={"book": belongs_to("books", "book_id")},
+    )
+
+
+    subjects = {"Author": "authors", "Book": "books"}
+    remarks = Resource(
+        name="remarks",
+        singular="remark",
+        model=Remark,
+        schema=RemarkSchema,
+        rules=lambda settings: [allow(ADMIN)],
+        relations={"subject": belongs_to_any(subjects, "subject_id", "subject_type")},
     )
 
 
@@ -193,6 +224,7 @@ from app.rest.collection import get_resource
 from app.rest.relations import (
     Relation,
     belongs_to,
+    belongs_to_any,
     embeds_many,
     embeds_one,
     has_many,
@@ -217,6 +249,7 @@ __all__ = [
     "Values",
     "add_relation",
     "belongs_to",
+    "belongs_to_any",
     "embeds_many",
     "embeds_one",
     "get_resource",

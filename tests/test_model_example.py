@@ -107,16 +107,25 @@ def test_the_model_in_json_works_as_printed_beside_the_shop(project):
     write_files(JSON, project)
     [note] = blocks(DOCUMENT, "json", "A model in JSON")
     (project / "models" / "note.json").write_text(note)
+    for text in blocks(DOCUMENT, "json", "Polymorphic relations"):
+        (project / "models" / f"{json.loads(text)['name']}.json").write_text(text)
     commands, calls = blocks(DOCUMENT, "sh", "A model in JSON")
+    [polymorphic] = blocks(DOCUMENT, "sh", "Polymorphic relations")
 
     printed = migrate(project, commands)
     with served(project) as api:
         said, answered, bodies = run_shell(
-            calls, project, API=api, JSON="Content-Type: application/json", TOKEN=login(api)
+            calls + polymorphic,
+            project,
+            API=api,
+            JSON="Content-Type: application/json",
+            TOKEN=login(api),
         )
 
-    assert "Checked 7 models: all in order.\n" in printed
+    assert "Checked 9 models: all in order.\n" in printed
     assert answered == said
+    image = json.loads(bodies.splitlines()[-1])[0]
+    assert image["imageable"] == {"id": 1, "title": "Rome"}
     made, listed, changed = (json.loads(line) for line in bodies.splitlines()[:3])
     assert made == {"id": 1, "text": "The key is under the mat", "stars": 0, "ownerId": 1}
     assert [todo["owner"]["email"] for todo in listed] == ["ada@example.com"]

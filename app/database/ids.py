@@ -3,7 +3,7 @@
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import BigInteger, Connection, Dialect, String, Uuid, event, inspect
+from sqlalchemy import BigInteger, Column, Connection, Dialect, String, Uuid, event, inspect
 from sqlalchemy.orm import Mapper
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -120,6 +120,11 @@ def new_id(type_: TypeEngine[Any]) -> Id | None:
     """Return a new id for a column of this type; None if the database generates it."""
     generate = type_.form.generate if isinstance(type_, IdColumn) else None
     return generate() if generate else None
+
+
+def key_value(column: Column[Any], row_id: Id) -> Id:
+    """Return an id as a column has it that holds ids of rows of several tables: text, perhaps."""
+    return str(row_id) if column.type.python_type is str else row_id
 
 
 @event.listens_for(Mapper, "before_insert")

@@ -28,6 +28,7 @@ NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)
 NAME_RULE = (
     f"must begin with a letter or _, followed by at most {MAX_NAME - 1} letters, digits, _ and -"
 )
+SEPARATED = re.compile(r"_+(\w)")
 # LoopBack 3's other names of verbs.
 OTHER_VERBS = ("DEL", "ALL")
 NOT_SERVED = "is not served until {} has an endpoint of this name"
@@ -78,7 +79,9 @@ class Definition:
     rules: list[PlacedRule] = field(default_factory=list)
     # The names of the models whose ids properties hold.
     foreign_keys: dict[str, str] = field(default_factory=dict)
-    # Those of them that models derived from another have in common with it.
+    # The keys of polymorphic relations, each with the property that has the name of a model.
+    polymorphic: dict[str, str] = field(default_factory=dict)
+    # Those of `foreign_keys` that models derived from another have in common with it.
     shared_keys: set[str] = field(default_factory=set)
     # The properties with what relations lead to.
     held: set[str] = field(default_factory=set)
@@ -156,6 +159,13 @@ class BelongsTo(NamedTuple):
     key: str
 
 
+class PolymorphicKey(NamedTuple):
+    """The properties of a polymorphic relation: with the id of a row, and the name of its model."""
+
+    key: str
+    discriminator: str
+
+
 def belongs_to(relations: Mapping[str, Declaration]) -> list[BelongsTo]:
     """Return the relations that are declared as belongsTo."""
     return [
@@ -165,8 +175,32 @@ def belongs_to(relations: Mapping[str, Declaration]) -> list[BelongsTo]:
             str(relation.mapping.get("foreignKey") or f"{name}Id"),
         )
         for name, relation in relations.items()
-        if relation.mapping.get("type") == BELONGS_TO
+        if relation.mapping.get("type") == BELONGS_TO and not relation.mapping.get("polymorphic")
     ]
+
+
+def polymorphic_keys(relations: Mapping[str, Declaration]) -> list[PolymorphicKey]:
+    """Return the keys of the relations that are declared as belongsTo and polymorphic."""
+    return [
+        polymorphic_key(name, relation.mapping.get("polymorphic"))
+        for name, relation in relations.items()
+        if relation.mapping.get("type") == BELONGS_TO and relation.mapping.get("polymorphic")
+    ]
+
+
+def polymorphic_key(relation: str, declared: object) -> PolymorphicKey:
+    """Return the properties that LoopBack 3 has for a relation, by its key `polymorphic`.
+
+    That is the name of the belongsTo relation, or an object; `true` is the name of this one.
+    """
+    named = declared if isinstance(declared, Mapping) else {"selector": declared}
+    given = next((named[key] for key in ("selector", "as") if named.get(key)), True)
+    selector = relation if given is True else str(given)
+    start = SEPARATED.sub(lambda match: match[1].upper(), selector[0].lower() + selector[1:])
+    return PolymorphicKey(
+        str(named.get("foreignKey") or f"{start}Id"),
+        str(named.get("discriminator") or f"{start}Type"),
+    )
 
 
 def read_definition(merged: MergedModel) -> Definition:
@@ -295,7 +329,8 @@ def _property_names(
         declared.add("must be a list of properties")
         return frozenset()
     if merged.root != USER:
-        keys = (relation.key for relation in belongs_to(merged.relations))
+        keys = {relation.key for relation in belongs_to(merged.relations)}
+        keys |= {key for pair in polymorphic_keys(merged.relations) for key in pair}
         for name in sorted(set(names) - {"id", *merged.properties, *times, *keys}):
             _report_unknown(name, merged, declared)
     return frozenset(names)

@@ -43,7 +43,7 @@ class ForeignKeys:
         declared, key = holder.properties.get(name), f"{name} of {holder.name}"
         if name == holder.id.name:
             return f"{key} is the id"
-        if name in holder.own_names | holder.held:
+        if name in {*holder.own_names, *holder.held, *holder.polymorphic}:
             return f"{key} holds no ids"
         if declared and declared.type.name not in KEY_TYPES:
             return f"{key} is of the type {declared.type.name}"

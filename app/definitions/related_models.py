@@ -38,6 +38,11 @@ class RelatedModel:
         return self.definition.name if self.definition else self.resource
 
     @property
+    def type_name(self) -> str:
+        """The name that polymorphic relations have for it, as LoopBack 3 has."""
+        return self.definition.name if self.definition else self.model.__name__
+
+    @property
     def table(self) -> str:
         """The table of a model in JSON, or the name of the class of one in Python likewise."""
         return self.definition.table if self.definition else column_name(self.model.__name__)
@@ -45,8 +50,7 @@ class RelatedModel:
     @property
     def usual_key(self) -> str:
         """The name that LoopBack 3 gives to a foreign key with its ids."""
-        name = self.definition.name if self.definition else self.model.__name__
-        return f"{camel_case(name)}Id"
+        return f"{camel_case(self.type_name)}Id"
 
 
 class RelatedModels:
@@ -89,6 +93,11 @@ class RelatedModels:
     def of(self, definition: Definition) -> RelatedModel:
         """Return a model as the target of relations."""
         return self._by_name[definition.name.lower()]
+
+    @property
+    def all_in_json(self) -> list[RelatedModel]:
+        """The models in JSON, and users."""
+        return [*map(self.of, self.definitions.values()), self._by_resource[USERS]]
 
     @property
     def names(self) -> list[str]:

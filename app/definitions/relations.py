@@ -12,6 +12,7 @@ from .definition import Definition
 from .foreign_keys import KEY_TYPES, ForeignKeys
 from .held import HELD, hold
 from .owners import owner_property
+from .polymorphic import PolymorphicRelations
 from .related_models import USERS, RelatedModel, RelatedModels
 from .through import ManyToMany
 
@@ -42,13 +43,15 @@ class ResolvedRelations:
 class Relations:
     """Reads the relations of all models, and adds the foreign keys that they need."""
 
-    def __init__(self, models: RelatedModels) -> None:
-        self._models = models
+    def __init__(self, models: RelatedModels, definitions: Sequence[Definition]) -> None:
+        self._models, self._definitions = models, definitions
         self._keys = ForeignKeys(models)
         self.many_to_many = ManyToMany(models, self._keys)
+        self._polymorphic = PolymorphicRelations(models, definitions)
 
-    def resolve(self, definitions: Sequence[Definition]) -> dict[str, ResolvedRelations]:
+    def resolve(self) -> dict[str, ResolvedRelations]:
         """Return the relations of all models by name; add the foreign keys that they need."""
+        definitions = self._definitions
         links = {definition.name: self._links(definition) for definition in definitions}
         owners = {
             definition.name: self._owner(definition, links[definition.name])
@@ -57,7 +60,7 @@ class Relations:
         return {
             definition.name: ResolvedRelations(
                 links[definition.name],
-                list(_to_check(definition, links[definition.name])),
+                list(self._to_check(definition, links[definition.name])),
                 owners[definition.name],
             )
             for definition in definitions
@@ -84,6 +87,8 @@ class Relations:
         if reason := _unserved(definition, name, relation):
             relation.warn(f"is not served: {reason}")
             return None
+        if relation.mapping.get("polymorphic"):
+            return self._polymorphic.link(definition, name, relation)
         if kind in HELD:
             return self._held(definition, name, relation)
         model = relation.mapping.get("model")
@@ -93,6 +98,20 @@ class Relations:
             relation["model"].warn(f"is not served: there is no model {model!r}{meant}")
             return None
         return self._link(definition, name, target, relation) if _has_names(relation) else None
+
+    def _to_check(
+        self, definition: Definition, links: Mapping[str, Relation]
+    ) -> Iterator[Relation]:
+        """Yield belongsTo relations for the foreign keys that no relation of the model has."""
+        covered = {link.foreign_key for link in links.values() if link.kind == BELONGS_TO}
+        for name, target in definition.foreign_keys.items():
+            column = definition.column_of(name)
+            if column not in covered:
+                yield Relation(BELONGS_TO, target, column)
+        for name in definition.polymorphic:
+            column = definition.column_of(name)
+            if column not in covered:
+                yield self._polymorphic.of_column(definition, column)
 
     def _held(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
         """Return the relation to the data of a property, which is added."""
@@ -166,20 +185,9 @@ def _has_names(relation: Declaration) -> bool:
 def _unserved(definition: Definition, name: str, relation: Declaration) -> str:
     """Return why a relation cannot be served, if that is so."""
     declared = relation.mapping
-    if declared.get("polymorphic"):
-        return "relations to rows of several models (polymorphic) are refused"
     if name in {*definition.properties, *definition.calls}:
         return "there is a property or a call of this name"
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
         return "its name cannot stand in a path"
     found = [option for option in UNSUPPORTED if declared.get(option)]
     return f"{found[0]} is not supported" if found and declared["type"] not in HELD else ""
-
-
-def _to_check(definition: Definition, links: Mapping[str, Relation]) -> Iterator[Relation]:
-    """Yield belongsTo relations for the foreign keys that no relation of the model has."""
-    covered = {link.foreign_key for link in links.values() if link.kind == BELONGS_TO}
-    for name, target in definition.foreign_keys.items():
-        column = definition.column_of(name)
-        if column not in covered:
-            yield Relation(BELONGS_TO, target, column)

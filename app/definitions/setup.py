@@ -61,9 +61,9 @@ def init_app(app: Flask) -> None:
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     related_models = RelatedModels(models.definitions, python, models.users)
-    relations = Relations(related_models)
+    relations = Relations(related_models, models.stored)
     with app.app_context():
-        resolved = relations.resolve(models.stored)
+        resolved = relations.resolve()
         check(models, resolved, usual)
         if models.problems.found:
             report(app, models.problems)

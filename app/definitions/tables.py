@@ -1,6 +1,6 @@
 """The tables of models in JSON, and the classes that are mapped to them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flask import Flask
 from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
@@ -44,7 +44,8 @@ class Tables:
             columns.append(self._column(definition, property_, owner))
         if definition.is_open:
             columns.append(Column(ATTRIBUTE, Json(dict)))
-        self._map(definition.model, definition.table, columns)
+        pairs = [map(definition.column_of, pair) for pair in definition.polymorphic.items()]
+        self._map(definition.model, definition.table, columns, pairs)
 
     def map_link_table(self, links: LinkTable) -> None:
         """Map the class of a table between two models."""
@@ -61,10 +62,17 @@ class Tables:
         ]
         self._map(links.model, links.name, keys)
 
-    def _map(self, model: type[object], table: str, columns: list[AnyColumn]) -> None:
-        """Map a class to a new table."""
+    def _map(
+        self,
+        model: type[object],
+        table: str,
+        columns: list[AnyColumn],
+        indexed: Iterable[Iterable[str]] = (),
+    ) -> None:
+        """Map a class to a new table, with indexes of several columns."""
         options = IDS_GIVEN_ONCE if columns[0].name == "id" else {}
-        made = Table(table, self._metadata, *columns, **options)
+        indexes = [Index(None, *names) for names in indexed]
+        made = Table(table, self._metadata, *columns, *indexes, **options)
         self._rename_indexes(made)
         self._registry.map_imperatively(model, made)
 
@@ -119,13 +127,14 @@ def _name(index: Index | UniqueConstraint) -> str:
 
 
 def _rename(index: Index | UniqueConstraint, name: str) -> None:
-    """Replace the index that a column asks for, whose name follows from the column's."""
-    [column] = index.columns
+    """Replace an index, whose name follows from its column's if that asks for it."""
+    column, *more = index.columns
     table = column.table
     if isinstance(index, Index):
         table.indexes.remove(index)
-        column.index = None
-        Index(conv(name), column)
+        if not more:
+            column.index = None
+        Index(conv(name), column, *more)
     else:
         table.constraints.remove(index)
         column.unique = None

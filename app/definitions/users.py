@@ -101,7 +101,7 @@ def configure_users(
         if app.config[name] == usual[name]:
             app.config[name] = value
     app.config["TOKEN_TTL"] = min(app.config["TOKEN_TTL"], app.config["TOKEN_MAX_TTL"])
-    elsewhere = {*definition.foreign_keys, *definition.held}
+    elsewhere = {*definition.foreign_keys, *definition.polymorphic, *definition.held}
     own = {
         name: declared
         for name, declared in definition.declared.items()

@@ -11,13 +11,13 @@ from werkzeug.routing import Rule
 
 from app.errors import BLANK, InvalidFilter, ModelNotFound, TooDeep, TooManyHashes, ValidationError
 from app.rest.collection import Collection, served_collections
-from app.rest.endpoint import Endpoint
+from app.rest.endpoint import Endpoint, SchemaSpec
 from app.rest.hashing import hashed_property
 from app.rest.requests.parameters import MAX_DEPTH
 from app.rest.views.paging import LINK, TOTAL_COUNT
 
 from .responses import body_errors, responses
-from .schemas import Json, Schemas, id_schema, model_name, ref
+from .schemas import Json, Schemas, any_of, id_schema, model_name, ref
 from .security import Security
 
 BODILESS = ("GET", "DELETE")
@@ -53,6 +53,7 @@ class EndpointOperation:
         self._resource = resources.get(self._tag)
         # The resource of the body and the answer: for a relation, its target.
         self._subject = resources.get(endpoint.subject or self._tag)
+        self._answers = [resources[name] for name in endpoint.answers]
         self._literal = (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
         # In the order of the path.
         self._arguments = ARGUMENT.findall(rule.rule)
@@ -149,7 +150,7 @@ class EndpointOperation:
         if answer is None:
             done = {"204": {"description": "Done, without content."}}
             return {**done, "302": REDIRECT} if self._endpoint.redirects else done
-        schema = schemas.of_answer(answer, self._subject)
+        schema = self._answer(answer, schemas)
         success: Json = {
             "description": "Done.",
             "content": {"application/json": {"schema": schema}},
@@ -157,6 +158,11 @@ class EndpointOperation:
         if self._endpoint.has_pages:
             success["headers"] = PAGE_HEADERS
         return {"200": success}
+
+    def _answer(self, answer: SchemaSpec, schemas: Schemas) -> Json:
+        if not self._endpoint.answers or not isinstance(answer, str):
+            return schemas.of_answer(answer, self._subject)
+        return any_of(answer.format(model_name(resource)) for resource in self._answers)
 
     def _errors(self, has_body: bool) -> Iterator[HTTPException]:
         yield from self._endpoint.errors

@@ -1,6 +1,6 @@
 """The JSON schemas of request bodies and responses, derived from marshmallow schemas."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 import marshmallow
@@ -23,6 +23,12 @@ TEXT = "text"
 def ref(name: str) -> Json:
     """Return a reference to a named schema."""
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def any_of(names: Iterable[str]) -> Json:
+    """Return a reference to one of several named schemas; what has no required parts fits many."""
+    refs = list(map(ref, names))
+    return refs[0] if len(refs) == 1 else {"anyOf": refs}
 
 
 def _closed(properties: Json, optional: Container[str] = (), **more: object) -> Json:
@@ -283,7 +289,8 @@ def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Co
         if relation.is_embedded:
             properties[name] = properties[by_attribute[relation.foreign_key]]
             continue
-        target = ref(f"{model_name(related[relation.target])}WithRelations")
+        names = relation.types.values() or [relation.target]
+        target = any_of(f"{model_name(related[name])}WithRelations" for name in sorted({*names}))
         properties[name] = {"type": "array", "items": target} if relation.many else target
     return _omit({**schema, "properties": properties}, "required")
 

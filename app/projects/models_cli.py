@@ -157,7 +157,8 @@ def _describe(model: Model) -> Iterator[str]:
     for name, field in collection.schema.fields.items():
         yield "\t".join(["  property", field.data_key or name, *_describe_field(field)])
     for name, relation in resource.relations.items():
-        yield f"  relation\t{name}\t{relation.kind}\t{relation.target}"
+        targets = ", ".join(dict.fromkeys(relation.types.values())) or relation.target
+        yield f"  relation\t{name}\t{relation.kind}\t{targets}"
     if resource.is_public:
         endpoints = declared_endpoints(resource)
         served = (endpoint for endpoint in endpoints if endpoint.method not in off)

@@ -28,12 +28,19 @@ from .filters.columns import has_short_ids, kinds_of
 from .filters.parser import parse_filter, parse_where
 from .filters.sql import Column
 from .filters.tree import Filter
-from .relations import BELONGS_TO
+from .relations import BELONGS_TO, Relation
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
 from .rows.owners import check_owner, owner_to_fix
-from .rows.references import Reference, check_changed_references, check_references
+from .rows.references import (
+    AnyReference,
+    Reference,
+    TypedReference,
+    check_changed_references,
+    check_common_references,
+    check_references,
+)
 from .rows.repository import Conditions, NewRow, Row, Values
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.writer import Writer, writers
@@ -151,20 +158,17 @@ class Collection:
         return (written[self._owner], self._owner) if self._owner in written else None
 
     @cached_property
-    def references(self) -> list[Reference]:
+    def references(self) -> list[AnyReference]:
         """The properties that hold the id of another row and that clients may write."""
         written = _written(self.schema) | _written(self.create_schema)
         relations = (*self.relations.values(), *self.resource.foreign_keys)
         references = [
-            Reference(
-                written[relation.foreign_key],
-                relation.foreign_key,
-                partial(_find_readable, relation.target),
-            )
+            _reference(relation, written)
             for relation in relations
-            if relation.kind == BELONGS_TO and relation.foreign_key in written
+            if relation.kind == BELONGS_TO and written.keys() & relation.attributes
         ]
-        if self.written_owner and self.written_owner[1] not in {key for _, key, _ in references}:
+        known = {reference.attribute for reference in references}
+        if self.written_owner and self.written_owner[1] not in known:
             # Without a relation it may be the id of anybody.
             references.append(Reference(*self.written_owner, find_readable=set))
         return references
@@ -192,7 +196,7 @@ class Collection:
         if filter_.fields is None or not filter_.include:
             return filter_
         included = [self.relations[name] for name in filter_.include if name in self.relations]
-        keys = {relation.foreign_key for relation in included}
+        keys = {key for relation in included for key in relation.attributes}
         kept = [name for name, column in self.properties.items() if column.key in keys]
         return replace(filter_, kept=kept)
 
@@ -233,6 +237,11 @@ class Collection:
         if self.resource.ruled_by_parent:
             return unlimited_grant()
         return authorize_related(self.name, method, relation)
+
+    @property
+    def related_readable(self) -> Conditions:
+        """The conditions for the rows that the caller may read by a relation, which may be none."""
+        return [] if self.resource.ruled_by_parent else self.readable
 
     @property
     def readable(self) -> Conditions:
@@ -320,7 +329,7 @@ class Collection:
             raise ValidationError({name: ["can be changed by its id only"] for name in others})
         if self.written_owner:
             check_owner(self.name, *self.written_owner, values)
-        check_references(self.references, [values], many=False)
+        check_common_references(self.references, values)
         return self.writer.update_all(conditions, values)
 
     def update_one(self, row_id: ids.Id, scope: Conditions, body: Values, partial: bool) -> Row:
@@ -393,6 +402,32 @@ def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
     """Return those of the ids that are of rows of a collection which the caller may read."""
     target = served_collections.current[name]
     return target.rows.existing(row_ids, target.readable)
+
+
+def _find_typed(
+    relation: Relation, type_: object, row_ids: Container[ids.Id]
+) -> set[ids.Id] | None:
+    """Return those of the ids that are of rows of a model which the caller may read.
+
+    None if the relation leads to no such model.
+    """
+    name = relation.resource_of(type_)
+    if name is None:
+        return None
+    parse = served_collections.current[name].id_form.parse
+    parsed = {row_id: parse(str(row_id)) for row_id in row_ids}
+    known = {row_id for row_id in parsed.values() if row_id is not None}
+    readable = _find_readable(name, known) if known else set()
+    return {given for given, row_id in parsed.items() if row_id in readable}
+
+
+def _reference(relation: Relation, written: Mapping[str, str]) -> AnyReference:
+    """Return the reference of a belongsTo relation; `written` are properties by attribute."""
+    key = relation.foreign_key
+    if not relation.has_types:
+        return Reference(written[key], key, partial(_find_readable, relation.target))
+    names = {name: written.get(name, name) for name in relation.attributes}
+    return TypedReference(names, key, relation.discriminator, partial(_find_typed, relation))
 
 
 def _without_echoes(body: Values, known: Values) -> Values:

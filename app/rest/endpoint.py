@@ -83,6 +83,8 @@ class Endpoint:
     errors: tuple[HTTPException, ...] = ()
     # The resource that `body` and `answer` refer to, if it is not the endpoint's own.
     subject: str | None = None
+    # The resources whose rows it may answer, if the subject differs from row to row.
+    answers: tuple[str, ...] = ()
     # A further method, of the subject, that the caller must be allowed to call.
     requires: str = ""
     # Whether it looks up a row, so that it may answer 404.

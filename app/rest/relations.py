@@ -1,6 +1,7 @@
 """The relations of a resource to others."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import inspect
@@ -21,7 +22,7 @@ class Relation:
     """A relation to the resource with the name `target`; `belongs_to` and others return one."""
 
     kind: str
-    # Empty for what is embedded.
+    # Empty for what is embedded, and where the target differs from row to row.
     target: str
     # The attribute of the foreign key: of this model (belongsTo), the target's (hasOne, hasMany),
     # or the model between both. Of this model, too, what is embedded or has the ids of many rows.
@@ -29,6 +30,11 @@ class Relation:
     # The model between both, and its foreign key to the target.
     through: type[Any] | None = None
     target_key: str = ""
+    # Of a polymorphic relation: the attribute, beside the foreign key, with the name of a model.
+    discriminator: str = ""
+    # The name of this model there (hasOne, hasMany), or the resource of each name (belongsTo).
+    type_name: str = ""
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def many(self) -> bool:
@@ -44,6 +50,21 @@ class Relation:
     def has_own_key(self) -> bool:
         """Whether the attribute of its foreign key is of the model that has the relation."""
         return self.is_embedded or self.kind in (BELONGS_TO, REFERENCES_MANY)
+
+    @property
+    def has_types(self) -> bool:
+        """Whether it leads to rows of several resources."""
+        return bool(self.types)
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes of the model that has the foreign key."""
+        return [key for key in (self.foreign_key, self.target_key, self.discriminator) if key]
+
+    def resource_of(self, name: object) -> str | None:
+        """Return the resource that a name stands for, in any case as in LoopBack 3."""
+        wanted = str(name).lower()
+        return next((self.types[known] for known in self.types if known.lower() == wanted), None)
 
     def holder(self, model: type[Any], target: type[Any]) -> type[Any]:
         """Return which model has the foreign key: this one, the target, or that between both."""
@@ -72,14 +93,33 @@ def belongs_to(target: str, foreign_key: str) -> Relation:
     return Relation(BELONGS_TO, target, foreign_key)
 
 
-def has_one(target: str, foreign_key: str) -> Relation:
-    """Return a relation to the one row of the target whose attribute has this model's id."""
-    return Relation(HAS_ONE, target, foreign_key)
+def belongs_to_any(types: Mapping[str, str], foreign_key: str, discriminator: str) -> Relation:
+    """Return a relation to one row of one of several resources, a polymorphic one in LoopBack 3.
+
+    This model's attribute `foreign_key` has its id, and `discriminator` a name: a key of `types`,
+    whose value is the resource. A text as the foreign key has ids of any type.
+    """
+    return Relation(BELONGS_TO, "", foreign_key, discriminator=discriminator, types=types)
 
 
-def has_many(target: str, foreign_key: str) -> Relation:
-    """Return a relation to the rows of the target whose attribute has this model's id."""
-    return Relation(HAS_MANY, target, foreign_key)
+def has_one(
+    target: str, foreign_key: str, discriminator: str = "", type_name: str = ""
+) -> Relation:
+    """Return a relation to the one row of the target whose attribute has this model's id.
+
+    With a discriminator, it is to the row that has the type name in that attribute too.
+    """
+    return Relation(HAS_ONE, target, foreign_key, discriminator=discriminator, type_name=type_name)
+
+
+def has_many(
+    target: str, foreign_key: str, discriminator: str = "", type_name: str = ""
+) -> Relation:
+    """Return a relation to the rows of the target whose attribute has this model's id.
+
+    With a discriminator, it is to those that have the type name in that attribute too.
+    """
+    return Relation(HAS_MANY, target, foreign_key, discriminator=discriminator, type_name=type_name)
 
 
 def has_many_through(

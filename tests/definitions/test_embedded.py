@@ -24,12 +24,10 @@ CUSTOMER = {
         "accounts": {"type": "referencesMany", "model": "Account", "foreignKey": "accountIds"},
         "favourites": {"type": "referencesMany", "model": "BookShop"},
         "shops": {"type": "referencesMany", "model": "Shop"},
-        "linked": {"type": "belongsTo", "polymorphic": {"idType": "number"}},
-        "pictures": {"type": "hasMany", "model": "Customer", "polymorphic": "imageable"},
     },
     "acls": OPEN,
 }
-NOT_SERVED = ("favourites", "linked", "pictures")
+NOT_SERVED = ("favourites",)
 ACCOUNT = {
     "name": "Account",
     "properties": {"name": "string"},
@@ -112,7 +110,7 @@ def test_rows_are_found_by_what_is_embedded(customers, where, count):
     assert customers("GET", f"/count?where={where}").json == {"count": count}
 
 
-def test_polymorphic_relations_are_refused_and_what_is_embedded_has_no_endpoints(customers):
+def test_what_is_embedded_has_no_endpoints(customers):
     customers("POST", "", ADA)
     relations = CUSTOMER["relations"]
 
@@ -122,11 +120,6 @@ def test_polymorphic_relations_are_refused_and_what_is_embedded_has_no_endpoints
         assert customers("GET", f"/1?filter[include]={name}").status_code == status
     warnings = json_models.of(customers.app).problems.warnings
     assert len(warnings) == len(relations)
-    refused = [each for each in warnings if "polymorphic" in each]
-    assert [each.split(":")[1].strip() for each in refused] == [
-        "relations.linked",
-        "relations.pictures",
-    ]
 
 
 def test_what_is_embedded_is_included_by_the_name_of_the_relation(customers):

@@ -115,8 +115,19 @@ WARNINGS = [
         "relations.a.through: is not served: RoleMapping leads to roles only",
     ),
     (
-        note(relations={"a": {"type": "hasMany", "model": "Note", "polymorphic": "b"}}),
-        "relations.a: is not served: relations to rows of several models (polymorphic)",
+        note(
+            relations={
+                "a": {"type": "hasMany", "model": "Note", "polymorphic": "b", "through": "Note"}
+            }
+        ),
+        "relations.a: is not served: a polymorphic relation between many rows of each side",
+    ),
+    (
+        note(
+            relations={"a": {"type": "belongsTo", "polymorphic": {"discriminator": "text"}}},
+            properties={"text": "number"},
+        ),
+        "relations.a: is not served: text of Note is of the type number",
     ),
     (
         note(relations={"a": {"type": "embedsOne", "model": "X", "property": "b"}}),

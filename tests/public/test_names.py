@@ -44,7 +44,7 @@ NAMES = {
     "outbox": ("Attempt DeliveryError UndeliverableError define record subscribe"),
     "resources": (
         "Conditions DeleteEvent LoadEvent Relation Repository Resource Row SaveEvent Values "
-        "add_relation belongs_to embeds_many embeds_one get_resource has_many "
+        "add_relation belongs_to belongs_to_any embeds_many embeds_one get_resource has_many "
         "has_many_through has_one references_many register_resource"
     ),
     "rules": (

@@ -12,6 +12,9 @@ from app.rest.filters.tree import Filter
 
 #: Included objects of an answer; each counts as often as the answer has it.
 MAX_OBJECTS = 10_000
+#: Queries for the included rows of an answer: one for each relation and, where it leads to rows of
+#: several models, one for each of them that is in the answer.
+MAX_QUERIES = 10
 #: Bytes of the JSON of an answer's rows; half of it for included rows where there are any.
 MAX_BYTES = 2_000_000
 # Bytes of a property in JSON beside its name and text: a number or a point in time.
@@ -85,6 +88,19 @@ class Budget:
 
     objects: int = MAX_OBJECTS
     bytes: int = MAX_BYTES // 2
+    queries: int = MAX_QUERIES
+
+    def query(self, path: str) -> None:
+        """Subtract a query for what is included at a path; raise InvalidFilter beyond the budget.
+
+        How many there are depends on the rows where a relation leads to several models.
+        """
+        self.queries -= 1
+        if self.queries < 0:
+            raise InvalidFilter(
+                f"{path}: an answer includes rows of at most {MAX_QUERIES} relations and models;"
+                " ask for fewer rows with limit."
+            )
 
     def read(
         self, path: str, found: Iterable[Any], row_size: RowSize, times: Callable[[Any], int]

@@ -4,7 +4,9 @@ To rows, that is, that the caller may read: otherwise the answer would tell whic
 anyone could attach rows to those of others.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from app.errors import ValidationError
@@ -14,6 +16,11 @@ from .repository import Values
 
 # For a row that does not exist and one that the caller cannot read alike.
 UNKNOWN_REFERENCE = "is not the id of a row that you may read"
+UNKNOWN_TYPE = "is not the name of a model that the row may belong to"
+ALSO_NEEDED = "is needed beside the id, or the name of the model"
+
+# The place of an item, its property, and what is wrong with it.
+Problem = tuple[int, str, str]
 
 
 class Reference(NamedTuple):
@@ -24,9 +31,55 @@ class Reference(NamedTuple):
     # Returns those of the ids that are of rows which the caller may read.
     find_readable: Callable[[Collection[Id]], set[Id]]
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The property by its attribute."""
+        return {self.attribute: self.name}
+
+    def problems(self, items: Sequence[Values]) -> Iterator[Problem]:
+        """Yield the items whose reference the caller cannot read."""
+        for place in _unreadable(items, self.attribute, self.find_readable):
+            yield place, self.name, UNKNOWN_REFERENCE
+
+
+class TypedReference(NamedTuple):
+    """Properties that hold the id of another row, and the name of its model."""
+
+    # By their attributes.
+    names: Mapping[str, str]
+    attribute: str
+    discriminator: str
+    # Returns, for the name of a model, which of the ids are of rows that the caller may read; None
+    # if there is no such model.
+    find_readable: Callable[[object, Collection[Id]], set[Id] | None]
+
+    def problems(self, items: Sequence[Values]) -> Iterator[Problem]:
+        """Yield the items with a model that does not exist, or a row that cannot be read."""
+        by_type = defaultdict[object, list[int]](list)
+        for place, item in enumerate(items):
+            type_ = item.get(self.discriminator)
+            if type_ is not None or item.get(self.attribute) is not None:
+                by_type[type_].append(place)
+        for type_, places in by_type.items():
+            if self.find_readable(type_, ()) is None:
+                yield from (
+                    (place, self.names[self.discriminator], UNKNOWN_TYPE) for place in places
+                )
+                continue
+            found = [items[place] for place in places]
+            readable = partial(self._find_of_type, type_)
+            for number in _unreadable(found, self.attribute, readable):
+                yield places[number], self.names[self.attribute], UNKNOWN_REFERENCE
+
+    def _find_of_type(self, type_: object, row_ids: Collection[Id]) -> set[Id]:
+        return self.find_readable(type_, row_ids) or set()
+
+
+AnyReference = Reference | TypedReference
+
 
 def check_references(
-    references: Sequence[Reference],
+    references: Sequence[AnyReference],
     items: Sequence[Values],
     many: bool,
     fixed: Values | None = None,
@@ -37,39 +90,55 @@ def check_references(
     """
     problems: dict[str, list[str]] = {}
     for reference in references:
-        name, attribute = reference.name, reference.attribute
-        if fixed and attribute in fixed:
-            wrong = _others(items, attribute, fixed[attribute])
-        else:
-            wrong = _unreadable(reference, items)
-        problems |= {f"{place}.{name}" if many else name: [UNKNOWN_REFERENCE] for place in wrong}
+        known = {key: fixed[key] for key in reference.names if fixed and key in fixed}
+        wrong = _others(reference, items, known) if known else reference.problems(items)
+        problems |= {f"{place}.{name}" if many else name: [text] for place, name, text in wrong}
     if problems:
         raise ValidationError(problems)
 
 
+def check_common_references(references: Sequence[AnyReference], values: Values) -> None:
+    """Check the references that a change gives to many rows, whose other values are not known."""
+    for reference in references:
+        missing = [name for key, name in reference.names.items() if key not in values]
+        if missing and len(missing) < len(reference.names):
+            raise ValidationError({name: [ALSO_NEEDED] for name in missing})
+    check_references(references, [values], many=False)
+
+
 def check_changed_references(
-    references: Sequence[Reference], values: Values, find_value: Callable[[str], Any]
+    references: Sequence[AnyReference], values: Values, find_value: Callable[[str], Any]
 ) -> None:
     """Check the references that a change gives to a row; those that it has are accepted.
 
     `find_value` returns what the row has in an attribute.
     """
     for reference in references:
-        key = reference.attribute
-        if _unreadable(reference, [values]) and find_value(key) != values[key]:
-            raise ValidationError({reference.name: [UNKNOWN_REFERENCE]})
+        given = [key for key in reference.names if key in values]
+        if not given:
+            continue
+        whole = {key: values[key] if key in given else find_value(key) for key in reference.names}
+        wrong = {name: [text] for _, name, text in reference.problems([whole])}
+        if wrong and any(find_value(key) != values[key] for key in given):
+            raise ValidationError(wrong)
 
 
-def _unreadable(reference: Reference, items: Sequence[Values]) -> list[int]:
+def _unreadable(
+    items: Sequence[Values], attribute: str, find_readable: Callable[[Collection[Id]], set[Id]]
+) -> list[int]:
     """Return the places of the items whose reference the caller cannot read."""
-    ids = [item.get(reference.attribute) for item in items]
+    ids = [item.get(attribute) for item in items]
     given = {row_id for row_id in ids if row_id is not None}
     if not given:
         return []
-    unreadable = given - reference.find_readable(given)
+    unreadable = given - find_readable(given)
     return [place for place, row_id in enumerate(ids) if row_id in unreadable]
 
 
-def _others(items: Sequence[Values], name: str, value: Any) -> list[int]:
-    """Return the places of the items that have another value."""
-    return [place for place, item in enumerate(items) if item[name] != value]
+def _others(reference: AnyReference, items: Sequence[Values], known: Values) -> Iterator[Problem]:
+    """Yield the items that have other values than these."""
+    for place, item in enumerate(items):
+        for key, value in known.items():
+            if item.get(key, value) != value:
+                is_id = key == reference.attribute
+                yield place, reference.names[key], UNKNOWN_REFERENCE if is_id else UNKNOWN_TYPE

@@ -33,6 +33,7 @@ from app.rest.filters import sql
 from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
+from .dependents import delete_dependents, have_dependents
 from .pages import Page, RowSize, read_page, size_of_names
 from .results import max_characters, open_rows
 
@@ -270,7 +271,15 @@ class Repository:
 
     def delete(self, conditions: Conditions) -> int:
         """Delete the rows that fulfil the conditions; return how many those were."""
-        statement = delete(self.key.table).where(*conditions, *self.restriction).returning(self.key)
+        chosen = [*conditions, *self.restriction]
+        if not have_dependents(self.key.table.name):
+            return self._delete(chosen)
+        with transaction():
+            delete_dependents(self.key, chosen)
+            return self._delete(chosen)
+
+    def _delete(self, conditions: Conditions) -> int:
+        statement = delete(self.key.table).where(*conditions).returning(self.key)
         with connection() as database:
             return len(database.scalars(statement).all())
 

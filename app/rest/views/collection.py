@@ -1,6 +1,6 @@
 """The endpoints that every collection has."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -227,27 +227,42 @@ class CollectionViews(RowViews):
 def check_relations(app: Flask) -> None:
     """Raise ConfigurationError for relations to a resource, or by an attribute, that is none."""
     collections = served_collections.of(app)
-    for collection in collections.values():
-        for name, relation in collection.relations.items():
-            target = collections.get(relation.target)
-            if problem := _relation_problem(collection, relation, target):
-                raise ConfigurationError(f"the relation {collection.name}.{name}: {problem}")
+    with app.app_context():
+        for collection in collections.values():
+            for name, relation in collection.relations.items():
+                if problem := _relation_problem(collection, relation, collections):
+                    raise ConfigurationError(f"the relation {collection.name}.{name}: {problem}")
 
 
-def _relation_problem(collection: Collection, relation: Relation, target: Collection | None) -> str:
-    if relation.is_embedded:
-        target = collection
-    if target is None:
-        return f"there is no model {relation.target}"
-    holder = relation.holder(collection.model, target.model)
-    attributes = inspect(holder).columns.keys()
-    for key in filter(None, (relation.foreign_key, relation.target_key)):
-        if key not in attributes:
-            return f"{holder.__name__} has no attribute {key}"
+def _relation_problem(
+    collection: Collection, relation: Relation, collections: Mapping[str, Collection]
+) -> str:
+    names = relation.types.values() or [relation.target]
+    targets = [collection if relation.is_embedded else collections.get(name) for name in names]
+    for name, target in zip(names, targets, strict=True):
+        if target is None:
+            return f"there is no model {name}"
+        holder = relation.holder(collection.model, target.model)
+        if problem := _key_problem(relation, inspect(holder).columns, holder.__name__):
+            return problem
+        parent = target if relation.has_types else collection
+        if relation.discriminator and not _may_hold(relation, holder, parent):
+            return f"{relation.foreign_key} of {holder.__name__} has no ids of {parent.name}"
     shown = {column.key for column in collection.properties.values()}
-    if relation.has_own_key and relation.foreign_key not in shown:
-        return f"{relation.foreign_key} must be a property, so that clients can read it"
+    if relation.has_own_key and (hidden := {*relation.attributes} - shown):
+        return f"{min(hidden)} must be a property, so that clients can read it"
     return ""
+
+
+def _key_problem(relation: Relation, columns: Container[str], holder: str) -> str:
+    missing = [key for key in relation.attributes if key not in columns]
+    return f"{holder} has no attribute {missing[0]}" if missing else ""
+
+
+def _may_hold(relation: Relation, holder: type[Any], parent: Collection) -> bool:
+    """Tell whether a foreign key may have the ids of rows of several resources."""
+    made = inspect(holder).columns[relation.foreign_key].type.python_type
+    return made is str or made is parent.id_form.python_type
 
 
 def register_resource(app: Flask, resource: Resource) -> None:

@@ -1,7 +1,7 @@
 """Includes of a filter: parsed and limited before any row is read, and their statements."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +9,9 @@ from sqlalchemy import Column, FromClause, func, inspect, select
 
 from app.access.policy import Grant, find_grant
 from app.database.dialects import Among
+from app.database.ids import key_value
 from app.errors import InvalidFilter, quote
+from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
@@ -43,6 +45,8 @@ class Include:
     inner: "list[Include]"
     # The collection whose rows it is included into.
     parent: Collection
+    # What is included of each resource instead, if the target differs from row to row.
+    by_resource: "Mapping[str, Include]" = field(default_factory=dict)
 
     @cached_property
     def statement(self) -> KeptStatement:
@@ -58,17 +62,37 @@ class Include:
     def grant(self, method: str) -> Grant | None:
         """Return the caller's grant for a method of the target; raise the access error.
 
-        None: nothing is included, where rules of the parent decide on most includes but not on
-        this one, such as that of users.
+        None: nothing is included, where the target differs from row to row, or where rules of the
+        parent decide on most includes but not on this one, such as that of users.
         """
-        if not self.parent.resource.ruled_by_parent or self.target.resource.ruled_by_parent:
+        may_be_none = self.relation.has_types or self.parent.resource.ruled_by_parent
+        if not may_be_none or self.target.resource.ruled_by_parent:
             return self.target.related_grant(method, self.path)
         grant = find_grant(self.target.name, method)
         return grant if grant.decision else None
 
     def values(self, rows: Sequence[Any]) -> list[Any]:
         """Return what the rows that it is included into have in the relation's attribute."""
-        return [self.parent.rows.value(row, self.relation.foreign_key) for row in rows]
+        return self.values_of(rows, self.relation.foreign_key)
+
+    def values_of(self, rows: Sequence[Any], attribute: str) -> list[Any]:
+        """Return what the rows that it is included into have in an attribute."""
+        return [self.parent.rows.value(row, attribute) for row in rows]
+
+    def references(self, rows: Sequence[Any]) -> Iterator[tuple[str, Id | None]]:
+        """Yield the resource that each row leads to, and the id there, if the scope fits it."""
+        names = self.values_of(rows, self.relation.discriminator)
+        for name, value in zip(names, self.values(rows), strict=True):
+            resource = self.relation.resource_of(name) or ""
+            include = self.by_resource.get(resource)
+            yield resource, include.target.id_form.parse(str(value)) if include else None
+
+    def ids_of_parents(self, rows: Sequence[Any]) -> list[Any]:
+        """Return the ids of the rows that it is included into, as the foreign key has them."""
+        if not self.relation.discriminator:
+            return [row.id for row in rows]
+        column = self.target.rows.column(self.relation.foreign_key)
+        return [key_value(column, row.id) for row in rows]
 
     def _select_by_id(self, conditions: Conditions) -> Statement:
         """Return the statement for rows with some ids, in the order of the filter if it matters."""
@@ -93,7 +117,7 @@ class Include:
         numbered = (
             select(rows.key.label("id_"), parent.label("parent_"), rank.label("rank_"))
             .select_from(table)
-            .where(Among(parent, IDS), *self._selected(conditions))
+            .where(Among(parent, IDS), *self._of_type(), *self._selected(conditions))
             .subquery()
         )
         page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
@@ -103,6 +127,13 @@ class Include:
             .where(page)
             .limit(LIMIT)
         )
+
+    def _of_type(self) -> Conditions:
+        """Return the condition that a row belongs to one of this model, if that is not known."""
+        relation = self.relation
+        if not relation.discriminator:
+            return []
+        return [self.target.rows.column(relation.discriminator) == relation.type_name]
 
     def _selected(self, conditions: Conditions) -> Conditions:
         rows = self.target.rows
@@ -140,7 +171,9 @@ def _filters(includes: list[Include]) -> Iterator[Filter]:
     """Yield the filter of each include, at any level."""
     for include in includes:
         yield include.filter_
-        yield from _filters(include.inner)
+        # Those of several resources are alike; how many of them are read is limited then.
+        inner = [list(_filters(each.inner)) for each in include.by_resource.values()]
+        yield from max(inner, key=len, default=()) if inner else _filters(include.inner)
 
 
 def _parse(collection: Collection, filter_: Filter, path: str, keys: Keys) -> list[Include]:
@@ -162,12 +195,69 @@ def _include(
         if any(scope.values()):
             raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
         return Include(path, name, relation, collection, Filter(), [], collection)
+    if relation.has_types:
+        return _include_any(collection, name, scope, path, keys)
     target = served_collections.current[relation.target]
+    return _include_of(collection, target, name, scope, path, keys)
+
+
+def _include_any(
+    collection: Collection, name: str, scope: Mapping[str, object], path: str, keys: Keys
+) -> Include:
+    """Parse an include of rows of several resources; those that the scope does not fit are out."""
+    relation, by_resource = collection.relations[name], dict[str, Include]()
+    if any(isinstance(key, Relation) for key in keys):
+        raise InvalidFilter(f"{path} leads to several models, and is included into such rows.")
+    # As a key it keeps other polymorphic relations from being nested in this one.
+    nested, problem = (*keys, relation), InvalidFilter()
+    collections = served_collections.current
+    targets = {resource: collections[resource] for resource in relation.types.values()}
+    known = {property_ for target in targets.values() for property_ in target.filterable}
+    for resource, target in targets.items():
+        try:
+            fitting = _fitting(scope, target, known)
+            include = _include_of(collection, target, name, fitting, path, nested)
+        except InvalidFilter as error:
+            problem = error
+        else:
+            by_resource[resource] = include
+    if not by_resource:
+        raise problem
+    first = next(iter(by_resource.values()))
+    return replace(first, target=collection, by_resource=by_resource)
+
+
+def _fitting(
+    scope: Mapping[str, object], target: Collection, known: Container[str]
+) -> Mapping[str, object]:
+    """Return a scope without the fields that only other models have; `known` are those of all."""
+    given = scope.get("fields")
+    own = target.filterable
+    if isinstance(given, Mapping):
+        fields: object = {name: given[name] for name in given if name in own or name not in known}
+    elif isinstance(given, list):
+        fields = [name for name in given if name in own or name not in known] or [target.id_name]
+    else:
+        return scope
+    return {**scope, "fields": fields}
+
+
+def _include_of(
+    collection: Collection,
+    target: Collection,
+    name: str,
+    scope: Mapping[str, object],
+    path: str,
+    keys: Keys,
+) -> Include:
+    """Parse an include of the rows of one resource."""
+    relation = collection.relations[name]
     keys = (*keys, _key(collection, relation, target))
-    if len(keys) > MAX_LEVELS:
+    columns = [key for key in keys if not isinstance(key, Relation)]
+    if len(columns) > MAX_LEVELS:
         raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")
     # Following the same key back would return n rows for each of n rows.
-    if len(set(keys)) < len(keys):
+    if len(set(columns)) < len(columns):
         raise InvalidFilter(f"{path} leads back to what it is included into.")
     inner = target.parse_included(scope)
     if not relation.many:

@@ -9,11 +9,12 @@ from typing import Any
 
 from flask import Response, current_app, jsonify
 from flask.typing import ResponseReturnValue
-from sqlalchemy import delete, exists, insert, select
+from sqlalchemy import and_, delete, exists, insert, select
 from werkzeug.exceptions import Conflict
 
 from app.access.policy import CREATE_RELATED, Grant, denial
 from app.access.rules import READ, WRITE
+from app.database.ids import key_value
 from app.database.session import connection, transaction
 from app.errors import RelationEmpty
 from app.ids import Id
@@ -53,20 +54,36 @@ class Related:
             self.parent.read(grant, parent_id)
         return parent_id
 
-    def belonging(self, parent_id: Any) -> Any:
-        """Return the condition that a row of the target belongs to a parent."""
+    def belonging(self, key: Any) -> Any:
+        """Return the condition that a row of the target belongs to a parent, by its `key`."""
         if self.relation.through is None:
-            return self.target.rows.column(self.relation.foreign_key) == parent_id
+            column = self.target.rows.column
+            return and_(*(column(name) == value for name, value in self._linked_by(key).items()))
         link = self.relation.link
         linked = select(link(self.relation.target_key))
-        belongs = link(self.relation.foreign_key) == parent_id
+        belongs = link(self.relation.foreign_key) == key
         # The model between both may be the target itself, whose table is that of the query.
         return self.target.rows.key.in_(linked.where(belongs).correlate(None))
+
+    def key(self, parent_id: Id) -> Id:
+        """Return the id of a parent as the foreign key has it."""
+        if not self.relation.discriminator:
+            return parent_id
+        return key_value(self.target.rows.column(self.relation.foreign_key), parent_id)
+
+    def link_to(self, parent_id: Id) -> Mapping[str, Any]:
+        """Return what a row of the target has that belongs to a parent, by attribute."""
+        return self._linked_by(self.key(parent_id))
+
+    def _linked_by(self, key: Any) -> Mapping[str, Any]:
+        relation = self.relation
+        of_type = {relation.discriminator: relation.type_name} if relation.discriminator else {}
+        return {relation.foreign_key: key, **of_type}
 
     def scope(self, grant: Grant, text: str, target_method: str) -> Conditions:
         """Return the conditions for the parent's rows on which the target's method is allowed."""
         parent_id = self.parent_id(grant, text)
-        return [self.belonging(parent_id), *self.target_scope(target_method)]
+        return [self.belonging(self.key(parent_id)), *self.target_scope(target_method)]
 
     def permission(self, target_method: str) -> Grant:
         """Return the caller's permission for a method of the target; raise the access error."""
@@ -83,7 +100,7 @@ class Related:
         of another parent; whatever the body of the request is.
         """
         row_id = self.target.parse_id(text)
-        belonging = self.belonging(self.parent.parse_id(parent_id))
+        belonging = self.belonging(self.key(self.parent.parse_id(parent_id)))
         self.target.or_denied(row_id, self.target.rows.get(row_id, scope), [belonging])
         return row_id
 
@@ -119,6 +136,30 @@ class BelongsToViews(Related):
         return respond_selected(self.target, found, query.filter_, query.includes)
 
 
+class BelongsToAnyViews(Related):
+    """The endpoint of a belongsTo relation to rows of several resources.
+
+    A row of a resource that the caller may not read is as if it did not exist.
+    """
+
+    @declare("get", READ, "GET /", answer="{}WithRelations")
+    def get(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Show the row that this parent belongs to."""
+        parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
+        key, type_ = (self.parent.rows.value(parent, name) for name in self.relation.attributes)
+        name = self.relation.resource_of(type_)
+        target = served_collections.current[name] if name else None
+        target_id = target.id_form.parse(str(key)) if target else None
+        if target and target_id is not None:
+            found = target.rows.get(target_id, target.related_readable)
+            if found is not None:
+                query = read_list(target)
+                return respond_selected(target, found, query.filter_, query.includes)
+        if is_compatible(current_app.config):
+            return jsonify({} if key is None else None)
+        raise RelationEmpty(self.name, target.singular if target else self.name)
+
+
 class HasOneViews(Related):
     """The endpoints of a hasOne relation."""
 
@@ -133,11 +174,11 @@ class HasOneViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
-        new = self.new_row({self.relation.foreign_key: parent_id})
+        new = self.new_row(self.link_to(parent_id))
         with transaction():
             # Concurrent requests create one after the other.
             self.parent.rows.lock(parent_id)
-            if self.target.rows.count([self.belonging(parent_id)]):
+            if self.target.rows.count([self.belonging(self.key(parent_id))]):
                 raise Conflict(f"There is a {self.target.singular} already.")
             rows = self.target.insert(new)
         return respond_row(self.target, rows[0])
@@ -170,7 +211,7 @@ class HasOneViews(Related):
         try:
             return self._only_child(scope)
         except RelationEmpty:
-            belonging = self.belonging(self.parent.parse_id(parent_id))
+            belonging = self.belonging(self.key(self.parent.parse_id(parent_id)))
             readable = self._only_child([belonging, *self.target.readable])
             raise denial(self.relation.target, readable.id) from None
 
@@ -189,12 +230,12 @@ class ToManyViews(Related):
     )
     def find(self, grant: Grant, id: str) -> ResponseReturnValue:
         """List the rows that belong to the parent."""
-        parent_id = self.parent_id(grant, id)
+        key = self.key(self.parent_id(grant, id))
         permitted = self.permission("find")
-        query, page = find_list(self.target, permitted, self.belonging, parent_id)
+        query, page = find_list(self.target, permitted, self.belonging, key)
 
         def scope() -> Conditions:
-            return [self.belonging(parent_id), *self.target.rows.scope(permitted)]
+            return [self.belonging(key), *self.target.rows.scope(permitted)]
 
         return respond_page(self.target, page, scope, query.filter_, query.includes)
 
@@ -236,7 +277,7 @@ class HasManyViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row that belongs to the parent."""
         parent_id = self.parent_id(grant, id)
-        rows = self.target.insert(self.new_row({self.relation.foreign_key: parent_id}))
+        rows = self.target.insert(self.new_row(self.link_to(parent_id)))
         return respond_row(self.target, rows[0])
 
     @declare("delete", WRITE, "DELETE /", requires="deleteById")
@@ -352,7 +393,7 @@ def relation_endpoints(parent: Collection) -> list[Endpoint]:
     return [
         _below(name, relation, endpoint)
         for name, relation in parent.relations.items()
-        for views in VIEWS.get(relation.kind, ())
+        for views in _views(relation)
         for endpoint in endpoints_of(views(parent, name, relation))
     ]
 
@@ -362,9 +403,13 @@ def declared_relation_endpoints(relations: Mapping[str, Relation]) -> list[Endpo
     return [
         _below(name, relation, endpoint)
         for name, relation in relations.items()
-        for views in VIEWS.get(relation.kind, ())
+        for views in _views(relation)
         for endpoint in declared_by(views).values()
     ]
+
+
+def _views(relation: Relation) -> tuple[type[Related], ...]:
+    return (BelongsToAnyViews,) if relation.has_types else VIEWS.get(relation.kind, ())
 
 
 def _below(name: str, relation: Relation, endpoint: Endpoint) -> Endpoint:
@@ -373,6 +418,7 @@ def _below(name: str, relation: Relation, endpoint: Endpoint) -> Endpoint:
         endpoint,
         method=f"__{endpoint.method}__{name}",
         routes=tuple(route.below(f"/<id>/{name}") for route in endpoint.routes),
-        subject=relation.target,
+        subject=relation.target or None,
+        answers=tuple(sorted(set(relation.types.values()))),
         finds_row=True,
     )

@@ -106,16 +106,35 @@ def _select_fields(object_: Object, fields: Container[str]) -> Object:
 
 def _many(include: Include, found: Found, budget: Budget) -> list[Any]:
     """Return for each row the list of its related objects that the caller may read."""
-    ids = [row.id for row in found.rows]
+    ids = include.ids_of_parents(found.rows)
     related = _to_many(include, found.times_by(ids), budget)
     return [related.get(id, []) for id in ids]
 
 
 def _one(include: Include, found: Found, budget: Budget) -> list[Any]:
     """Return for each row its one related object, if the caller may read it."""
+    if include.by_resource:
+        return _one_of_any(include, found, budget)
     ids = include.values(found.rows)
     related = _by_id(include, found.times_by(ids), "findById", budget)
     return [related.get(id) for id in ids]
+
+
+def _one_of_any(include: Include, found: Found, budget: Budget) -> list[Any]:
+    """Return for each row its one related object, of one of several resources.
+
+    One of a resource that the caller may not read is as if it did not exist.
+    """
+    references = list(include.references(found.rows))
+    times = defaultdict[str, Counter[Any]](Counter)
+    for (resource, id), count in zip(references, found.times, strict=True):
+        if id is not None:
+            times[resource][id] += count
+    related: dict[tuple[str, Any], Object] = {}
+    for resource, ids in times.items():
+        objects = _by_id(include.by_resource[resource], ids, "findById", budget)
+        related |= {(resource, id): object_ for id, object_ in objects.items()}
+    return [related.get(reference) for reference in references]
 
 
 def _first(include: Include, found: Found, budget: Budget) -> list[Any]:
@@ -212,6 +231,7 @@ def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: B
     grant = include.grant(method)
     if grant is None:
         return Found([], [])
+    budget.query(include.path)
     repository, filter_, most = include.target.rows, include.filter_, budget.objects + 1
     size = repository.row_size(filter_)
     values = {IDS: [id for id in ids if id is not None], "limit_": most}

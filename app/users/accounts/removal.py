@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, delete, update
+from sqlalchemy import ColumnElement, delete, inspect, update
 
 from app.audit.entries import Action, record, record_all, recording
 from app.database.session import affected_rows, db, transaction
 from app.ids import Id
+from app.rest.rows.dependents import delete_dependents, have_dependents
 from app.times import now
 from app.users.app_model import user_model
 from app.users.sessions.tokens import delete_tokens
@@ -26,7 +27,10 @@ def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
     Their records in the audit log stay. Returns the number of users.
     """
     model = user_model()
+    conditions, key = list(conditions), inspect(model).columns["id"]
     with recording():
+        if have_dependents(key.table.name):
+            delete_dependents(key, conditions)
         user_ids = db.session.scalars(delete(model).where(*conditions).returning(model.id)).all()
         record_all(Action.USER_DELETED, ((user_id, {}) for user_id in user_ids))
     return len(user_ids)
