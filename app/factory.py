@@ -12,6 +12,7 @@ from app.access.policy import check_acls
 from app.audit import entries as audit
 from app.commands import Commands
 from app.database import startup as database
+from app.datasources.connectors import set_aside_others
 from app.hashing import slots as hash_slots
 from app.http import headers, json, templates
 from app.oauth import identity_views
@@ -67,6 +68,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     routing.init_app(app)
     app.cli = Commands(COMMANDS)
     config.configure(app, overrides)
+    set_aside_others(app)
     project_modules.init_app(app)
     logs.init_app(app)
     database.init_app(app)

@@ -10,6 +10,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from app.connector import ConnectorError, DataSource, Operation, Pages, Response, items_of
 
 from . import data_sources
+from .connectors import other_sources
 from .description import describe
 
 datasources = CommandGroup("datasources", help="Check, list, show and call data sources.")
@@ -24,7 +25,7 @@ def check(strict: bool) -> None:
     """
     # The app has logged each warning when it made its data sources, to standard error.
     sources = data_sources.current.values()
-    warnings = sum(len(source.warnings) for source in sources)
+    warnings = sum(len(source.warnings) for source in sources) + len(other_sources.current)
     functions = sum(len(source.operations) for source in sources)
     found = "usable, with warnings" if warnings else "all in order"
     click.echo(f"Checked {len(sources)} data sources with {functions} functions: {found}.")

@@ -72,6 +72,8 @@ class MergedModel:
     switches: Switches = field(default_factory=Switches)
     is_public: bool = True
     data_source: str = ""
+    # Whether it has a data source: a model whose entry says null is only the base of others.
+    is_attached: bool = True
 
     @property
     def declared(self) -> Declaration:
@@ -102,6 +104,7 @@ def configure(merged: MergedModel, entry: Declaration) -> None:
         {key: value for key, value in entry.mapping.items() if not key.startswith("$")}
     ).check_keys(CONFIG_KEYS)
     merged.data_source = str(entry.mapping.get("dataSource") or "")
+    merged.is_attached = entry.mapping.get("dataSource", True) not in (None, False)
     public = entry["public"]
     if not isinstance(public.value, bool | None):
         public.add("must be true or false")

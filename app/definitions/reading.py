@@ -117,6 +117,10 @@ def _served(sources: Mapping[str, Source], config: Declaration | None) -> Iterat
             continue
         entry.check_object()
         configure(merged, entry)
+        if not merged.is_attached:
+            reason = f"{CONFIG} gives {source.name} no data source"
+            source.declared.warn(f"is not served, but may be a base: {reason}")
+            continue
         yield merged
 
 

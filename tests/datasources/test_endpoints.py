@@ -164,7 +164,6 @@ def test_a_private_data_source_has_no_endpoints(make_app, geo, api, token):
         ("geo", {"acls": [{"permission": "ALLOW"}]}, "acls"),
         ("geo", {"acls": [{"principalId": "x", "permission": "ALLOW", "property": "no"}]}, "acls"),
         ("geo", {"acls": [{"principalId": "$owner", "permission": "ALLOW"}]}, r"geo .*\$owner"),
-        ("geo", {"connector": "mongodb"}, "connector"),
         ("geo", {"operations": [{"functions": {}}]}, "template"),
     ],
 )

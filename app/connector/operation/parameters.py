@@ -31,11 +31,17 @@ class Parameter:
 
 def read_parameters(entries: object, problems: Problems, path: str) -> list[Parameter]:
     """Read a function's list of parameters and note what is wrong with it."""
+    if entries in ("", {}, False, True) or isinstance(entries, int | float):
+        problems.warn(path, f"is read as an empty list, and not {type_name(entries)}")
+        return []
     if not isinstance(entries, list):
         problems.add(path, f"must be a list of parameters, got {type_name(entries)}")
         return []
     parameters: list[Parameter] = []
     for index, entry in enumerate(entries):
+        if entry == "":
+            problems.warn(join_path(path, index), "is ignored: it is no name")
+            continue
         parameter = _read_parameter(entry, index, problems, join_path(path, index))
         if parameter is None:
             continue

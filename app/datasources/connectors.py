@@ -1,0 +1,101 @@
+"""Entries of `datasources.json` of LoopBack 3 with other connectors than REST.
+
+They are set aside with a warning: what they are for is in our database, or is a setting.
+"""
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+from flask import Flask
+
+from app.problems import MISSPELT, closest
+from app.state import AppState
+
+# The connector of REST; its name misspelt is an error.
+REST = "rest"
+MAIL = "mail"
+# What stands before the name of a connector in that of its package.
+PACKAGES = ("loopback-connector-", "loopback-component-")
+# Port of a mail server that names none, without and with TLS from the start.
+MAIL_PORT, TLS_PORT = 587, 465
+# What takes the place of a connector; of any other, the database.
+INSTEAD = {
+    "storage": "files are no rows",
+    "push": "no push notifications are sent",
+    "transient": "it stores nothing",
+}
+DATABASE = "models that are attached to it have tables in the database of DATABASE_URL"
+
+# The data sources that were set aside, by name.
+other_sources = AppState[Mapping[str, Mapping[str, object]]](
+    "data sources of other connectors", lambda _app: {}
+)
+
+
+def set_aside_others(app: Flask) -> None:
+    """Leave the data sources of REST in DATA_SOURCES; warn of each of the others."""
+    sources = app.config["DATA_SOURCES"]
+    others = {name: settings for name, settings in sources.items() if connector_of(settings)}
+    if not others:
+        return
+    other_sources.set(app, others)
+    app.config["DATA_SOURCES"] = {
+        name: settings for name, settings in sources.items() if name not in others
+    }
+    for name, settings in others.items():
+        connector = connector_of(settings)
+        app.logger.warning(
+            "data source %s: not used, as its connector is %s: %s",
+            *(name, connector, _instead(connector, settings)),
+        )
+
+
+def connector_of(settings: object) -> str:
+    """Return the connector of a data source; empty if it is that of REST, or looks like it."""
+    connector = settings.get("connector") if isinstance(settings, Mapping) else None
+    if not isinstance(connector, str) or closest(_short(connector), [REST], MISSPELT):
+        return ""
+    return connector
+
+
+def _short(connector: str) -> str:
+    """Return the name of a connector without that of its package."""
+    name = connector.lower()
+    for package in PACKAGES:
+        name = name.removeprefix(package)
+    return name
+
+
+def _instead(connector: str, settings: Mapping[str, object]) -> str:
+    name = _short(connector)
+    if name != MAIL:
+        return INSTEAD.get(name, DATABASE)
+    urls = list(mail_urls(settings))
+    if not urls:
+        return "MAIL_URL says how mails are sent"
+    return f"MAIL_URL would be {urls[0]}, with the password in place of PASSWORD"
+
+
+def mail_urls(settings: Mapping[str, object]) -> Iterator[str]:
+    """Yield what MAIL_URL would be for each SMTP server of a mail data source.
+
+    PASSWORD stands in place of a password.
+    """
+    transports = settings.get("transports") or [settings.get("transport")]
+    for transport in transports if isinstance(transports, list) else []:
+        if isinstance(transport, Mapping) and (url := _mail_url(transport)):
+            yield url
+
+
+def _mail_url(transport: Mapping[str, object]) -> str:
+    """Return the address of an SMTP server; empty for anything else."""
+    host, auth = transport.get("host"), transport.get("auth")
+    if not isinstance(host, str) or not host.replace(".", "").replace("-", "").isalnum():
+        return ""
+    port = str(transport.get("port") or "")
+    is_secure = transport.get("secure") is True or port == str(TLS_PORT)
+    user = auth.get("user") if isinstance(auth, Mapping) else None
+    credentials = f"{quote(user, safe='')}:PASSWORD@" if isinstance(user, str) and user else ""
+    port = port if port.isdecimal() else str(TLS_PORT if is_secure else MAIL_PORT)
+    scheme, query = ("smtps", "") if is_secure else ("smtp", "?starttls=1")
+    return f"{scheme}://{credentials}{host}:{port}{query}"
