@@ -123,7 +123,7 @@ BAD_IDS += ["%F0%9F%90%98", "٣", "1%20", "%201", "1;x", "'", "%25", "1%00", str
 def send(app, api, token, secrets):
     """Send a body to a route with the token that the route needs, as a user with a to-do."""
     with app.app_context():
-        reset, _ = issue(1, 600, RESET_SCOPE, email="ada@example.com")
+        reset, _ = issue(1, 600, scope=RESET_SCOPE, email="ada@example.com")
         db.session.add(Todo(title="x", owner_id=1))
         db.session.commit()
     secrets.append(reset)

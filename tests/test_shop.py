@@ -9,7 +9,7 @@ from app.access.rules import READ
 from app.database.session import db, transaction
 from app.rest.collection import served_collections
 from app.rest.endpoint import served_endpoints
-from app.users.models import RESET_SCOPE, AccessToken
+from app.users.models import RESET_SCOPE, AccessToken, new_token_values
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import statements
 from tests.support.shop import JSON, PYTHON, Shops
@@ -36,8 +36,9 @@ def shop(shops, database_url, api, token, runner):
     with shops.get(database_url) as served:
         client = served.app.test_client()
         with served.app.app_context():
-            issued = [("expired", -1, None), ("reset", 600, RESET_SCOPE)]
-            db.session.add_all(AccessToken.issue(tokens[name], 1, *each) for name, *each in issued)
+            for name, ttl, scope in (("expired", -1, None), ("reset", 600, RESET_SCOPE)):
+                values = new_token_values(tokens[name], ttl, scope=scope)
+                db.session.add(AccessToken(user_id=1, **values))
             db.session.commit()
 
         def call(verb, path, body=None, caller="ada", **query):

@@ -11,14 +11,14 @@ from sqlalchemy import ColumnElement, Dialect, Engine, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
 from . import pool
 from .engine import STATEMENTS, abandon, limit_statement
 from .faults import is_read_only
 from .session import db, engines, may_repeat
 
-Statement = Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any]
+Statement = Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any] | ReturningDelete[Any]
 Convert = Callable[[Any], Any]
 Result = TypeVar("Result")
 # Returns what is made of the rows of a driver's cursor.

@@ -5,8 +5,9 @@ import re
 import secrets
 import string
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, ForeignKey, Index, ScalarSelect, String, and_, true
+from sqlalchemy import ColumnElement, ForeignKey, Index, String, and_, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
@@ -113,16 +114,24 @@ class AccessToken(Model):
         """Return the condition that a token has this scope (None: a login) and has not expired."""
         return and_(cls.scope.is_not_distinct_from(scope), cls.expires_at > now())
 
-    @classmethod
-    def issue(
-        cls,
-        value: str,
-        user_id: Id | ScalarSelect[Id],
-        ttl: float,
-        scope: str | None,
-        **columns: object,
-    ) -> "AccessToken":
-        """Return the row of a new token with a lifetime of `ttl` seconds."""
-        created = now()
-        life = {"ttl": ttl, "created": created, "expires_at": created + timedelta(seconds=ttl)}
-        return cls(digest=token_digest(value), user_id=user_id, scope=scope, **life, **columns)
+
+def new_token_values(value: str, ttl: float, **columns: object) -> dict[str, Any]:
+    """Return what a new token has in its columns but `user_id`; it lives for `ttl` seconds.
+
+    `columns` are those that differ from a login's.
+    """
+    created = now()
+    return {
+        "digest": token_digest(value),
+        "handle": new_handle(),
+        "ttl": ttl,
+        "scope": None,
+        "email": None,
+        "created": created,
+        "expires_at": created + timedelta(seconds=ttl),
+        "last_used": None,
+        "remember_me": True,
+        "user_agent": None,
+        "address": None,
+        **columns,
+    }

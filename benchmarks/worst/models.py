@@ -11,7 +11,7 @@ from app.database.metadata import app_metadata
 from app.database.session import Model, db
 from app.ids import Id
 from app.times import now
-from app.users.models import AccessToken, User, new_token
+from app.users.models import AccessToken, User, new_token, new_token_values
 
 # Rows of each table, and characters of their texts and JSON: as many as one response may list, and
 # as long as they may be.
@@ -130,7 +130,7 @@ def fill(app: Flask, token: str, rows: int) -> None:
         db.session.add(user)
         db.session.flush()
         for value in (token, *(new_token() for _ in range(rows))):
-            db.session.add(AccessToken.issue(value, user.id, 86_400, None))
+            db.session.add(AccessToken(user_id=user.id, **new_token_values(value, 86_400)))
         db.session.commit()
         db.session.execute(insert(Model.metadata.tables["todos"]), _todos(text, user.id, rows))
         tables = app_metadata.of(app).tables

@@ -14,7 +14,7 @@ from app.rest.endpoint import served_endpoints
 from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user
-from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User
+from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User, new_token_values
 from app.users.passwords.hashing import hash_password
 from tests.conftest import PASSWORD, Api
 from tests.support.rows import populate
@@ -262,7 +262,8 @@ def small_world():
 def token_of(caller):
     scope, user = SCOPES.get(caller), PEOPLE.get(caller, OWNER)
     email = scope and "owner@example.com"
-    row = AccessToken.issue(TOKENS[caller], user, 600, scope, email=email)
+    values = new_token_values(TOKENS[caller], 600, scope=scope, email=email)
+    row = AccessToken(user_id=user, **values)
     if caller == "owner":
         row.handle = HANDLE
     if caller == "expired":

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
 
 from app.access.roles import Role, RoleMapping
 from app.todos.models import Todo
-from app.users.models import RESET_SCOPE, AccessToken, User
+from app.users.models import RESET_SCOPE, AccessToken, User, new_token_values
 from app.users.passwords.hashing import hash_password
 from tests.support.rows import populate
 
@@ -61,7 +61,8 @@ def small_world(newcomer):
     for caller, (user_id, scope) in CALLERS.items():
         if user_id in people:
             email = people[user_id] if scope else None
-            yield AccessToken.issue(f"{caller}-token", user_id, 600, scope, email=email)
+            values = new_token_values(f"{caller}-token", 600, scope=scope, email=email)
+            yield AccessToken(user_id=user_id, **values)
 
 
 def headers_of(caller):

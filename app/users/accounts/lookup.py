@@ -1,12 +1,14 @@
 """Looking up users."""
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, inspect, select
 
 from app.access.roles import Role, RoleMapping
 from app.database.session import db
+from app.database.statements import PreparedStatement
 from app.errors import ModelNotFound
 from app.ids import Id
 from app.users.app_model import user_model
+from app.users.mailed.tokens import Account
 from app.users.models import User
 from app.users.names import lookup_email
 
@@ -33,10 +35,17 @@ def find_realms(email: str) -> list[str | None]:
     return [realm or None for realm in db.session.scalars(realms)]
 
 
-def find_enabled_user(email: str, realm: str | None = None) -> User | None:
-    """Return the user with this email in this realm, unless the user is disabled."""
-    user = find_user(email, realm)
-    return None if user is None or user.disabled_at else user
+USERS = inspect(User).columns
+NAMED = USERS.email == bindparam("email"), USERS.realm == bindparam("realm")
+ENABLED = PreparedStatement(
+    select(USERS.id, USERS.email).where(*NAMED, USERS.disabled_at.is_(None))
+)
+
+
+def find_enabled_account(email: str, realm: str) -> Account | None:
+    """Return the account with this stored email in this realm, unless the user is disabled."""
+    row = ENABLED.first({"email": email, "realm": realm})
+    return None if row is None else Account(*row)
 
 
 def list_users() -> list[User]:

@@ -1,11 +1,10 @@
 """Password reset: request a short-lived token, and set a new password with it."""
 
-from email_validator import EmailNotValidError
 from sqlalchemy import select
 
 from app.audit.entries import Action, record
 from app.database.session import db, transaction
-from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken
+from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken, ValidationError
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
 from app.throttles import throttles
@@ -13,7 +12,7 @@ from app.throttles.mailboxes import mailbox
 from app.users.app_model import user_model
 from app.users.mailed.tokens import mail_token
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
-from app.users.names import lookup_email, normalize_email
+from app.users.names import stored_email
 from app.users.passwords.attempts import forget_failures
 from app.users.passwords.hashing import hash_password, hashing
 from app.users.passwords.policy import validate_password
@@ -21,7 +20,7 @@ from app.users.sessions import login_methods
 from app.users.sessions.tokens import lock, use_up
 
 from .addresses import mark_verified
-from .lookup import find_enabled_user
+from .lookup import find_enabled_account
 from .password_change import store_password
 
 
@@ -34,22 +33,21 @@ def request_password_reset(email: object, realm: object = None) -> None:
     """
     address, within = _read_request(email, realm)
     throttles.count(throttles.RESET_ADDRESS, current_network())
-    if _is_within_budget(within, lookup_email(address)):
-        user = find_enabled_user(address, within)
-        mail_token(reset_password_request, RESET_SCOPE, user, user.email if user else address)
+    if _is_within_budget(within, address):
+        account = find_enabled_account(address, within)
+        mail_token(reset_password_request, RESET_SCOPE, account, address)
 
 
 def _read_request(email: object, realm: object) -> tuple[str, str]:
-    """Return the email as it was sent, and the realm; raise an error for one that is invalid."""
+    """Return the stored form of the email, and the realm; raise an error for one that is invalid."""
     if not isinstance(email, str) or not email:
         raise EmailRequired()
     if realm is not None and not isinstance(realm, str):
         raise InvalidRealm()
     try:
-        normalize_email(email, case_sensitive=True)
-    except EmailNotValidError:
+        return stored_email(email), realm or ""
+    except ValidationError:
         raise InvalidEmail() from None
-    return email, realm or ""
 
 
 def _is_within_budget(realm: str, email: str) -> bool:

@@ -2,44 +2,77 @@
 
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
+from typing import NamedTuple
 
 from blinker import NamedSignal
 from flask import current_app
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, bindparam, delete, inspect, select
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
-from app.database.session import affected_rows, db, transaction
+from app.database.session import affected_rows, after_commit, db, transaction
+from app.database.statements import PreparedStatement
+from app.ids import Id
 from app.outbox import Attempt, Payload
-from app.signals import emit_after_commit
+from app.signals import emit
 from app.throttles.digests import key_digest
 from app.times import now
 from app.users.app_model import user_model
-from app.users.models import HANDLE_LENGTH, TTL_SETTINGS, AccessToken, User, token_digest
+from app.users.models import (
+    HANDLE_LENGTH,
+    TTL_SETTINGS,
+    AccessToken,
+    User,
+    token_digest,
+)
 from app.users.sessions.tokens import IssuedToken, issue, lock
 
 
-def mail_token(event: NamedSignal, scope: str, user: User | None, email: str) -> None:
+class Account(NamedTuple):
+    """What of a user a mailed token needs."""
+
+    id: Id
+    email: str
+
+
+# Of the tokens that are mailed, compiled once.
+TOKENS = inspect(AccessToken).columns
+THE_TOKEN = TOKENS.digest == bindparam("digest")
+LIVE = TOKENS.scope == bindparam("scope"), TOKENS.expires_at > bindparam("moment")
+LIVE_TOKEN = PreparedStatement(
+    select(TOKENS.ttl, TOKENS.created, TOKENS.user_id).where(THE_TOKEN, *LIVE)
+)
+DELETE_TOKEN = PreparedStatement(
+    delete(TOKENS.digest.table).where(THE_TOKEN).returning(TOKENS.digest)
+)
+
+
+def mail_token(event: NamedSignal, scope: str, user: User | Account | None, email: str) -> None:
     """Issue a token, record the event that mails it to `email`, and emit it after the commit.
 
     Does nothing if the user is deleted meanwhile. Without a user decoys are stored, which takes the
     same time: otherwise it would reveal which users there are.
     """
     ttl = current_app.config[TTL_SETTINGS[scope]]
-    any_user_id = select(User.id).order_by(User.id).limit(1).scalar_subquery()
     with suppress(IntegrityError), transaction():
-        value, row = issue(user.id if user else any_user_id, ttl, scope, email=email)
+        value, row = issue(user.id if user else None, ttl, scope=scope, email=email)
         data = {"scope": scope, "handle": row.handle}
         if user:
             known = {"user_id": user.id, "user_email": user.email, "email": email}
             outbox.record(event.name, data | known, ttl, secret=value)
             token = IssuedToken(value, ttl, row.created, user.id)
-            info = {"accessToken": token, "email": email, "user": user}
-            emit_after_commit(event, info=info)
+            after_commit(partial(_emit, event, token, email))
         else:
             outbox.record_decoy(event.name, data, ttl)
-        decoy_digest = "" if user else row.digest
-        affected_rows(delete(AccessToken).where(AccessToken.digest == decoy_digest))
+        DELETE_TOKEN.first({"digest": "" if user else row.digest})
+
+
+def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:
+    """Send the signal, with the user; nobody is looked up for no receiver."""
+    if event.has_receivers_for(current_app._get_current_object()):  # type: ignore[attr-defined]
+        user = db.session.get(user_model(), token.user_id)
+        emit(event, info={"accessToken": token, "email": email, "user": user})
 
 
 def load(data: Payload, attempt: Attempt) -> Payload | None:
@@ -71,8 +104,7 @@ def _current_token(data: Payload, attempt: Attempt) -> IssuedToken | None:
 
 def _find(data: Payload, value: str) -> IssuedToken | None:
     """Return the token with this value, if it is live."""
-    live = AccessToken.digest == token_digest(value), AccessToken.is_live(data["scope"])
-    row = db.session.scalar(select(AccessToken).where(*live))
+    row = LIVE_TOKEN.first({"digest": token_digest(value), "scope": data["scope"], "moment": now()})
     return None if row is None else IssuedToken(value, row.ttl, row.created, row.user_id)
 
 
@@ -90,7 +122,7 @@ def _issue_another(data: Payload, subscriber: str, end: datetime) -> IssuedToken
     user_id, ttl = data["user_id"], (end - now()).total_seconds()
     handle = key_digest(data["handle"], subscriber)[:HANDLE_LENGTH]
     affected_rows(delete(AccessToken).where(*_named(data, handle)))
-    value, row = issue(user_id, ttl, data["scope"], handle=handle, email=data["email"])
+    value, row = issue(user_id, ttl, scope=data["scope"], handle=handle, email=data["email"])
     return IssuedToken(value, ttl, row.created, user_id)
 
 

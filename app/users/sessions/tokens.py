@@ -3,17 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from flask import current_app
-from sqlalchemy import ColumnElement, Row, ScalarSelect, delete, func, select
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, inspect, select
 
 from app.audit.entries import Action, record, recording
 from app.database.purging import delete_batch, purge_all
-from app.database.session import affected_rows, db, transaction
+from app.database.session import affected_rows, db
+from app.database.statements import PreparedStatement
 from app.errors import AccessTokenRequired, ModelNotFound
 from app.ids import Id
 from app.times import now
-from app.users.models import HANDLE, AccessToken, User, new_token, token_digest
+from app.users.models import (
+    HANDLE,
+    AccessToken,
+    User,
+    new_token,
+    new_token_values,
+    token_digest,
+)
 
 #: Sessions that a user is shown, the newest.
 MAX_SESSIONS = 1000
@@ -50,20 +59,42 @@ class Session:
     current: bool
 
 
-def issue(
-    user_id: Id | ScalarSelect[Id], ttl: float, scope: str | None = None, **columns: object
-) -> tuple[str, AccessToken]:
+class NewToken(NamedTuple):
+    """The row of a token that was issued."""
+
+    digest: str
+    handle: str
+    created: datetime
+
+
+TOKENS = inspect(AccessToken).columns
+
+
+def _inserting(user_id: object) -> PreparedStatement:
+    """Return the statement that inserts a token of a user, who is a parameter or a query."""
+    values: dict[Any, Any] = {column: bindparam(name) for name, column in TOKENS.items()}
+    stored = insert(TOKENS.digest.table).values(values | {TOKENS.user_id: user_id})
+    return PreparedStatement(stored.returning(TOKENS.digest, TOKENS.handle, TOKENS.created))
+
+
+INSERT_TOKEN = _inserting(bindparam("user_id"))
+INSERT_OF_ANYBODY = _inserting(select(User.id).order_by(User.id).limit(1).scalar_subquery())
+
+
+def issue(user_id: Id | None, ttl: float, **columns: object) -> tuple[str, NewToken]:
     """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
-    `columns` are the values of further columns: a token with a scope proves the address `email`, to
-    which it is mailed. Raises IntegrityError when there is no such user.
+    `columns` are the values of further columns: a token with a `scope` proves the address `email`,
+    to which it is mailed. Without a user id it is of some user, for a decoy. Raises IntegrityError
+    when there is no such user.
     """
     value = new_token()
-    row = AccessToken.issue(value, user_id, ttl, scope, **columns)
-    with transaction():
-        db.session.add(row)
-        db.session.flush()
-    return value, row
+    values = new_token_values(value, ttl, **columns)
+    if user_id is None:
+        row = INSERT_OF_ANYBODY.first(values)
+    else:
+        row = INSERT_TOKEN.first({**values, "user_id": user_id})
+    return value, NewToken(*row)
 
 
 def logout(token: str) -> None:
