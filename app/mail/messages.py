@@ -67,7 +67,8 @@ def has_kind(templates: Environment, kind: str) -> bool:
 def make_composer(app: Flask, templates: Environment) -> Compose:
     """Return how to make this app's messages."""
     service_name = app.config["SERVICE_NAME"]
-    sender = _with_name(app.config["MAIL_FROM"], service_name)
+    # Parsed once, as these headers are the same in every message.
+    sender = SEVEN_BIT.header_factory("From", _with_name(app.config["MAIL_FROM"], service_name))
     domain = urlsplit(app.config["PUBLIC_URL"]).hostname
 
     def compose(

@@ -5,13 +5,9 @@ A new kind of delivery is a subscriber: `subscribe` in `registry.py`.
 
 import logging
 import math
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 from flask import Flask
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.http.languages import continue_languages
 from app.observability.origin import continue_request
@@ -20,6 +16,7 @@ from app.times import now
 
 from . import claims
 from .claims import Claim
+from .leases import leases
 from .models import (
     DELIVERED,
     EXPIRED,
@@ -95,29 +92,10 @@ def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
         info = load(claims.read_data(claim), claim.attempt(secret))
     if info is None:
         return None
-    with _leased(app, claim), app.app_context():
+    with leases.of(app).held(claim), app.app_context():
         continue_request(claim.request_id)
         continue_languages(claim.languages)
         return handler(app, info)
-
-
-@contextmanager
-def _leased(app: Flask, claim: Claim) -> Iterator[None]:
-    """Renew the lease as long as the block takes: no time-out bounds every handler."""
-    done = threading.Event()
-    renewer = threading.Thread(target=_renew, args=(app, claim, done), daemon=True)
-    renewer.start()
-    try:
-        yield
-    finally:
-        done.set()
-        renewer.join()
-
-
-def _renew(app: Flask, claim: Claim, done: threading.Event) -> None:
-    while not done.wait(claims.LEASE / 3):
-        with suppress(SQLAlchemyError), app.app_context():
-            claims.renew(claim)
 
 
 def _handle_failure(app: Flask, claim: Claim, error: Exception) -> str:

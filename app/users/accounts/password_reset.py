@@ -39,7 +39,7 @@ def request_password_reset(email: object, realm: object = None) -> None:
 
 
 def _read_request(email: object, realm: object) -> tuple[str, str]:
-    """Return the stored form of the email, and the realm; raise an error for one that is invalid."""
+    """Return the stored form of the email, and the realm; raise an error if one is invalid."""
     if not isinstance(email, str) or not email:
         raise EmailRequired()
     if realm is not None and not isinstance(realm, str):

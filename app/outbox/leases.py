@@ -1,0 +1,56 @@
+"""Leases of the deliveries in progress, which one background thread of a process renews."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.state import AppState
+
+from . import claims
+from .claims import Claim
+
+
+class Leases:
+    """Renews leases as long as their deliveries take: no time-out bounds every handler.
+
+    The thread ends when it finds none: most deliveries take less time than a lease.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._changes = threading.Lock()
+        self._held: set[Claim] = set()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def held(self, claim: Claim) -> Iterator[None]:
+        """Renew the lease of a delivery until the end of the block."""
+        with self._changes:
+            self._held.add(claim)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._changes:
+                self._held.remove(claim)
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        while True:
+            pause.wait(claims.LEASE / 3)
+            with self._changes:
+                held = list(self._held)
+                if not held:
+                    self._thread = None
+                    return
+            for claim in held:
+                with suppress(SQLAlchemyError), self._app.app_context():
+                    claims.renew(claim)
+
+
+leases = AppState("leases of deliveries", factory=Leases)
