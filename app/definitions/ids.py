@@ -76,17 +76,19 @@ def _read(property_: Property, declared: Declaration) -> IdProperty:
     if kind in COLUMN_TYPES:
         return _chosen(property_, COLUMN_TYPES[kind], generated is False)
     if kind == "string":
-        is_generated = generated or declared.mapping.get("defaultFn")
-        return _text_id(property_, is_chosen=not is_generated)
+        return _text_id(property_, not generated, bool(declared.mapping.get("defaultFn")))
     if declared.mapping.get("type") is not None:
         declared["type"].warn(f"is ignored: an id cannot be of the type {kind}")
     return IdProperty(property_.name)
 
 
-def _text_id(property_: Property, is_chosen: bool) -> IdProperty:
+def _text_id(property_: Property, is_chosen: bool, has_default: bool) -> IdProperty:
+    """Return an id that is a text; clients need not choose one that has a default."""
     declared = getattr(property_.type.column_type, "length", None)
     length = min(declared or MAX_TEXT_ID, MAX_TEXT_ID)
-    return _chosen(property_, TextId(length if is_chosen else max(length, UUID_LENGTH)), is_chosen)
+    if has_default or not is_chosen:
+        return IdProperty(property_.name, TextId(max(length, UUID_LENGTH)), is_chosen)
+    return _chosen(property_, TextId(length), on_create=True)
 
 
 def _chosen(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.answers import field_codes
+from tests.support.answers import field_codes, refusal
 
 from .library import OPEN
 
@@ -68,6 +68,20 @@ def test_an_id_that_is_generated_fits(items, id):
     created = call("POST", "", {"a": "x"}).json
     assert len(created["id"]) == 36
     assert call("GET", f"/{created['id']}").json == created
+
+
+@pytest.mark.parametrize("function", ["guid", "uuid", "uuidv4", "shortid", "nanoid"])
+def test_an_id_that_a_client_sends_takes_the_place_of_a_default(items, function):
+    call = items(type="string", defaultFn=function, length=10, required=True)
+
+    assert call("POST", "", {"id": "chosen", "a": "x"}).json == {"id": "chosen", "a": "x"}
+    assert call("GET", "/chosen").json["a"] == "x"
+    again = call("POST", "", {"id": "chosen", "a": "y"})
+    assert field_codes(again) == {"id": ["uniqueness"]}
+    assert call("PATCH", "", {"id": "upserted", "a": "z"}).json["id"] == "upserted"
+    assert call("PATCH", "", {"id": "chosen", "a": "new"}).json == {"id": "chosen", "a": "new"}
+    assert len(call("POST", "", {"id": None}).json["id"]) == 36
+    assert refusal(call("POST", "", {"id": "x" * 37}))[0] == 422
 
 
 def test_a_row_between_two_others_may_have_an_id_that_clients_choose(serve):
