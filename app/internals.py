@@ -7,7 +7,8 @@ After an upgrade `tests/test_internals.py` tells which are gone; what the others
 INTERNALS = {
     # app/http encodes JSON by an encoder that is made once.
     "flask==3.1.3": {"flask.json.provider.DefaultJSONProvider": "_prepare_response_obj"},
-    # app/server reads requests and sends answers in the main loop; `ostiary run` is a gunicorn.
+    # app/server reads requests and sends answers in the main loop; `ostiary run` is a gunicorn; the
+    # shadow proxy of app/loopback reads requests as it does.
     "gunicorn==27.0.1": {
         "gunicorn.app.base": "Application",
         "gunicorn.app.base.Application": "load_config_from_file"
@@ -17,14 +18,15 @@ INTERNALS = {
         "gunicorn.config": "get_default_config_file",
         "gunicorn.config.Config": "address env_orig get_cmd_args_from_env is_ssl parser set",
         "gunicorn.glogging.Logger": "access access_log access_log_enabled error_log setup",
-        "gunicorn.http.body": "CHUNK_EXT_RE ChunkedReader",
+        "gunicorn.http.body": "Body CHUNK_EXT_RE ChunkedReader",
         "gunicorn.http.body.Body": "reader",
         "gunicorn.http.body.LengthReader": "length",
         "gunicorn.http.errors": "ChunkMissingTerminator ExpectationFailed InvalidChunkExtension"
         " InvalidChunkSize InvalidRequestLine LimitRequestHeaders LimitRequestLine ParseException"
         " UnsupportedTransferCoding",
         "gunicorn.http.message.Request": "_expected_100_continue body force_close headers method"
-        " parse_headers path peer_addr version",
+        " parse_headers path peer_addr uri version",
+        "gunicorn.http.parser": "RequestParser",
         "gunicorn.http.unreader": "IterUnreader",
         "gunicorn.http.wsgi.Response": "sent sock status_code",
         "gunicorn.workers.gthread": "STOP_KEEPALIVE_LINGER",

@@ -11,12 +11,15 @@ from app.config import ConfigurationError, require_extra
 class _Place(NamedTuple):
     module: str
     function: str
+    # Whether it reads JavaScript.
+    parses: bool = True
 
 
 # Where each command is; its module is imported when it is called.
 COMMANDS = {
     "inspect": _Place("app.loopback.inspect", "inspect"),
     "import": _Place("app.loopback.writing.cli", "import_application"),
+    "compare": _Place("app.loopback.compare.command", "compare", parses=False),
 }
 
 
@@ -31,11 +34,9 @@ class LoopBackGroup(click.Group):
         """Return a command, from its module."""
         if cmd_name not in COMMANDS:
             return None
-        try:
-            require_extra("ostiary loopback", "import", "tree_sitter", "tree_sitter_javascript")
-        except ConfigurationError as error:
-            raise click.ClickException(str(error)) from None
         place = COMMANDS[cmd_name]
+        if place.parses:
+            _require_parser()
         command: click.Command = getattr(import_module(place.module), place.function)
         return command
 
@@ -45,6 +46,13 @@ class LoopBackGroup(click.Group):
             return super().invoke(ctx)
         except ConfigurationError as error:
             raise click.ClickException(str(error)) from None
+
+
+def _require_parser() -> None:
+    try:
+        require_extra("ostiary loopback", "import", "tree_sitter", "tree_sitter_javascript")
+    except ConfigurationError as error:
+        raise click.ClickException(str(error)) from None
 
 
 @click.group("loopback", cls=LoopBackGroup)

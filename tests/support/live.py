@@ -138,7 +138,8 @@ class QuietHandler(WSGIRequestHandler):
 def serve_app(app: Flask, port: int = 0) -> Iterator[str]:
     """Serve an app by threads of this process, which starts at once; yields the address."""
     server = make_server("127.0.0.1", port, app, threaded=True, request_handler=QuietHandler)
-    thread = threading.Thread(target=server.serve_forever)
+    # Seconds after which it looks whether it shall end.
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.port}"

@@ -1,0 +1,246 @@
+"""Differences between two answers: their kinds, and how they are found."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from .answers import Answer
+from .calls import Call, shape, shape_key
+
+# Objects and lists in one another, beyond which an answer is compared as text.
+MAX_DEPTH = 32
+REFUSED = (401, 403)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
+# An error of Ostiary for a condition on a property that a model does not have.
+_UNKNOWN_PROPERTY = "There is no property"
+
+
+class Kind(NamedTuple):
+    """A kind of differences; one that is documented does not fail a comparison."""
+
+    name: str
+    is_documented: bool
+    meaning: str
+
+
+# Clients read the same in these.
+DATE = Kind("date", True, "the same moment, written in another way")
+KEY_ORDER = Kind("key order", True, "the keys of an object are in another order")
+NULL = Kind("null", True, "a property is null in one answer and missing in the other")
+ERROR_TEXT = Kind("error text", True, "errors of the same status and code have other words")
+# What docs/compatibility.md says.
+REFUSAL = Kind("refusal", True, "both refuse, one with 401 and the other with 403")
+HIDDEN_ROW = Kind("hidden row", True, "refused, and as if the row did not exist")
+OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the caller alone")
+NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 404")
+UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
+RELATION = Kind("relation refused", True, "the rules of the related model refuse a relation")
+SESSIONS = Kind("sessions", True, "access tokens are listed without their values")
+# Everything else.
+STATUS = Kind("status", False, "the statuses differ")
+ALLOWED = Kind("allowed", False, "the old service refuses, and the new one answers")
+ERROR_CODE = Kind("error code", False, "errors of the same status have different codes")
+MISSING_ROW = Kind("missing row", False, "a row is in the old answer only")
+ADDED_ROW = Kind("added row", False, "a row is in the new answer only")
+ROW_ORDER = Kind("row order", False, "the same rows are in another order")
+MISSING = Kind("missing property", False, "a property is in the old answer only")
+ADDED = Kind("added property", False, "a property is in the new answer only")
+TYPE = Kind("type", False, "values of different types")
+VALUE = Kind("value", False, "different values of the same type")
+CONTENT = Kind("content", False, "answers that are not both JSON, or not JSON and not the same")
+SIZE = Kind("size", False, "answers too large to be compared, of different sizes")
+NO_ANSWER = Kind("no answer", False, "one of the services did not answer")
+
+KINDS: Sequence[Kind] = (
+    *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
+    *(VALUE, CONTENT, SIZE, NO_ANSWER),
+    *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
+    *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
+)
+
+
+class Difference(NamedTuple):
+    """A difference, the place in the answers, and what both have there, as a report may show it."""
+
+    kind: Kind
+    place: str
+    old: str
+    new: str
+
+
+def differences(call: Call, old: Answer, new: Answer, is_owners: bool = False) -> list[Difference]:
+    """Return how the answers to a call differ.
+
+    `is_owners` says that rules let the new service answer the call for the caller's own rows.
+    """
+    if _is_about_sessions(call.path):
+        return [] if old == new else [_by_status(SESSIONS, old, new)]
+    if old.status != new.status:
+        return [_by_status(_status_kind(call, old, new, is_owners), old, new)]
+    if old.body is None or new.body is None:
+        return [] if old.size == new.size else [_sizes(old, new)]
+    if old.json is None or new.json is None:
+        is_same = old.body == new.body or call.verb == "HEAD"
+        return [] if is_same else [Difference(CONTENT, "", old.content_type, new.content_type)]
+    if old.status >= 400:
+        return list(_errors(old.json.value, new.json.value))
+    return list(_values(old.json.value, new.json.value, ""))
+
+
+def _is_about_sessions(path: str) -> bool:
+    return "accesstokens" in path.lower().split("/")
+
+
+def _by_status(kind: Kind, old: Answer, new: Answer) -> Difference:
+    return Difference(kind, "status", str(old.status), str(new.status))
+
+
+def _sizes(old: Answer, new: Answer) -> Difference:
+    return Difference(SIZE, "", f"{old.size} bytes", f"{new.size} bytes")
+
+
+def _status_kind(call: Call, old: Answer, new: Answer, is_owners: bool) -> Kind:
+    if old.status in REFUSED:
+        return _refused_kind(call, new, is_owners)
+    if new.status in REFUSED and old.status == 200 and _names_relation(new):
+        return RELATION
+    if old.status == 200 and new.status == 404 and _is_relation(call.path) and _is_empty(old):
+        return NO_RELATED
+    if old.status < 500 and new.status == 400 and _names_unknown_property(new):
+        return UNKNOWN_PROPERTY
+    return STATUS
+
+
+def _refused_kind(call: Call, new: Answer, is_owners: bool) -> Kind:
+    if new.status in REFUSED:
+        return REFUSAL
+    if new.status == 404 or (new.json is not None and new.json.value == {"exists": False}):
+        return HIDDEN_ROW
+    if new.status >= 400:
+        return STATUS
+    return OWN_ROWS if is_owners else ALLOWED
+
+
+def _is_relation(path: str) -> bool:
+    """Tell whether a path has more than a model, an id and `exists` or `count`."""
+    segments = path.strip("/").split("/")
+    return len(segments) > 2 and segments[-1] != "exists"
+
+
+def _is_empty(answer: Answer) -> bool:
+    return answer.json is not None and answer.json.value in (None, {})
+
+
+def _names_relation(answer: Answer) -> bool:
+    """Tell whether the rules of the target of a relation refuse a call."""
+    details = _error_of(answer.json.value if answer.json else None).get("details")
+    return isinstance(details, dict) and "relation" in details
+
+
+def _names_unknown_property(answer: Answer) -> bool:
+    message = _error_of(answer.json.value if answer.json else None).get("message")
+    return isinstance(message, str) and _UNKNOWN_PROPERTY in message
+
+
+def _error_of(body: object) -> Mapping[str, Any]:
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else {}
+
+
+def _errors(old: object, new: object) -> Iterator[Difference]:
+    """Compare two errors of the same status: by their codes, where LoopBack has one."""
+    before, after = _error_of(old), _error_of(new)
+    code, other = before.get("code"), after.get("code")
+    if code is not None and code != other:
+        # Codes are words of the service, and no data.
+        yield Difference(ERROR_CODE, "error.code", str(code)[:60], str(other)[:60])
+    elif before != after:
+        yield Difference(ERROR_TEXT, "error", shape(before), shape(after))
+
+
+def _values(old: object, new: object, place: str, depth: int = 0) -> Iterator[Difference]:
+    if isinstance(old, dict) and isinstance(new, dict) and depth < MAX_DEPTH:
+        yield from _objects(old, new, place, depth)
+    elif isinstance(old, list) and isinstance(new, list) and depth < MAX_DEPTH:
+        yield from _lists(old, new, place, depth)
+    elif json_type(old) != json_type(new):
+        yield Difference(TYPE, place, shape(old), shape(new))
+    elif old != new:
+        kind = DATE if _are_same_moment(old, new) else VALUE
+        yield Difference(kind, place, shape(old), shape(new))
+
+
+def _objects(
+    old: Mapping[str, Any], new: Mapping[str, Any], place: str, depth: int
+) -> Iterator[Difference]:
+    common = [name for name in old if name in new]
+    if common != [name for name in new if name in old]:
+        yield Difference(KEY_ORDER, place, ", ".join(map(shape_key, common[:3])), "another order")
+    for name in common:
+        yield from _values(old[name], new[name], _join(place, name), depth + 1)
+    for name in old.keys() - new.keys():
+        kind = NULL if old[name] is None else MISSING
+        yield Difference(kind, _join(place, name), shape(old[name]), "missing")
+    for name in new.keys() - old.keys():
+        kind = NULL if new[name] is None else ADDED
+        yield Difference(kind, _join(place, name), "missing", shape(new[name]))
+
+
+def _join(place: str, name: str) -> str:
+    return f"{place}.{shape_key(name)}" if place else shape_key(name)
+
+
+def _lists(old: Sequence[Any], new: Sequence[Any], place: str, depth: int) -> Iterator[Difference]:
+    """Compare lists: rows by their ids, other items by their positions."""
+    inside = f"{place}[]"
+    before, after = _by_id(old), _by_id(new)
+    if before is None or after is None:
+        for left, right in zip(old, new, strict=False):
+            yield from _values(left, right, inside, depth + 1)
+        if len(old) != len(new):
+            kind = MISSING_ROW if len(old) > len(new) else ADDED_ROW
+            yield Difference(kind, inside, f"{len(old)} items", f"{len(new)} items")
+        return
+    yield from _rows(before, after, inside)
+    for key in before:
+        if key in after:
+            yield from _values(before[key], after[key], inside, depth + 1)
+
+
+def _by_id(items: Sequence[Any]) -> dict[str, Any] | None:
+    """Return rows by their ids as text, or None if these are not rows with different ids."""
+    rows = {str(item["id"]): item for item in items if isinstance(item, dict) and "id" in item}
+    return rows if len(rows) == len(items) else None
+
+
+def _rows(old: Mapping[str, Any], new: Mapping[str, Any], place: str) -> Iterator[Difference]:
+    counts = f"{len(old)} rows", f"{len(new)} rows"
+    if old.keys() - new.keys():
+        yield Difference(MISSING_ROW, place, *counts)
+    if new.keys() - old.keys():
+        yield Difference(ADDED_ROW, place, *counts)
+    if [key for key in old if key in new] != [key for key in new if key in old]:
+        yield Difference(ROW_ORDER, place, *counts)
+
+
+def json_type(value: object) -> str:
+    """Return the JSON type of a value; 1 and 1.0 are both numbers."""
+    if isinstance(value, bool):
+        return "boolean"
+    return "number" if isinstance(value, int | float) else type(value).__name__
+
+
+def _are_same_moment(old: object, new: object) -> bool:
+    moments = [_moment(value) for value in (old, new)]
+    return None not in moments and moments[0] == moments[1]
+
+
+def _moment(value: object) -> datetime | None:
+    if not isinstance(value, str) or len(value) > 40 or not _DATE.fullmatch(value):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,28 @@
+"""The rate of calls that a comparison makes."""
+
+import threading
+import time
+
+
+class Rate:
+    """Lets `number` calls pass in a second, evenly; several threads may ask."""
+
+    def __init__(self, number: float) -> None:
+        self._interval = 1 / number
+        self._next = time.monotonic()
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Wait for the turn of a call."""
+        with self._lock:
+            turn = self._next = max(self._next + self._interval, time.monotonic())
+        time.sleep(max(0.0, turn - time.monotonic()))
+
+    def take(self) -> bool:
+        """Take the turn of a call if it has come; tell whether it has."""
+        with self._lock:
+            now = time.monotonic()
+            if now < self._next:
+                return False
+            self._next = max(self._next, now - 1) + self._interval
+            return True

@@ -1,0 +1,1 @@
+"""The shadow proxy: the old service answers, and the new one is compared in the background."""

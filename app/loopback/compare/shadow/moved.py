@@ -1,0 +1,81 @@
+"""The paths that the new service answers: a file, which may change while the proxy runs."""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote
+
+# Seconds between two looks at the file.
+INTERVAL = 1.0
+#: Bytes of the file of paths that have moved, for the shadow proxy.
+MAX_SIZE = 64 * 1024
+_LINE = re.compile(r"/|(/[A-Za-z0-9._~@:$,;=+-]+)+/?")
+
+
+class MovedPaths:
+    """Paths of a file, one a line: each stands for itself and for what is below it.
+
+    `report` is given a sentence about each line that is no path, and about a file that cannot be
+    read, whose last paths hold on.
+    """
+
+    def __init__(self, file: Path | None, report: Callable[[str], None]) -> None:
+        self._file = file
+        self._report = report
+        self._paths: list[list[str]] = []
+        self._checked = float("-inf")
+        self._version: object = None
+        self._lock = threading.Lock()
+
+    def __contains__(self, path: str) -> bool:
+        """Tell whether the new service answers a path, as it stands in a request.
+
+        Words match in any case, as in LoopBack. A path with a segment `.` or `..` has not moved: a
+        server behind might read another path.
+        """
+        if self._file is not None:
+            self._look(self._file)
+        segments = path.lower().split("/")
+        if has_dot_segment(path):
+            return False
+        return any(segments[: len(moved)] == moved for moved in self._paths)
+
+    def _look(self, file: Path) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._checked < INTERVAL:
+                return
+            self._checked = now
+            try:
+                status = file.stat()
+                version: object = (status.st_mtime_ns, status.st_size, status.st_ino)
+                if version != self._version:
+                    self._paths = self._read(file)
+            except (OSError, UnicodeDecodeError) as error:
+                version = type(error)
+                if version != self._version:
+                    self._report(f"{file} cannot be read; the paths before it hold on")
+            self._version = version
+
+    def _read(self, file: Path) -> list[list[str]]:
+        with file.open("rb") as content:
+            data = content.read(MAX_SIZE + 1)
+        if len(data) > MAX_SIZE:
+            raise OSError("too large")
+        paths = []
+        for number, line in enumerate(data.decode().splitlines(), 1):
+            path = line.strip()
+            if not path or path.startswith("#"):
+                continue
+            if not _LINE.fullmatch(path) or has_dot_segment(path):
+                self._report(f"{file}, line {number} is no path, and is ignored")
+            else:
+                paths.append(path.lower().rstrip("/").split("/"))
+        return paths
+
+
+def has_dot_segment(path: str) -> bool:
+    """Tell whether a path has a segment `.` or `..`, also if it is encoded."""
+    return not {".", ".."}.isdisjoint(re.split(r"[/\\]", unquote(path)))

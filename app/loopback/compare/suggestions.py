@@ -1,0 +1,345 @@
+"""Reading calls that the OpenAPI document of the new service suggests, with values of its rows."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from itertools import islice
+from typing import Any
+
+from app.config import ConfigurationError
+
+from .answers import Answer
+from .calls import Call, encoded, filtered
+
+# Rows of a list, and the number of those of which single rows and relations are read.
+LIMIT = 100
+SINGLE_ROWS = 2
+# Different values of a property with which filters are tried.
+VALUES = 2
+MAX_VALUE_LENGTH = 100
+# Operators that LoopBack 3 has for all databases, and what they are given.
+_ORDERED = ("gt", "gte", "lt", "lte", "between")
+_LISTS = ("inq", "nin")
+_PATTERNS = ("like", "nlike", "regexp")
+LISTING = filtered("", filter={"limit": LIMIT}).query
+_WORD = re.compile(r"[A-Za-z0-9]{2,12}")
+_METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
+_RELATION = re.compile(r"__[A-Za-z]+__")
+_OWN_ROWS = ("find", "findOne", "count")
+# Ids that no row has, by the form of those that are seen.
+_MISSING_IDS = {
+    re.compile(r"\d+"): "2147483647",
+    re.compile(r"[0-9a-f]{24}"): "f" * 24,
+    re.compile(r"[0-9a-fA-F-]{36}"): "ffffffff-ffff-4fff-bfff-ffffffffffff",
+}
+
+# Rounds of calls: with ids that were seen in the one before, of rows that the caller cannot list.
+ROUNDS = 2
+
+Schema = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A GET operation of the document."""
+
+    path: str
+    model: str
+    method: str
+    # The rules allow it for the caller's own rows.
+    is_owners: bool
+    # The name of the schema of its filters: that of the model that it reads.
+    schema: str
+    properties: Mapping[str, Schema]
+    relations: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the method; without that of the relation, for one."""
+        relation = _RELATION.match(self.method)
+        return relation[0] if relation else self.method
+
+
+@dataclass
+class Seen:
+    """Ids and values of rows in the answers so far, with which further calls are made."""
+
+    # By the path of a list.
+    ids: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[tuple[str, str], list[Any]] = field(default_factory=lambda: defaultdict(list))
+    # Lists that were whole with LIMIT, so that they may be read without one.
+    short: set[str] = field(default_factory=set)
+
+    def add_ids(self, path: str, rows: Sequence[Row]) -> None:
+        """Note the ids of rows below the path of a list."""
+        for row in rows:
+            if isinstance(row.get("id"), str | int):
+                _note(self.ids[path], row["id"], SINGLE_ROWS)
+
+    def add_values(self, path: str, rows: Sequence[Row]) -> None:
+        """Note the values of rows of the list of a model."""
+        for name, value in (entry for row in rows for entry in row.items()):
+            if isinstance(value, str | int | float) and len(str(value)) <= MAX_VALUE_LENGTH:
+                _note(self.values[path, name], value, VALUES)
+
+
+def _note(values: list[Any], value: object, most: int) -> None:
+    if len(values) < most and value not in values:
+        values.append(value)
+
+
+class Document:
+    """The operations of an OpenAPI document that only read."""
+
+    def __init__(self, document: object) -> None:
+        """Raises ConfigurationError for what is no document of Ostiary."""
+        try:
+            self.operations = list(_operations(document))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ConfigurationError("the new service's openapi.json is not Ostiary's") from None
+        self._lists = {
+            entry.schema: entry.path for entry in self.operations if entry.method == "find"
+        }
+        self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
+
+    def operation(self, path: str) -> Operation | None:
+        """Return the operation that a path calls, if there is one: words precede arguments."""
+        segments = _segments(path)
+        matching = [
+            (sum(part.startswith("{") for part in pattern), entry)
+            for pattern, entry in self._by_segments
+            if len(pattern) == len(segments) and all(map(_matches, pattern, segments))
+        ]
+        return min(matching, key=lambda each: each[0])[1] if matching else None
+
+    def is_owners(self, path: str) -> bool:
+        """Tell whether a list, a count or a findOne may be about the caller's own rows."""
+        entry = self.operation(path)
+        return entry is not None and entry.is_owners and entry.method in _OWN_ROWS
+
+    def calls(self, seen: Seen) -> Iterator[Call]:
+        """Yield the calls; later ones are made of what `note` adds to `seen`."""
+        made: set[tuple[str, str]] = set()
+        for _ in range(ROUNDS):
+            for call in self._round(seen):
+                key = call.verb, call.target
+                if key not in made:
+                    made.add(key)
+                    yield call
+
+    def _round(self, seen: Seen) -> Iterator[Call]:
+        for name, make_calls in _CALLS.items():
+            for entry in self.operations:
+                if entry.name == name:
+                    yield from make_calls(entry, seen)
+
+    def note(self, call: Call, answer: Answer, seen: Seen) -> None:
+        """Add the rows of a list, or of a relation, to what is seen."""
+        entry = self.operation(call.path)
+        if entry is None or entry.name not in ("find", "__get__") or call.query != LISTING:
+            return
+        rows = _rows_of(answer)
+        seen.add_ids(call.path, rows)
+        if entry.name == "find":
+            seen.add_values(entry.path, rows)
+            if answer.status != HTTPStatus.OK or len(rows) < LIMIT:
+                seen.short.add(entry.path)
+        elif entry.schema in self._lists:
+            seen.add_ids(self._lists[entry.schema], rows)
+
+
+def _rows_of(answer: Answer) -> list[Row]:
+    """Return the rows of a list, or the one of a relation to one."""
+    value = answer.json.value if answer.status == HTTPStatus.OK and answer.json else None
+    return [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, dict)]
+
+
+def _segments(path: str) -> list[str]:
+    return path.strip("/").split("/")
+
+
+def _matches(pattern: str, segment: str) -> bool:
+    return pattern.startswith("{") or pattern.lower() == segment.lower()
+
+
+def _operations(document: Any) -> Iterator[Operation]:
+    schemas = document["components"]["schemas"]
+    for path, item in document["paths"].items():
+        described = item.get("get")
+        if described is None:
+            continue
+        model, _, name = described["operationId"].partition(".")
+        method = name.removesuffix("__get") or name
+        if not _METHODS.fullmatch(method):
+            continue
+        schema, where, relations = _filter_schemas(described.get("parameters", ()), schemas)
+        is_owners = "For the owner" in described.get("description", "")
+        yield Operation(path, model, method, is_owners, schema, where, relations)
+
+
+def _filter_schemas(parameters: Sequence[Schema], schemas: Schema) -> tuple[str, Schema, list[str]]:
+    """Return the name of the schema, the properties of `where`, the relations of `include`."""
+    for parameter in parameters:
+        reference = parameter["schema"].get("contentSchema", {}).get("$ref")
+        if reference:
+            name = reference.rpartition("/")[2]
+            schema = schemas[name]
+            if parameter["name"] == "where":
+                return name, schema["properties"], []
+            where = schemas[schema["properties"]["where"]["$ref"].rpartition("/")[2]]
+            return name, where["properties"], _relations(schema["properties"]["include"])
+    return "", {}, []
+
+
+def _relations(include: Schema) -> list[str]:
+    for choice in include["items"].get("anyOf", ()):
+        if "enum" in choice:
+            return list(choice["enum"])
+    return []
+
+
+def _lists(entry: Operation, seen: Seen) -> Iterator[Call]:
+    # Its answer is where the values come from.
+    yield Call("GET", entry.path, LISTING)
+    if entry.path in seen.short:
+        yield Call("GET", entry.path)
+        yield Call("HEAD", entry.path)
+    for chosen in (*_pages(entry), *_fields(entry), *_includes(entry)):
+        yield filtered(entry.path, filter=chosen)
+    for condition in _conditions(entry, seen):
+        yield filtered(entry.path, filter={"where": condition, "limit": LIMIT})
+
+
+def _pages(entry: Operation) -> Iterator[dict[str, Any]]:
+    yield {"limit": 1}
+    yield {"limit": 3, "skip": 1}
+    yield {"limit": 3, "offset": 1, "order": "id DESC"}
+    for name, schema in entry.properties.items():
+        if "gt" in _operators(schema):
+            yield {"order": f"{name} ASC", "limit": LIMIT}
+            yield {"order": [f"{name} DESC", "id ASC"], "limit": LIMIT}
+
+
+def _fields(entry: Operation) -> Iterator[dict[str, Any]]:
+    names = [name for name in entry.properties if name not in ("and", "or", "id")]
+    if names:
+        yield {"fields": ["id", *names[:2]], "limit": LIMIT}
+        yield {"fields": {"id": True, names[0]: True}, "limit": LIMIT}
+        yield {"fields": {names[0]: False}, "limit": LIMIT}
+
+
+def _includes(entry: Operation) -> Iterator[dict[str, Any]]:
+    for name in entry.relations:
+        yield {"include": name, "limit": LIMIT}
+        yield {"include": [{"relation": name, "scope": {"limit": 1}}], "limit": LIMIT}
+    if len(entry.relations) > 1:
+        yield {"include": list(entry.relations), "limit": LIMIT}
+
+
+def _conditions(entry: Operation, seen: Seen) -> Iterator[dict[str, Any]]:
+    """Yield conditions on each property: each of its operators with values seen in rows."""
+    simple = []
+    for name, schema in entry.properties.items():
+        values = seen.values.get((entry.path, name))
+        if values:
+            simple.append({name: values[0]})
+            yield simple[-1]
+            yield from ({name: operands} for operands in _operands(_operators(schema), values))
+    if len(simple) > 1:
+        yield {"and": simple[:2]}
+        yield {"or": simple[:2]}
+
+
+def _operators(schema: Schema) -> Schema:
+    operators: Schema = schema.get("anyOf", [{}])[-1].get("properties", {})
+    return operators
+
+
+def _operands(operators: Schema, values: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    yield {"neq": values[0]}
+    if isinstance(values[0], bool):
+        return
+    if all(isinstance(value, type(values[0])) for value in values):
+        for word in filter(operators.__contains__, _ORDERED):
+            yield {word: sorted(values) * (3 - len(values)) if word == "between" else values[0]}
+    for word in filter(operators.__contains__, _LISTS):
+        yield {word: list(values)}
+    found = _WORD.search(values[0]) if isinstance(values[0], str) else None
+    for word in filter(operators.__contains__, _PATTERNS if found else ()):
+        yield {word: found[0] if word == "regexp" else f"%{found[0]}%"}  # type: ignore[index]
+
+
+def _counts(entry: Operation, seen: Seen) -> Iterator[Call]:
+    yield Call("GET", entry.path)
+    listed = entry.path.removesuffix("/count")
+    for name in entry.properties:
+        for value in seen.values.get((listed, name), ())[:1]:
+            yield filtered(entry.path, where={name: value})
+
+
+def _first_rows(entry: Operation, seen: Seen) -> Iterator[Call]:
+    yield Call("GET", entry.path)
+    yield filtered(entry.path, filter={"order": "id DESC"})
+    for row_id in _ids(seen, entry.path.removesuffix("/findOne")):
+        yield filtered(entry.path, filter={"where": {"id": row_id}})
+
+
+def _rows(entry: Operation, seen: Seen) -> Iterator[Call]:
+    for row_id in _ids(seen, entry.path.removesuffix("/{id}")):
+        path = entry.path.replace("{id}", encoded(row_id))
+        yield Call("GET", path)
+        yield Call("HEAD", path)
+        for name in entry.relations:
+            yield filtered(path, filter={"include": name})
+
+
+def _existing(entry: Operation, seen: Seen) -> Iterator[Call]:
+    for row_id in _ids(seen, entry.path.removesuffix("/{id}/exists")):
+        yield Call("GET", entry.path.replace("{id}", encoded(row_id)))
+
+
+def _ids(seen: Seen, path: str) -> list[Any]:
+    """Return ids of rows of a list, and one of their form that no row has."""
+    ids = list(seen.ids.get(path, ()))
+    for form, missing in _MISSING_IDS.items():
+        if ids and form.fullmatch(str(ids[0])):
+            return [*ids, missing]
+    return ids
+
+
+def _related(entry: Operation, seen: Seen) -> Iterator[Call]:
+    model = entry.path.partition("/{id}")[0]
+    for row_id in _ids(seen, model):
+        path = entry.path.replace("{id}", encoded(row_id))
+        yield Call("GET", path, LISTING)
+        for name in entry.relations:
+            yield filtered(path, filter={"include": name, "limit": LIMIT})
+
+
+def _related_count(entry: Operation, seen: Seen) -> Iterator[Call]:
+    for row_id in _ids(seen, entry.path.partition("/{id}")[0]):
+        yield Call("GET", entry.path.replace("{id}", encoded(row_id)))
+
+
+def _related_rows(entry: Operation, seen: Seen) -> Iterator[Call]:
+    for row_id in _ids(seen, entry.path.partition("/{id}")[0]):
+        path = entry.path.replace("{id}", encoded(row_id))
+        listed = path.removesuffix("/{fk}").removesuffix("/rel")
+        for related_id in islice(_ids(seen, listed), SINGLE_ROWS):
+            yield Call("GET", path.replace("{fk}", encoded(related_id)))
+
+
+_CALLS: Mapping[str, Callable[[Operation, Seen], Iterator[Call]]] = {
+    "find": _lists,
+    "count": _counts,
+    "findOne": _first_rows,
+    # Of relations; they show ids of rows that the caller cannot list.
+    "__get__": _related,
+    "findById": _rows,
+    "exists": _existing,
+    "__count__": _related_count,
+    "__findById__": _related_rows,
+}
