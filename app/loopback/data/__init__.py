@@ -1,0 +1,1 @@
+"""The rows of a LoopBack application, moved into the database of the imported project."""

@@ -1,0 +1,98 @@
+"""Folders of MongoDB dumps: `.bson` of mongodump, or lines of mongoexport; no server is needed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import bson
+from bson import json_util
+from bson.codec_options import CodecOptions
+from bson.errors import BSONError
+
+from app.loopback.data.source_models import SourceModel
+
+from .base import MAX_ROW, Placed, Position, SourceError
+
+SUFFIXES = (".bson", ".json", ".jsonl")
+METADATA = ".metadata.json"
+OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
+    tz_aware=True, datetime_conversion=bson.DatetimeConversion.DATETIME_AUTO
+)
+JSON_OPTIONS = json_util.JSONOptions(
+    tz_aware=True, datetime_representation=json_util.DatetimeRepresentation.ISO8601
+)
+
+
+class Dumps:
+    """Reads the collections of a folder, each from the file of its name."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = {
+            path.name.split(".")[0].lower(): path
+            for path in sorted([*folder.iterdir(), *folder.glob("*/*")])
+            if path.suffix in SUFFIXES and not path.name.endswith(METADATA)
+        }
+        if not self._files:
+            raise SourceError(f"{folder} has no dumps: files that end with {', '.join(SUFFIXES)}")
+        states = ((path, path.stat()) for path in self._files.values())
+        self.fingerprint = " ".join(
+            [str(folder.resolve()), *(f"{p.name} {s.st_size} {s.st_mtime_ns}" for p, s in states)]
+        )
+
+    def close(self) -> None:
+        """Files are closed when they are read."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the collections, in small letters."""
+        return list(self._files)
+
+    def holder(self, model: SourceModel) -> str | None:
+        """Return the name of the collection of a model."""
+        collection = model.connector("mongodb").get("collection")
+        name = (collection if isinstance(collection, str) else model.name).lower()
+        return name if name in self._files else None
+
+    def count(self, model: SourceModel) -> int:
+        """Return the number of rows of a model."""
+        name = self.holder(model)
+        return sum(1 for _ in self._documents(self._files[name])) if name else 0
+
+    def rows(self, model: SourceModel, after: Position | None = None) -> Iterator[Placed]:
+        """Yield the rows of a model, with the id by its name in the model."""
+        name = self.holder(model)
+        if name is None:
+            return
+        fields = {model.column(key, "mongodb") or key: key for key in (model.properties or {})} | {
+            "_id": model.id_name
+        }
+        for number, document in enumerate(self._documents(self._files[name]), 1):
+            if after is None or number > int(after):
+                yield number, {fields.get(key, key): value for key, value in document.items()}
+
+    def _documents(self, path: Path) -> Iterator[Mapping[str, Any]]:
+        read = _bson_documents if path.suffix == ".bson" else _lines
+        try:
+            yield from read(path)
+        except (BSONError, ValueError, TypeError, RecursionError, KeyError) as error:
+            kind = type(error).__name__
+            raise SourceError(f"{path.name} is not a dump that can be read ({kind})") from None
+
+
+def _bson_documents(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open("rb") as file:
+        while head := file.read(4):
+            size = int.from_bytes(head, "little")
+            if not 5 <= size <= MAX_ROW + 16384:
+                raise ValueError("not BSON")
+            yield bson.decode(head + file.read(size - 4), OPTIONS)
+
+
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open("rb") as file:
+        while line := file.readline(3 * MAX_ROW):
+            if not line.strip():
+                continue
+            document = json_util.loads(line.decode("utf-8-sig"), json_options=JSON_OPTIONS)
+            if not isinstance(document, dict):
+                raise ValueError("not an object in a line")
+            yield document

@@ -1,0 +1,119 @@
+"""Access tokens, which stay valid: they are stored by their digest."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta, tzinfo
+from typing import cast
+
+from flask import current_app
+from sqlalchemy import Table
+
+from app.database.ids import app_id_form
+from app.times import now
+from app.users.models import AccessToken, new_handle, token_digest
+
+from .batches import Plan, Values
+from .fields import NOTE
+from .moved import LeftOut, Moved, Refused
+from .source_models import SourceModel
+from .sources.base import Row
+from .values import to_id, to_number, to_time
+
+# Seconds that a token without a ttl is valid in LoopBack.
+USUAL_TTL = 1209600.0
+# The ttl of a token that never expires.
+ETERNAL = -1
+# The scope of a token that may do everything.
+DEFAULT_SCOPE = "DEFAULT"
+# Digits of its digest by which a token is known in lists.
+SHOWN = 12
+
+
+class Tokens:
+    """Converts access tokens that are valid."""
+
+    def __init__(
+        self,
+        model: SourceModel,
+        users: Collection[str],
+        allows_eternal: bool,
+        zone: tzinfo,
+        moved: Moved,
+    ) -> None:
+        """`users` are the names that `principalType` has for the users; it is empty otherwise."""
+        self._model = model
+        self._users = users
+        self._allows_eternal = allows_eternal
+        self._zone = zone
+        self._moved = moved
+        self._now = now()
+
+    def plan(self) -> Plan:
+        """Return the plan; where a token is in its source would be its value."""
+        table = cast("Table", AccessToken.__table__)
+        return Plan(self._model, table, self._convert, self._label, ("digest",), False)
+
+    def _label(self, row: Row) -> str:
+        return f"sha256:{token_digest(str(row.get(self._model.id_name)))[:SHOWN]}"
+
+    def _convert(self, row: Row) -> Values:
+        value = row.get(self._model.id_name)
+        if not isinstance(value, str) or not value:
+            raise Refused("has no value")
+        self._check(row)
+        user_id = to_id(app_id_form(), row.get("userId"))
+        if user_id is None:
+            raise Refused("has no user")
+        created = to_time(self._zone, row.get("created") or "")
+        if created is None:
+            raise Refused("has no time of creation")
+        ttl, expires_at = self._life(row, created)
+        return {
+            "digest": token_digest(value),
+            "handle": new_handle(),
+            "user_id": user_id,
+            "ttl": ttl,
+            "scope": None,
+            "email": None,
+            "created": created,
+            "expires_at": expires_at,
+            "last_used": None,
+            "remember_me": True,
+            "user_agent": None,
+            "address": None,
+        }
+
+    def _check(self, row: Row) -> None:
+        """Refuse tokens that may do less, or are of others than users."""
+        kind, scopes = row.get("principalType"), row.get("scopes")
+        if kind and kind not in self._users:
+            raise Refused("is of another principalType than the users")
+        if scopes and scopes not in ([DEFAULT_SCOPE], f'["{DEFAULT_SCOPE}"]', "[]"):
+            raise Refused("has scopes, which tokens have for mails only")
+
+    def _life(self, row: Row, created: datetime) -> tuple[float, datetime]:
+        """Return the ttl and the time of expiry, both within TOKEN_MAX_TTL."""
+        given = row.get("ttl")
+        ttl = USUAL_TTL if given is None else to_number(given)
+        longest = float(current_app.config["TOKEN_MAX_TTL"])
+        if ttl == ETERNAL and not self._allows_eternal:
+            raise LeftOut("have the ttl -1, which LoopBack refuses without allowEternalTokens")
+        if ttl <= 0 and ttl != ETERNAL:
+            raise LeftOut("have an invalid ttl")
+        latest = self._now + timedelta(seconds=longest)
+        # A ttl may be longer than a time can express.
+        is_long = ttl == ETERNAL or ttl > longest
+        ends = latest if ttl == ETERNAL else _after(created, ttl, latest)
+        if ends <= self._now:
+            raise LeftOut("have expired")
+        if is_long:
+            text = "would be valid for longer than TOKEN_MAX_TTL, which ends them"
+            self._moved.add(self._model.name, NOTE, text, self._label(row))
+        return min(longest, longest if is_long else ttl), ends
+
+
+def _after(created: datetime, ttl: float, latest: datetime) -> datetime:
+    """Return the time of expiry, at most the latest."""
+    try:
+        return min(created + timedelta(seconds=ttl), latest)
+    except OverflowError:
+        return latest

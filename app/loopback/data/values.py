@@ -1,0 +1,270 @@
+"""Values as connectors store them, converted to those of our columns."""
+
+import json
+import re
+import struct
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from math import isfinite
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import String
+
+from app.database.columns import ExactDecimal
+from app.database.ids import IdColumn
+from app.ids import IdForm
+from app.properties.properties import Property
+from app.rest.fields.json import parse_position
+from app.rest.fields.times import parse_time
+from app.times import iso_time
+
+Convert = Callable[[object], object]
+
+TRUE = (True, 1, "1", "true", "t", "y", "yes", b"\x01")
+FALSE = (False, 0, "0", "false", "f", "n", "no", "", b"\x00")
+# PostgreSQL's text of a point: (x,y), which LoopBack writes as longitude and latitude.
+POINT = re.compile(r"\(([-+.\deE]+),([-+.\deE]+)\)", re.ASCII)
+# MySQL's time of rows without one.
+ZERO_TIME = "0000-00-00"
+# The most that a whole number of 64 bits holds.
+MAX_INTEGER = 2**63 - 1
+BLANK = {None, ""}
+
+
+class InvalidValue(ValueError):  # noqa: N818
+    """A value that a column cannot hold; the text says why, without the value."""
+
+
+def converter(property_: Property, zone: tzinfo) -> Convert:
+    """Return the function that converts the values of a property.
+
+    It raises InvalidValue. Times without a zone are in `zone`.
+    """
+    column_type, name = property_.type.column_type, property_.type.name
+    if isinstance(column_type, IdColumn):
+        return partial(to_id, column_type.form)
+    if isinstance(column_type, ExactDecimal):
+        return partial(_to_decimal, column_type)
+    if name == "date":
+        return partial(to_time, zone)
+    if isinstance(column_type, String):
+        return partial(to_text, column_type.length)
+    return CONVERTERS[name]
+
+
+def to_id(form: IdForm, value: object) -> object:
+    """Return an id in the form of its column."""
+    if value in BLANK if isinstance(value, str | None) else False:
+        return None
+    if isinstance(value, float | Decimal) and value == int(value):
+        value = int(value)
+    text = value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
+    if isinstance(value, bool) or (found := form.parse(text)) is None:
+        raise InvalidValue(f"is not {form.description}")
+    return found
+
+
+def to_text(length: int | None, value: object) -> str:
+    """Return a value as text; numbers as JavaScript writes them."""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        text = str(int(value))
+    elif isinstance(value, dict | list):
+        text = json.dumps(to_json(value))
+    else:
+        plain = to_json(value)
+        text = plain if isinstance(plain, str) else str(plain)
+    if length is not None and len(text) > length:
+        raise InvalidValue(f"is too long (maximum is {length} characters)")
+    if "\0" in text or (not text.isascii() and _has_surrogates(text)):
+        raise InvalidValue("has a character that no database holds")
+    return text
+
+
+def _has_surrogates(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def to_number(value: object) -> float:
+    """Return a number, which may be stored as text."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue("is not a number") from None
+    if not isfinite(number):
+        raise InvalidValue("is not a number")
+    return number
+
+
+def _to_integer(value: object) -> int:
+    try:
+        exact = Decimal(value.strip() if isinstance(value, str) else value)  # type: ignore[arg-type]
+        number = int(exact) if exact == exact.to_integral_value() else None
+    except (TypeError, ValueError, InvalidOperation, OverflowError):
+        number = None
+    if number is None or abs(number) > MAX_INTEGER:
+        raise InvalidValue("is not a whole number of 64 bits")
+    return number
+
+
+def _to_decimal(column_type: ExactDecimal, value: object) -> Decimal:
+    try:
+        return column_type.exact(Decimal(str(value)))
+    except InvalidOperation:
+        raise InvalidValue("is not a number") from None
+    except ValueError as error:
+        raise InvalidValue(str(error)) from None
+
+
+def to_boolean(value: object) -> bool:
+    """Return a truth value, which MySQL stores as a number."""
+    known = value.lower() if isinstance(value, str) else value
+    if known in TRUE:
+        return True
+    if known in FALSE:
+        return False
+    raise InvalidValue("is neither true nor false")
+
+
+def to_time(zone: tzinfo, value: object) -> datetime | None:
+    """Return a point in time; None for MySQL's zero."""
+    if value == "" or (isinstance(value, str) and value.startswith(ZERO_TIME)):
+        return None
+    try:
+        found = _read_time(value)
+        # As precise as JSON, and as what we store otherwise.
+        found = (found.replace(tzinfo=zone) if found.tzinfo is None else found).astimezone(UTC)
+        return found.replace(microsecond=found.microsecond // 1000 * 1000)
+    except (ValueError, OverflowError, TypeError):
+        raise InvalidValue("is not a time") from None
+
+
+def _read_time(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime.combine(value, time())
+    if isinstance(value, Decimal):
+        value = int(value)
+    if isinstance(value, str) and value[:4].isdigit() and not value.isdigit():
+        return datetime.fromisoformat(value)
+    return parse_time(value)
+
+
+def _to_date(value: object) -> date | None:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if isinstance(value, str) and len(value) == len("2026-01-02") and value != ZERO_TIME:
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            raise InvalidValue("is not a date") from None
+    found = to_time(UTC, value)
+    return None if found is None else found.date()
+
+
+def _to_uuid(value: object) -> UUID:
+    if isinstance(value, UUID):
+        return value
+    try:
+        return UUID(bytes=value) if isinstance(value, bytes) else UUID(str(value))
+    except ValueError:
+        raise InvalidValue("is not a UUID") from None
+
+
+def _to_position(value: object) -> object:
+    try:
+        return parse_position(_point(_parsed(value)))
+    except ValueError:
+        raise InvalidValue("is not a position") from None
+
+
+def _point(value: object) -> object:
+    """Return a position of PostgreSQL or MySQL, or in GeoJSON, as an object."""
+    if isinstance(value, bytes):
+        # Four bytes of the reference system, the order of bytes, the kind, x and y.
+        if len(value) != 25:
+            raise ValueError("not a point")
+        lng, lat = struct.unpack("<dd" if value[4] else ">dd", value[9:])
+        return {"lat": lat, "lng": lng}
+    if isinstance(value, str) and (found := POINT.fullmatch(value.replace(" ", ""))):
+        return {"lat": float(found[2]), "lng": float(found[1])}
+    if isinstance(value, Mapping) and isinstance(value.get("coordinates"), list):
+        value = value["coordinates"]
+    if isinstance(value, list) and len(value) == 2:
+        return {"lat": value[1], "lng": value[0]}
+    if isinstance(value, Mapping):
+        return {"lat": value.get("lat"), "lng": value.get("lng")}
+    return value
+
+
+def _to_object(value: object) -> object:
+    return _checked_json(_parsed(value))
+
+
+def _to_array(value: object) -> object:
+    found = _parsed(value)
+    if not isinstance(found, list):
+        raise InvalidValue("is not an array")
+    return _checked_json(found)
+
+
+def _parsed(value: object) -> object:
+    """Return the JSON that a text is; MySQL and PostgreSQL have columns of text for it."""
+    if not isinstance(value, str) or value[:1] not in '{["':
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _checked_json(value: object) -> object:
+    try:
+        found = to_json(value)
+        written = json.dumps(found, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError):
+        raise InvalidValue("is not JSON") from None
+    if "\\u0000" in written or _has_surrogates(written):
+        raise InvalidValue("has a character that no database holds")
+    return found
+
+
+def to_json(value: object) -> Any:
+    """Return a value as JSON has it: times and ObjectIds are texts."""
+    if value is None or isinstance(value, str | bool | int | float):
+        # BSON's whole numbers of 64 bits are a subclass.
+        return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, datetime):
+        aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return iso_time(aware)
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)
+
+
+CONVERTERS: Mapping[str, Convert] = {
+    "number": to_number,
+    "integer": _to_integer,
+    "boolean": to_boolean,
+    "dateonly": _to_date,
+    "uuid": _to_uuid,
+    "object": _to_object,
+    "array": _to_array,
+    "geopoint": _to_position,
+}
