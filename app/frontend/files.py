@@ -3,14 +3,12 @@
 import os
 import re
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from werkzeug import Response
-from werkzeug.exceptions import PreconditionFailed
-from werkzeug.wsgi import wrap_file
+
+from app.http.sent_files import TYPES, OpenFile, send_file
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 # What never changes is kept for a year. Of the rest is asked each time whether it has changed.
 KEPT, ASKED_FOR = "public, max-age=31536000, immutable", "no-cache"
-# Bytes that are read at once where the server does not send the descriptor.
-BLOCK = 64 * 1024
 # Names with a hash of the content, as bundlers write them: `main.3f2a1c.js`, `index-BsX2k9.css`.
 # It has at least six characters, a digit among them, and is hexadecimal or has a capital; words
 # with a number behind them, such as `Version2`, `IMG_1234` or `20240115`, are none.
@@ -34,57 +30,6 @@ WELL_KNOWN = ".well-known"
 SOURCE_MAP = ".map"
 # What no name has: separators of other systems, control characters, and what is no UTF-8.
 ODD_CHARACTER = re.compile(r"[\\:\x00-\x1f\x7f\ufffd]")
-
-# The types of files by the ends of their names. Those of the machine differ from one to the next.
-TYPES = {
-    "": "application/octet-stream",
-    ".aac": "audio/aac",
-    ".avif": "image/avif",
-    ".css": "text/css",
-    ".csv": "text/csv",
-    ".gif": "image/gif",
-    ".htm": "text/html",
-    ".html": "text/html",
-    ".ico": "image/vnd.microsoft.icon",
-    ".jpeg": "image/jpeg",
-    ".jpg": "image/jpeg",
-    ".js": "text/javascript",
-    ".json": "application/json",
-    ".m4a": "audio/mp4",
-    ".md": "text/markdown",
-    ".mjs": "text/javascript",
-    ".mp3": "audio/mpeg",
-    ".mp4": "video/mp4",
-    ".ogg": "audio/ogg",
-    ".otf": "font/otf",
-    ".pdf": "application/pdf",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".ttf": "font/ttf",
-    ".txt": "text/plain",
-    ".wasm": "application/wasm",
-    ".wav": "audio/wav",
-    ".webm": "video/webm",
-    ".webmanifest": "application/manifest+json",
-    ".webp": "image/webp",
-    ".woff": "font/woff",
-    ".woff2": "font/woff2",
-    ".xhtml": "application/xhtml+xml",
-    ".xml": "application/xml",
-    ".zip": "application/zip",
-}
-
-
-class OpenFile(FileIO):
-    """A file of which no more is read than `left` bytes, however it grows."""
-
-    left = 0
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes, at most so many."""
-        data = super().read(self.left if size is None or size < 0 else min(size, self.left))
-        self.left -= len(data)
-        return data
 
 
 def find_file(folder: Path, path: str) -> Path | None:
@@ -130,17 +75,9 @@ def file_response(path: Path, environ: "WSGIEnvironment") -> Response:
         found = os.fstat(file.fileno())
         response = Response(mimetype=TYPES.get(path.suffix.lower(), TYPES[""]))
         response.headers["Cache-Control"] = KEPT if HASHED.search(path.name) else ASKED_FOR
-        response.last_modified = datetime.fromtimestamp(found.st_mtime, UTC)
-        response.set_etag(f"{found.st_mtime_ns:x}-{found.st_size:x}")
-        response.content_length = found.st_size
-        response.make_conditional(environ, accept_ranges=True, complete_length=found.st_size)
-        if response.status_code == PreconditionFailed.code:
-            raise PreconditionFailed
-        if environ["REQUEST_METHOD"] == "GET" and response.status_code != 304:
-            file.seek(response.content_range.start or 0)
-            file.left = response.content_length
-            response.response = wrap_file(environ, file, BLOCK)
-            response.direct_passthrough = True
+        etag = f"{found.st_mtime_ns:x}-{found.st_size:x}"
+        send_file(response, environ, found.st_size, found.st_mtime, etag, file.part)
+        if response.direct_passthrough:
             # The server closes it.
             opened.pop_all()
     return response
