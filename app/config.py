@@ -25,6 +25,8 @@ PROJECT_FILES = {
     "PROJECT_FILE": "project.py",
     "TEMPLATES_FOLDER": "templates",
 }
+# LoopBack 3's names of the connector of data sources that are stores of files.
+STORE_CONNECTORS = ("loopback-component-storage", "storage")
 # Settings that the environment has under a name of their own.
 ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 
@@ -71,7 +73,20 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     _refuse_unknown(app, given, known)
     app.config.update(given)
     app.config.update(_load({name: given[name] for name in given if name in known}))
+    _separate_stores(app.config)
     app.config["MAX_CONTENT_LENGTH"] = app.config["MAX_BODY_BYTES"]
+
+
+def _separate_stores(settings: Config) -> None:
+    """Move the data sources that are stores of files, as LoopBack 3 has them, to STORES."""
+    sources = settings["DATA_SOURCES"]
+    found = {name: entry for name, entry in sources.items() if _is_store(entry)}
+    settings["STORES"] = {**found, **settings["STORES"]}
+    settings["DATA_SOURCES"] = {name: sources[name] for name in sources if name not in found}
+
+
+def _is_store(entry: object) -> bool:
+    return isinstance(entry, dict) and entry.get("connector") in STORE_CONNECTORS
 
 
 def read_project_files(folder: str) -> dict[str, Any]:

@@ -246,6 +246,13 @@ class TooManyCalls(TemporarilyUnavailable):
     description = "Too many calls of remote services are under way."
 
 
+class TooManyUploads(TemporarilyUnavailable):
+    """As many uploads as one process receives are under way."""
+
+    error_code = "TOO_MANY_UPLOADS"
+    description = "Too many uploads are under way."
+
+
 class TooManyRequests(exceptions.TooManyRequests):
     """Something was tried too often, by this client or for this user; `Retry-After` says when."""
 

@@ -53,6 +53,7 @@ OPTIONAL_FEATURES = {
     "METRICS_ENABLED": "app.metrics.setup",
     "PROVIDERS": "app.oauth.setup",
     "STATIC_FOLDER": "app.frontend.middleware",
+    "STORES": "app.storage.setup",
 }
 
 
@@ -142,3 +143,5 @@ def _add_optional_features(app: Flask) -> None:
             import_module(module).init_app(app)
     if app.config["MODELS_FOLDER"] and app.config["DATA_SOURCES"]:
         import_module("app.definitions.remote").init_app(app)
+    if app.config["MODELS_FOLDER"] and app.config["STORES"]:
+        import_module("app.definitions.containers").init_app(app)

@@ -466,6 +466,13 @@ class SettingsSchema(Schema):
         " `datasources.json`, where that file exists.",
         keys=fields.String(),
     )
+    STORES = _setting(
+        fields.Dict,
+        dict,
+        "Stores of files by name: see [files.md](files.md). By default the entries of"
+        " `datasources.json` whose connector is `loopback-component-storage`.",
+        keys=fields.String(),
+    )
     MODELS_FOLDER = _setting(
         fields.String,
         None,

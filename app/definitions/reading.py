@@ -1,6 +1,6 @@
 """Read the folder of models: which have rows, and which are the users."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from app.problems import MISSPELT, Problems, suggest
 from app.properties.declaration import Declaration
 from app.rest.resource import Resource
 from app.rest.shared_methods import PROTOTYPE
-from app.settings import ALLOW
+from app.settings import ALLOW, Settings
 from app.state import AppState
 from app.users.resource import users
 
@@ -37,6 +37,8 @@ class Models:
     definitions: dict[str, Definition] = field(default_factory=dict)
     # Those whose rows are at a REST data source.
     remote: dict[str, Definition] = field(default_factory=dict)
+    # Those that are the containers of a store of files.
+    containers: dict[str, Definition] = field(default_factory=dict)
     # The model with the base User.
     users: Definition | None = None
     # The Python files, by their names without `.py`.
@@ -46,7 +48,7 @@ class Models:
     @property
     def all(self) -> dict[str, Definition]:
         """All models but users, by name."""
-        return {**self.definitions, **self.remote}
+        return {**self.definitions, **self.remote, **self.containers}
 
     @property
     def stored(self) -> list[Definition]:
@@ -83,7 +85,7 @@ json_models = AppState("models", factory=lambda _app: Models())
 def read_folder(app: Flask, folder: Path) -> Models:
     """Read the files; collect the models that have rows, and the one that users are."""
     models = Models()
-    data_sources, id_form = app.config["DATA_SOURCES"], FORMS[app.config["ID_TYPE"]]
+    id_form = FORMS[app.config["ID_TYPE"]]
     sources = read_models(folder, models.problems)
     models.modules = import_modules(app, folder, models.problems)
     beside = {source.code.stem for source in sources.values()}
@@ -96,11 +98,11 @@ def read_folder(app: Flask, folder: Path) -> Models:
     for merged in _served(sources, config):
         served.append(merged)
         if merged.root != USER:
-            _add(models, merged, data_sources)
+            _add(models, merged, app.config)
     configured = [] if USER in sources else _configured(USER, folder, config)
     chosen = _choose_users(served, configured, _tokens(folder, config))
     models.users = define_users(chosen) if chosen else None
-    for definition in [*models.remote.values(), *models.stored]:
+    for definition in [*models.remote.values(), *models.containers.values(), *models.stored]:
         if definition.allows_by_default is None:
             definition.allows_by_default = app.config["DEFAULT_PERMISSION"] == ALLOW
         definition.rules = read_rules(definition, id_form)
@@ -140,10 +142,13 @@ def _choose_users(
     return choose_users(candidates, [*tokens, *others])
 
 
-def _add(models: Models, merged: MergedModel, data_sources: Container[str]) -> None:
+def _add(models: Models, merged: MergedModel, settings: Settings) -> None:
     """Add a model whose rows are in the database or at a data source; warn of one without rows."""
     name = merged.source.name
-    if merged.root in (*PERSISTED, PLAIN) and merged.data_source in data_sources:
+    has_rows = merged.root in (*PERSISTED, PLAIN)
+    if has_rows and merged.data_source in settings["STORES"]:
+        models.containers[name] = read_definition(merged)
+    elif has_rows and merged.data_source in settings["DATA_SOURCES"]:
         models.remote[name] = read_definition(merged)
         _warn_of_unsupported(models.remote[name])
     elif merged.root in PERSISTED:

@@ -67,7 +67,7 @@ def check_names(models: Models, served: Iterable[Resource], sources: Iterable[st
     tables |= dict.fromkeys(project_tables(), "a model in Python")
     for definition in models.all.values():
         _claim_path(definition, taken, shipped)
-        if definition.name not in models.remote:
+        if definition.name in models.definitions:
             _claim_table(definition, tables)
 
 

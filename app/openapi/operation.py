@@ -143,7 +143,7 @@ class EndpointOperation:
         if self._endpoint.body is None or self._verb in BODILESS:
             return None
         schema = schemas.of_body(self._endpoint.body, self._subject)
-        return {"required": True, "content": {"application/json": {"schema": schema}}}
+        return {"required": True, "content": {self._endpoint.body_type: {"schema": schema}}}
 
     def _success(self, schemas: Schemas) -> dict[str, Json]:
         answer = self._endpoint.answer
@@ -153,7 +153,7 @@ class EndpointOperation:
         schema = self._answer(answer, schemas)
         success: Json = {
             "description": "Done.",
-            "content": {"application/json": {"schema": schema}},
+            "content": {self._endpoint.answer_type: {"schema": schema}},
         }
         if self._endpoint.has_pages:
             success["headers"] = PAGE_HEADERS
@@ -173,7 +173,7 @@ class EndpointOperation:
         yield from self._security.errors(self._verb)
         if self._resource is not None:
             yield from self._row_errors(self._resource)
-        if has_body:
+        if has_body and not self._endpoint.max_upload:
             yield from body_errors()
 
     def _row_errors(self, resource: Collection) -> Iterator[HTTPException]:

@@ -99,7 +99,8 @@ def show(name: str) -> None:
 def _find_models() -> list[Model]:
     """Return all models of the current app by name."""
     found = json_models.current
-    elsewhere = {definition.plural for definition in found.remote.values()}
+    without_table = [*found.remote.values(), *found.containers.values()]
+    elsewhere = {definition.plural for definition in without_table}
     collections = served_collections.current.values()
     served = [_served(collection) for collection in collections if collection.name not in elsewhere]
     remote = [
@@ -112,7 +113,7 @@ def _find_models() -> list[Model]:
             None,
             definition,
         )
-        for definition in found.remote.values()
+        for definition in without_table
     ]
     return sorted([*served, *remote], key=lambda model: model.name.lower())
 

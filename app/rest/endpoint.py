@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import marshmallow
-from flask import Blueprint, Flask, Response, jsonify
+from flask import Blueprint, Flask, Response, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, NotFound
 
@@ -23,7 +23,10 @@ from .requests.compatibility import Load, loader
 SchemaSpec = Any
 View = Callable[..., Any]
 NO_CONTENT = ("", 204)
-
+JSON = "application/json"
+# Set in the environment of a request to ask whether its body, of which nothing is there, shall be
+# received: NO_CONTENT says so, any other answer is an error.
+ASKS_FOR_UPLOAD = "ostiary.asks_for_upload"
 
 # The verbs of HTTP that an endpoint may have.
 VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -105,6 +108,12 @@ class Endpoint:
     # Whether it computes a password hash, for which requests wait for their turn. Those whose body
     # is of a model do where the resource has `hashed`.
     hashes: bool = False
+    # Bytes of a body that is received in a file, and that the view reads from `request.stream`.
+    # 0: a body in memory, of MAX_BODY_BYTES.
+    max_upload: int = 0
+    # The media types of the body, and of the answer.
+    body_type: str = JSON
+    answer_type: str = JSON
     # Whether an app with these settings serves it. Rules may name it in any case.
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
     # Whether it is switched off: its routes are as paths that nothing is served at.
@@ -211,6 +220,10 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
         grant = authorize(name, method, arguments.get("id"))
         if endpoint.scope is not None:
             current_identity().require_scope(endpoint.scope)
+        if endpoint.max_upload:
+            request.max_content_length = endpoint.max_upload
+            if ASKS_FOR_UPLOAD in request.environ:
+                return NO_CONTENT
         result = view(grant, **arguments, **load())
         return result if isinstance(result, Response) else dump(result)
 

@@ -1,7 +1,7 @@
 """Bodies of requests, taken from the bytes received: of a known length, or in chunks."""
 
 import re
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from gunicorn.http.body import CHUNK_EXT_RE
 from gunicorn.http.errors import (
@@ -15,6 +15,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 #: Chunks of a body; each takes the main loop some microseconds.
 MAX_CHUNKS = 1000
+#: Bytes of an upload for each of which it may have one chunk more.
+UPLOAD_CHUNK = 1024
 #: Bytes of the line with a chunk's size.
 MAX_SIZE_LINE = 1024
 #: Bytes of the fields after the last chunk, as many as those of a head.
@@ -49,6 +51,8 @@ class ChunkedBody:
         self._request = request
         self._max_bytes = max_bytes
         self._body = bytearray()
+        # The bytes and chunks that were taken.
+        self._count = 0
         self._chunks = 0
         # The size of the chunk whose size was read and whose bytes were not.
         self._size: int | None = None
@@ -68,9 +72,14 @@ class ChunkedBody:
             if self._size == 0:
                 return bytes(self._body)
             self._body += _take(data, self._size)
+            self._count += self._size
             if _take(data, 2) != b"\r\n":
                 raise ChunkMissingTerminator(b"")
             self._size = None
+
+    @property
+    def _most_chunks(self) -> int:
+        return MAX_CHUNKS
 
     def _take_size(self, data: bytearray) -> int | None:
         """Take the line with the size of a chunk; raise InvalidChunkSize or -Extension."""
@@ -83,11 +92,11 @@ class ChunkedBody:
         if semicolon:
             size = size.rstrip(b" \t")
         self._chunks += 1
-        if not SIZE.fullmatch(size) or self._chunks > MAX_CHUNKS:
+        if not SIZE.fullmatch(size) or self._chunks > self._most_chunks:
             raise InvalidChunkSize(b"")
         if not CHUNK_EXT_RE.fullmatch(semicolon + extension):
             raise InvalidChunkExtension(b"")
-        if len(self._body) + (number := int(size, 16)) > self._max_bytes:
+        if self._count + (number := int(size, 16)) > self._max_bytes:
             raise RequestEntityTooLarge
         return number
 
@@ -107,6 +116,61 @@ class ChunkedBody:
         if end >= 0:
             self._request.parse_headers(_take(data, end + 4)[:-4], from_trailer=True)
         return end >= 0
+
+
+class SizedUpload:
+    """A body of as many bytes as `Content-Length` says, which a file receives."""
+
+    def __init__(self, length: int, file: BinaryIO) -> None:
+        self._left = length
+        self._file = file
+
+    def take(self, data: bytearray) -> BinaryIO | None:
+        """Take what there is of the body; return the file once it is complete."""
+        self._left -= self._file.write(_take(data, min(len(data), self._left)))
+        return None if self._left else self._file
+
+
+class ChunkedUpload(ChunkedBody):
+    """A body in chunks, which a file receives as they come."""
+
+    def __init__(self, request: Request, max_bytes: int, file: BinaryIO) -> None:
+        super().__init__(request, max_bytes)
+        self._file = file
+        # Bytes of the chunk that are missing.
+        self._left = 0
+
+    @property
+    def _most_chunks(self) -> int:
+        return MAX_CHUNKS + self._count // UPLOAD_CHUNK
+
+    def take(self, data: bytearray) -> BinaryIO | None:  # type: ignore[override]
+        """Take what there is of the body; return the file once it is complete.
+
+        Raises RequestEntityTooLarge, and gunicorn's errors for what is malformed.
+        """
+        while self._begin_chunk(data):
+            if self._size == 0:
+                return self._file if self._take_trailers(data) else None
+            self._move(data)
+            if self._left or len(data) < 2:
+                return None
+            if _take(data, 2) != b"\r\n":
+                raise ChunkMissingTerminator(b"")
+            self._size = None
+        return None
+
+    def _begin_chunk(self, data: bytearray) -> bool:
+        """Take the size of the next chunk; return whether there is a chunk."""
+        if self._size is None:
+            self._size = self._take_size(data)
+            self._left = self._size or 0
+        return self._size is not None
+
+    def _move(self, data: bytearray) -> None:
+        written = self._file.write(_take(data, min(len(data), self._left)))
+        self._left -= written
+        self._count += written
 
 
 class TooLargeBody:

@@ -26,6 +26,8 @@ class Connection:
         self.began = 0.0
         # When it is closed unless something happens before.
         self.timeout = 0.0
+        # How much of an upload there was when it last went on.
+        self.upload_seen = 0
         # What surrounds the answer in its thread.
         self.turn: AbstractContextManager[None] = nullcontext()
         self.incoming: IncomingRequest

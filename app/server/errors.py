@@ -16,11 +16,11 @@ HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
 
 
 def to_http_error(error: Exception) -> HTTPException:
-    """Return the HTTP error for one of gunicorn's, without any text of the request."""
+    """Return the HTTP error for one of gunicorn's or ours, without any text of the request."""
     if isinstance(error, gunicorn.ParseException):
         kind = HTTP_ERRORS.get(type(error))
         return kind() if kind else exceptions.BadRequest("The request is not valid HTTP.")
-    return exceptions.InternalServerError()
+    return error if isinstance(error, HTTPException) else exceptions.InternalServerError()
 
 
 def raw_response(error: HTTPException) -> bytes:

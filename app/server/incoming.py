@@ -1,8 +1,10 @@
 """Requests, read from the bytes received, so that no thread waits for missing ones."""
 
 import re
+from collections.abc import Callable
 from io import BytesIO
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
 from gunicorn.config import Config
 from gunicorn.http.body import ChunkedReader
@@ -16,7 +18,9 @@ from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from .bodies import ChunkedBody, SizedBody, TooLargeBody
+from app.errors import TemporarilyUnavailable
+
+from .bodies import ChunkedBody, ChunkedUpload, SizedBody, SizedUpload, TooLargeBody
 
 #: Bytes of a request line; Node.js accepts as much for a whole head.
 MAX_LINE = 16 * 1024
@@ -50,7 +54,14 @@ class IncomingRequest:
     length holds: nothing else reads that number, and a thread never reads from the connection.
     """
 
-    def __init__(self, cfg: Config, client: Address, max_body: int) -> None:
+    def __init__(
+        self,
+        cfg: Config,
+        client: Address,
+        max_body: int,
+        max_upload: Callable[[BufferedRequest], int] = lambda request: 0,
+    ) -> None:
+        """Begin; `max_upload` returns the bytes of a body that a file may receive, or 0."""
         # Bytes that belong to nothing complete; those of the next request once this one is.
         self.data = bytearray()
         self.has_head = False
@@ -59,10 +70,16 @@ class IncomingRequest:
         self._cfg = cfg
         self._client = client
         self._max_body = max_body
+        self._max_upload = max_upload
+        # Whether the body is an upload, which is received once that is allowed.
+        self.asks_for_upload = False
+        # The file of an upload, and its bytes.
+        self._file: BinaryIO | None = None
+        self.received = 0
         # Offsets: where to continue, and the end of the request line once known.
         self._position = 0
         self._line_end = 0
-        self._body: SizedBody | ChunkedBody
+        self._body: SizedBody | ChunkedBody | SizedUpload | ChunkedUpload
 
     def add(self, data: bytes) -> bool:
         """Add received bytes; return whether the request is complete, or larger than it may be.
@@ -70,16 +87,49 @@ class IncomingRequest:
         Raises gunicorn's errors for requests that are malformed or have too large a head.
         """
         self.data += data
-        if not self.has_head and not self._find_head():
+        self.received += len(data)
+        if (not self.has_head and not self._find_head()) or self.asks_for_upload:
             return False
         try:
             body = self._body.take(self.data)
         except RequestEntityTooLarge:
-            self._answer_at_once()
+            self.answer_at_once()
             return True
-        if body is not None:
+        except OSError:
+            # Of the file: there is no room for it.
+            raise TemporarilyUnavailable() from None
+        if isinstance(body, bytes):
             self.request.body = BytesIO(body)
+        elif body is not None:
+            body.seek(0)
+            self.request.body = body
         return body is not None
+
+    def receive_upload(self) -> None:
+        """Receive the body in a file without a name; raise TemporarilyUnavailable."""
+        self.asks_for_upload = False
+        try:
+            # The connection closes it.
+            self._file = TemporaryFile()  # noqa: SIM115
+        except OSError:
+            raise TemporarilyUnavailable() from None
+        reader, most = self.request.body.reader, self._max_upload(self.request)
+        if isinstance(reader, ChunkedReader):
+            self._body = ChunkedUpload(self.request, most, self._file)
+        else:
+            self._body = SizedUpload(reader.length, self._file)
+
+    def take_rest(self) -> bytes | None:
+        """Take what was received after the head, None if that is nothing."""
+        rest = bytes(self.data)
+        self.data.clear()
+        self.received -= len(rest)
+        return rest or None
+
+    def close(self) -> None:
+        """Forget what was received of an upload."""
+        if self._file is not None:
+            self._file.close()
 
     def _find_head(self) -> bool:
         """Look for the empty line; a line that ends without CR is refused at once."""
@@ -110,7 +160,8 @@ class IncomingRequest:
         request = BufferedRequest(self._cfg, IterUnreader([bytes(self.data[:end])]), self._client)
         del self.data[:end]
         request.version = min(request.version, VERSION)
-        if isinstance(request.body.reader, ChunkedReader):
+        is_chunked = isinstance(request.body.reader, ChunkedReader)
+        if is_chunked:
             _check_coding(request.headers)
             self._body = ChunkedBody(request, self._max_body)
         else:
@@ -119,9 +170,13 @@ class IncomingRequest:
         self.expects_continue = request._expected_100_continue
         request._expected_100_continue = False
         self.request, self.has_head = request, True
+        length = 0 if is_chunked else request.body.reader.length
+        if is_chunked or length > self._max_body:
+            self.asks_for_upload = length <= self._max_upload(request) > 0
 
-    def _answer_at_once(self) -> None:
+    def answer_at_once(self) -> None:
         """Let the request be answered without its body, and the connection be closed."""
+        self.asks_for_upload = False
         self.request.body = TooLargeBody()
         self.request.force_close()
         self.data.clear()

@@ -17,9 +17,11 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
+from werkzeug.exceptions import HTTPException
 
 from app import outbox
 from app.database.purging import purger
+from app.errors import TooManyUploads
 from app.hashing.slots import hash_slots
 from app.observability import health
 
@@ -31,6 +33,7 @@ from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
 from .outgoing import ClientGoneError, UnreadAnswerError
 from .threads import Threads
+from .uploads import MIN_PROGRESS, Uploads
 
 # Errors where a process, or the machine, has no more files to open.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
@@ -70,6 +73,10 @@ class BufferingWorker(ThreadWorker):
         self.notified = 0.0
         # Requests that wait for their turn to compute a password hash.
         self.hashes: HashQueue
+        # Requests whose bodies are received in files, and those of them that wait for more, the
+        # longest without progress first.
+        self.uploads: Uploads
+        self.receiving: deque[Connection] = deque()
 
     @classmethod
     def check_config(cls, cfg: Config, log: Logger) -> None:
@@ -87,6 +94,7 @@ class BufferingWorker(ThreadWorker):
         # The other connections are for requests that do not wait.
         most = max(1, self.worker_connections // 2)
         self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
+        self.uploads = Uploads(self.wsgi, self.cfg)
         hash_slots.of(self.wsgi).threads.join(self.number, self.cfg.workers)
         super().run()
         # As an executor's threads do, those that still answer end before their process.
@@ -159,7 +167,10 @@ class BufferingWorker(ThreadWorker):
 
     def _make_room(self) -> None:
         """Close the connection that has waited longest, for a request or the rest of one."""
-        queues = (self.keepalived_conns, self.lingering, self.pending_conns, self.sending)
+        queues = (
+            *(self.keepalived_conns, self.lingering, self.pending_conns),
+            *(self.sending, self.receiving),
+        )
         if waiting := [queue for queue in queues if queue]:
             self._close_watched(min(waiting, key=lambda queue: queue[0].began).popleft())
 
@@ -192,7 +203,7 @@ class BufferingWorker(ThreadWorker):
     def _receive(self, conn: Connection, data: bytes | None) -> None:
         """Buffer the next request of a connection, of which this was received."""
         max_body = self.wsgi.config["MAX_BODY_BYTES"]
-        conn.incoming = IncomingRequest(self.cfg, conn.client, max_body)
+        conn.incoming = IncomingRequest(self.cfg, conn.client, max_body, self.uploads.max_bytes)
         conn.turn = nullcontext()
         if next_step := self._take(conn, data):
             next_step()
@@ -214,10 +225,61 @@ class BufferingWorker(ThreadWorker):
             return partial(self._refuse, conn, error)
         if complete:
             return partial(self._answer, conn)
+        if conn.incoming.asks_for_upload:
+            return partial(self._ask, conn)
+        self._continue(conn)
+        return None if data else partial(self._close, conn)
+
+    def _continue(self, conn: Connection) -> None:
+        """Ask for the body, if the client waits for that."""
         if conn.incoming.expects_continue:
             conn.incoming.expects_continue = False
             conn.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        return None if data else partial(self._close, conn)
+
+    def _ask(self, conn: Connection) -> None:
+        """Let the app say, in a thread, whether to receive an upload."""
+        if self.uploads.begin(conn):
+            self.tpool.call(partial(self._ask_app, conn))
+        else:
+            self._refuse(conn, TooManyUploads())
+
+    def _ask_app(self, conn: Connection) -> None:
+        is_allowed = False
+        try:
+            is_allowed = self.uploads.is_allowed(conn)
+        except Exception:  # no error may end the thread
+            self.log.exception("The app could not say whether to receive an upload.")
+        finally:
+            self.method_queue.defer(self._begin_upload, conn, is_allowed)
+
+    def _begin_upload(self, conn: Connection, is_allowed: bool) -> None:
+        """Receive an upload; let the app answer at once if it does not allow it."""
+        if not is_allowed:
+            conn.incoming.answer_at_once()
+            self._answer(conn)
+            return
+        try:
+            conn.incoming.receive_upload()
+        except Exception as error:  # no error may stop the worker
+            self._refuse(conn, error)
+            return
+        self._continue(conn)
+        if next_step := self._take(conn, conn.incoming.take_rest()):
+            next_step()
+        else:
+            conn.upload_seen = conn.incoming.received
+            self._wait(conn, self.receiving, self._timeout, EVENT_READ, self._receive_upload)
+
+    def _receive_upload(self, conn: Connection) -> None:
+        if next_step := self._take(conn, conn.receive()):
+            self._resume(conn, self.receiving)
+            next_step()
+        elif conn.incoming.received - conn.upload_seen >= MIN_PROGRESS:
+            conn.upload_seen = conn.incoming.received
+            conn.began = time.monotonic()
+            conn.timeout = conn.began + self._timeout
+            self.receiving.remove(conn)
+            self.receiving.append(conn)
 
     def _refuse(self, conn: Connection, error: Exception) -> None:
         self._send_error(conn, error)
@@ -283,6 +345,7 @@ class BufferingWorker(ThreadWorker):
 
         The connection's next request is looked at after that.
         """
+        self.uploads.end(conn)
         if not conn.outgoing.is_sent:
             react = partial(self._send_rest, is_kept=is_kept)
             self._wait(conn, self.sending, self._timeout, EVENT_WRITE, react)
@@ -341,6 +404,8 @@ class BufferingWorker(ThreadWorker):
         now = time.monotonic()
         while self.sending and self.sending[0].timeout <= now:
             self._close_unread(self.sending.popleft())
+        while self.receiving and self.receiving[0].timeout <= now:
+            self._close_watched(self.receiving.popleft())
         while self.lingering and self.lingering[0].timeout <= now:
             self._close_watched(self.lingering.popleft())
 
@@ -350,6 +415,7 @@ class BufferingWorker(ThreadWorker):
 
     def _close(self, conn: Connection) -> None:
         self.nr_conns -= 1
+        self.uploads.end(conn)
         conn.close()
 
     def _send_error(self, conn: Connection, exc: Exception) -> None:
@@ -360,6 +426,6 @@ class BufferingWorker(ThreadWorker):
         error = to_http_error(exc)
         kind = f"{error.code} {type(exc).__name__}"
         self.log.warning("refused a request of %s: %s", conn.host, kind)
-        if not isinstance(exc, ParseException):
+        if not isinstance(exc, ParseException | HTTPException):
             self.log.error("".join(format_tb(exc.__traceback__)))
         conn.send(raw_response(error))

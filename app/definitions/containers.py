@@ -1,0 +1,34 @@
+"""Models in JSON whose data source, in `model-config.json`, is a store of files."""
+
+from flask import Flask
+
+from app.config import ConfigurationError
+from app.rest.endpoint import register_endpoints
+from app.rest.shared_methods import switch_off
+from app.storage.setup import OpenStore, stores
+
+from .definition import Definition
+from .reading import json_models
+from .rules import applicable_rules
+from .setup import report
+
+
+def init_app(app: Flask) -> None:
+    """Serve the models; stores, and all other models, must be there already."""
+    models = json_models.of(app)
+    for definition in models.containers.values():
+        if definition.is_public:
+            try:
+                _serve(app, definition, stores.of(app)[definition.data_source])
+            except ConfigurationError as error:
+                definition.source.declared.add(str(error))
+    report(app, models.problems)
+
+
+def _serve(app: Flask, definition: Definition, store: OpenStore) -> None:
+    """Serve a model; raise ConfigurationError if it cannot be."""
+    endpoints = store.endpoints()
+    switches = definition.switches.usable(endpoints)
+    endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], switches)
+    rules = applicable_rules(definition, {endpoint.method: False for endpoint in endpoints})
+    register_endpoints(app, definition.plural, endpoints, rules, definition.path)

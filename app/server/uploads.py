@@ -1,0 +1,80 @@
+"""Requests whose bodies are received in files, each after the app has allowed it."""
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from flask import Flask
+from gunicorn.config import Config
+from gunicorn.http import wsgi
+
+from app.rest.endpoint import ASKS_FOR_UPLOAD, served_endpoints
+from app.rest.routing import routed_path
+
+from .connection import Connection
+from .incoming import BufferedRequest
+
+#: Uploads larger than `MAX_BODY_BYTES` that a process receives and stores at once.
+MAX_UPLOADS = 16
+#: Bytes of an upload that must arrive within `REQUEST_TIMEOUT`, unless it is complete.
+MIN_PROGRESS = 16 * 1024
+
+
+class Uploads:
+    """Recognizes uploads as the app routes them, and asks the app whether to receive them."""
+
+    def __init__(self, app: Flask, cfg: Config) -> None:
+        self._app = app
+        self._cfg = cfg
+        self._root = app.config["REST_API_ROOT"]
+        self._routes = app.url_map.bind("")
+        self._most = {
+            name: endpoint.max_upload
+            for name, endpoint in served_endpoints.of(app).items()
+            if endpoint.max_upload
+        }
+        # Those under way; for the main loop.
+        self._connections: set[Connection] = set()
+
+    def max_bytes(self, request: BufferedRequest) -> int:
+        """Return the bytes that a file may receive of a request's body; 0: it is no upload."""
+        if not self._most:
+            return 0
+        given = unquote_to_bytes(request.path).decode("latin-1")
+        routed = routed_path(given, request.path, self._root).encode("latin-1")
+        try:
+            name, _ = self._routes.match(routed.decode(errors="replace"), method=request.method)
+        except Exception:  # the app answers whatever its router raises
+            return 0
+        return self._most.get(name, 0)
+
+    def begin(self, conn: Connection) -> bool:
+        """Take one of the places, if there is any."""
+        if len(self._connections) >= MAX_UPLOADS:
+            return False
+        self._connections.add(conn)
+        return True
+
+    def end(self, conn: Connection) -> None:
+        """Give the place back, and forget what was received."""
+        if conn in self._connections:
+            self._connections.remove(conn)
+            conn.incoming.close()
+
+    def is_allowed(self, conn: Connection) -> bool:
+        """Tell whether the app allows an upload, of which only the head is there; in a thread."""
+        _, environ = wsgi.create(
+            conn.incoming.request, conn.outgoing, conn.client, conn.outgoing.server, self._cfg
+        )
+        environ |= {"wsgi.input": BytesIO(), ASKS_FOR_UPLOAD: True}
+        answers: list[str] = []
+
+        def start_response(status: str, *_: Any) -> Callable[[bytes], None]:
+            answers.append(status)
+            return lambda data: None
+
+        answer = self._app(environ, start_response)
+        if hasattr(answer, "close"):
+            answer.close()
+        return answers[0].startswith("204")

@@ -1,0 +1,252 @@
+"""Files in folders of this machine: a container is a folder, and files appear in it whole."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from errno import EEXIST
+from heapq import nsmallest
+from pathlib import Path
+from stat import S_ISREG
+from uuid import uuid4
+
+from app.config import ConfigurationError
+from app.http.sent_files import OpenFile
+
+from .errors import (
+    ContainerExists,
+    ContainerNotEmpty,
+    ContainerNotFound,
+    FileNotFound,
+    translated,
+)
+from .names import is_name
+from .settings import StoreSettings
+from .store import MAX_LISTED, Json, Page, to_text
+
+# The folder of what is not complete, or is being deleted; no container has such a name.
+PENDING = ".uploads"
+# Seconds after which what is there was left by a process that was killed.
+ABANDONED = 24 * 3600
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# A link is never followed, and opening a pipe does not wait.
+NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """An open file of a folder."""
+
+    descriptor: int
+    found: os.stat_result
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file."""
+        return self.found.st_size
+
+    @property
+    def modified(self) -> float:
+        """When it was stored."""
+        return self.found.st_mtime
+
+    @property
+    def etag(self) -> str:
+        """What changes with the file."""
+        return f"{self.found.st_mtime_ns:x}-{self.found.st_ino:x}-{self.found.st_size:x}"
+
+    def part(self, start: int, count: int) -> OpenFile:
+        """Return the file, of which so many bytes are read from an offset."""
+        return OpenFile(os.dup(self.descriptor)).part(start, count)
+
+
+class LocalUpload:
+    """A file in the folder of what is not complete, until it is moved into its container."""
+
+    def __init__(self, store: "LocalStore", container: str, name: str) -> None:
+        self._store = store
+        self._container = container
+        self._name = name
+        self._path = store.pending / uuid4().hex
+        with store.opened(container), translated(ContainerNotFound(container)):
+            # The folder is as safe as its root.
+            self._file = os.fdopen(os.open(self._path, NEW | NO_LINK, 0o600), "wb")
+
+    def write(self, data: bytes) -> None:
+        """Add bytes; raise StorageFull or StorageUnavailable."""
+        with translated(FileNotFound(self._name)):
+            self._file.write(data)
+
+    def finish(self) -> None:
+        """Make sure that all bytes are on the disk."""
+        with translated(FileNotFound(self._name)), self._file:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def commit(self) -> Json | None:
+        """Give the file its name, in place of one that has it; raise ContainerNotFound."""
+        container = self._container
+        with self._store.opened(container) as folder, translated(ContainerNotFound(container)):
+            os.rename(self._path, self._name, dst_dir_fd=folder)
+            os.fsync(folder)
+        return None
+
+    def discard(self) -> None:
+        """Leave nothing of it, unless it was committed."""
+        # Closing writes what is buffered, for which there may be no room.
+        with suppress(OSError):
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+class LocalStore:
+    """Containers below a root folder. Links in it are not followed, and not listed."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.pending = root / PENDING
+
+    @classmethod
+    def open(cls, settings: StoreSettings, folder: str) -> "LocalStore":
+        """Return the store, whose root is made if it is missing; raise ConfigurationError.
+
+        A relative root is in the folder of the project.
+        """
+        root = Path(folder, settings.root)
+        try:
+            (root / PENDING).mkdir(mode=0o700, parents=True, exist_ok=True)
+            _remove_abandoned(root / PENDING)
+        except OSError as error:
+            raise ConfigurationError(f"root cannot be used: {root}: {error.strerror}") from None
+        return cls(root)
+
+    def containers(self, after: str) -> Page:
+        """Return the containers whose names come after a text."""
+        with translated(ContainerNotFound("")):
+            folder = os.open(self._root, FOLDER)
+            with _closing(folder), os.scandir(folder) as entries:
+                names = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+                return _page(folder, names, after)
+
+    def create_container(self, name: str) -> Json:
+        """Create and return a container; raise ContainerExists."""
+        with translated(ContainerNotFound(name)):
+            try:
+                os.mkdir(self._root / name, 0o700)
+            except OSError as error:
+                if error.errno == EEXIST:
+                    raise ContainerExists(name) from None
+                raise
+        return self.container(name)
+
+    def container(self, name: str) -> Json:
+        """Return a container; raise ContainerNotFound."""
+        with self.opened(name) as folder:
+            return {"name": name, **_times(os.fstat(folder))}
+
+    def destroy_container(self, name: str) -> None:
+        """Delete a container with its files; raise ContainerNotFound or ContainerNotEmpty."""
+        with self.opened(name) as folder, os.scandir(folder) as entries:
+            if any(entry.is_dir(follow_symlinks=False) for entry in entries):
+                raise ContainerNotEmpty(name)
+        removed = self.pending / uuid4().hex
+        with translated(ContainerNotFound(name)):
+            # From here on nobody sees it.
+            os.rename(self._root / name, removed)
+        shutil.rmtree(removed, ignore_errors=True)
+
+    def files(self, container: str, after: str) -> Page:
+        """Return the files whose names come after a text; there are none without the container."""
+        try:
+            with self.opened(container) as folder, os.scandir(folder) as entries:
+                names = (entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+                return _page(folder, names, after, container)
+        except ContainerNotFound:
+            return Page([], None)
+
+    def file(self, container: str, name: str) -> Json:
+        """Return what is known of a file; raise FileNotFound."""
+        with self.read(container, name) as file:
+            return {"container": container, "name": name, **_times(file.found)}
+
+    def remove_file(self, container: str, name: str) -> None:
+        """Delete a file; raise FileNotFound."""
+        with self._container_of(container, name) as folder, translated(FileNotFound(name)):
+            if not S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise FileNotFound(name)
+            os.unlink(name, dir_fd=folder)
+
+    @contextmanager
+    def read(self, container: str, name: str) -> Iterator[LocalFile]:
+        """Return an open file; raise FileNotFound for anything but an ordinary file."""
+        with self._container_of(container, name) as folder, translated(FileNotFound(name)):
+            flags = os.O_RDONLY | os.O_NONBLOCK | NO_LINK
+            descriptor = os.open(name, flags, dir_fd=folder)
+        with _closing(descriptor):
+            found = os.fstat(descriptor)
+            if not S_ISREG(found.st_mode):
+                raise FileNotFound(name)
+            yield LocalFile(descriptor, found)
+
+    def upload(self, container: str, name: str, content_type: str) -> LocalUpload:
+        """Begin to store a file; raise ContainerNotFound."""
+        return LocalUpload(self, container, name)
+
+    @contextmanager
+    def opened(self, container: str) -> Iterator[int]:
+        """Return the descriptor of a container's folder; raise ContainerNotFound."""
+        with translated(ContainerNotFound(container)):
+            folder = os.open(self._root / container, FOLDER | NO_LINK)
+        with _closing(folder):
+            yield folder
+
+    @contextmanager
+    def _container_of(self, container: str, name: str) -> Iterator[int]:
+        """Return the folder of a file; without the container, the file is not found."""
+        try:
+            with self.opened(container) as folder:
+                yield folder
+        except ContainerNotFound:
+            raise FileNotFound(name) from None
+
+
+@contextmanager
+def _closing(descriptor: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _page(folder: int, names: Iterator[str], after: str, container: str | None = None) -> Page:
+    """Return the page of those names in a folder that may be served."""
+    found = nsmallest(MAX_LISTED + 1, (name for name in names if name > after and is_name(name)))
+    items = []
+    for name in found[:MAX_LISTED]:
+        # What was deleted meanwhile is left out.
+        with suppress(FileNotFoundError):
+            stat = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            start = {"container": container} if container else {}
+            items.append({**start, "name": name, **_times(stat)})
+    return Page(items, found[MAX_LISTED - 1] if len(found) > MAX_LISTED else None)
+
+
+def _times(found: os.stat_result) -> Json:
+    """Return what clients see of a file or folder."""
+    return {
+        "size": found.st_size,
+        "atime": to_text(found.st_atime),
+        "mtime": to_text(found.st_mtime),
+        "ctime": to_text(found.st_ctime),
+    }
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what processes that were killed have left."""
+    for path in folder.iterdir():
+        with suppress(OSError):
+            if time.time() - path.lstat().st_mtime > ABANDONED:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()

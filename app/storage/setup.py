@@ -1,0 +1,59 @@
+"""The stores of an app, which models are attached to."""
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from flask import Flask
+
+from app.config import ConfigurationError, require_extra
+from app.rest.endpoint import Endpoint
+from app.state import AppState
+
+from .local import LocalStore
+from .settings import AMAZON, read_settings
+from .views import store_endpoints
+
+if TYPE_CHECKING:
+    from .settings import StoreSettings
+    from .store import Store
+
+
+@dataclass(frozen=True)
+class OpenStore:
+    """A store with its settings."""
+
+    store: "Store"
+    settings: "StoreSettings"
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return the endpoints of a model that is attached to it."""
+        most = self.settings.max_request_size
+        return [
+            replace(endpoint, max_upload=most) if endpoint.method == "upload" else endpoint
+            for endpoint in store_endpoints(self.store, self.settings)
+        ]
+
+
+stores = AppState[dict[str, OpenStore]]("stores", factory=lambda _app: {})
+
+
+def init_app(app: Flask) -> None:
+    """Open the stores of STORES; raise ConfigurationError for one that cannot be used."""
+    for name, entry in app.config["STORES"].items():
+        try:
+            stores.of(app)[name] = _open(app, name, entry)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"the store {name} cannot be used: {error}") from None
+
+
+def _open(app: Flask, name: str, entry: object) -> OpenStore:
+    settings, ignored = read_settings(entry)
+    for key in ignored:
+        app.logger.warning("the store %s: %s is without effect", name, key)
+    if settings.provider != AMAZON:
+        return OpenStore(LocalStore.open(settings, app.instance_path), settings)
+    require_extra("provider amazon", "s3", "boto3")
+    # Imported only if it is used: it takes time and memory.
+    s3 = import_module("app.storage.s3")
+    return OpenStore(s3.S3Store.open(settings, app.instance_path), settings)

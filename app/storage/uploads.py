@@ -1,0 +1,198 @@
+"""Files from the multipart form of a request, stored piece by piece; all of them, or none."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from os.path import splitext
+from typing import IO
+from uuid import uuid4
+
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.http import parse_options_header
+from werkzeug.sansio.multipart import (
+    Data,
+    Epilogue,
+    Event,
+    Field,
+    File,
+    MultipartDecoder,
+    NeedData,
+)
+
+from app.errors import quote
+
+from .errors import FileTooLarge, InvalidUpload, TypeNotAllowed
+from .names import check_name
+from .settings import StoreSettings
+from .store import Json, Store, Upload
+from .types import FIRST_BYTES, begins_as, canonical_type, declared_type, types_of
+
+#: Parts of an upload, fields and files together.
+MAX_PARTS = 100
+#: Bytes of the header fields of a part.
+MAX_PART_HEAD = 16 * 1024
+#: Characters of the boundary between parts, as RFC 2046 has it.
+MAX_BOUNDARY = 70
+# Bytes of a body that are read at once.
+BLOCK = 64 * 1024
+
+MULTIPART = "multipart/form-data"
+
+
+@dataclass
+class Uploaded:
+    """The files and fields of a form, as LoopBack 3 answers them."""
+
+    files: dict[str, list[Json]] = field(default_factory=dict)
+    fields: dict[str, list[str]] = field(default_factory=dict)
+
+
+class FormReader:
+    """Reads a form into a container, within the limits of a store."""
+
+    def __init__(self, store: Store, settings: StoreSettings, container: str) -> None:
+        self._store = store
+        self._settings = settings
+        self._container = container
+        self._fields_size = 0
+        self._uploaded = Uploaded()
+        self._uploads: list[tuple[Upload, Json]] = []
+
+    def read(self, body: IO[bytes], content_type: str) -> Uploaded:
+        """Store the files of a form, if all may be stored.
+
+        Raises InvalidUpload, FileTooLarge, TypeNotAllowed, InvalidName, and errors of the store.
+        """
+        with ExitStack() as stack:
+            events = _events(body, content_type, self._settings.max_request_size)
+            for event in events:
+                if isinstance(event, File) and event.filename:
+                    self._read_file(event, events, stack)
+                elif isinstance(event, Field | File):
+                    self._read_field(event, events)
+            if not self._uploads:
+                raise InvalidUpload("No file content uploaded")
+            for upload, described in self._uploads:
+                if (response := upload.commit()) is not None:
+                    described["providerResponse"] = response
+        return self._uploaded
+
+    def _read_file(self, part: File, events: Iterator[Event], stack: ExitStack) -> None:
+        # Browsers of old send a path of Windows.
+        given = check_name((part.filename or "").rpartition("\\")[2])
+        name = f"{uuid4()}{splitext(given)[1]}" if self._settings.make_unique else given
+        declared = declared_type(part.headers.get("content-type", ""))
+        self._check_type(given, declared)
+        upload = self._store.upload(self._container, name, declared)
+        stack.callback(upload.discard)
+        size = self._copy(_data(events), upload, types_of(given, declared))
+        described: Json = {
+            "container": self._container,
+            "name": name,
+            "type": declared,
+            "field": part.name,
+        }
+        if self._settings.make_unique:
+            described["originalFilename"] = given
+        described["size"] = size
+        self._uploaded.files.setdefault(part.name, []).append(described)
+        self._uploads.append((upload, described))
+
+    def _copy(self, blocks: Iterator[bytes], upload: Upload, types: set[str]) -> int:
+        """Copy the bytes of a file; return their number."""
+        first, size, is_checked = b"", 0, self._settings.allowed_types is None
+        for block in blocks:
+            size += len(block)
+            if size > self._settings.max_file_size:
+                raise FileTooLarge(f"A file has at most {self._settings.max_file_size} bytes.")
+            if not is_checked:
+                first += block[:FIRST_BYTES]
+                is_checked = len(first) >= FIRST_BYTES
+                if is_checked:
+                    _check_first(first, types)
+            upload.write(block)
+        if not is_checked:
+            _check_first(first, types)
+        upload.finish()
+        return size
+
+    def _read_field(self, part: Field | File, events: Iterator[Event]) -> None:
+        value = bytearray()
+        for block in _data(events):
+            self._fields_size += len(block)
+            if self._fields_size > self._settings.max_fields_size:
+                most = self._settings.max_fields_size
+                raise FileTooLarge(f"All fields together have at most {most} bytes.")
+            value += block
+        self._uploaded.fields.setdefault(part.name, []).append(value.decode(errors="replace"))
+
+    def _check_type(self, name: str, declared: str) -> None:
+        """Raise TypeNotAllowed unless a file's type is one of those that are allowed."""
+        allowed = self._settings.allowed_types
+        if allowed is not None and (refused := types_of(name, declared) - allowed):
+            known = ", ".join(sorted(map(canonical_type, allowed)))
+            raise TypeNotAllowed(f"The type {quote(min(refused))} is not one of {known}.")
+
+
+def _check_first(data: bytes, types: set[str]) -> None:
+    if not begins_as(data, types):
+        raise TypeNotAllowed(f"The file does not begin as {', '.join(sorted(types))} does.")
+
+
+def _events(body: IO[bytes], content_type: str, most: int) -> Iterator[Event]:
+    """Yield what a form has, from its first part to the end; raise InvalidUpload, FileTooLarge."""
+    decoder = MultipartDecoder(_boundary(content_type), BLOCK + MAX_PART_HEAD, max_parts=MAX_PARTS)
+    try:
+        for block in _blocks(body, most):
+            decoder.receive_data(block)
+            while not isinstance(event := decoder.next_event(), NeedData):
+                yield event
+                if isinstance(event, Epilogue):
+                    return
+    except FileTooLarge:
+        raise
+    except RequestEntityTooLarge:
+        raise FileTooLarge(
+            f"A form has at most {MAX_PARTS} parts, each with a head of {MAX_PART_HEAD} bytes."
+        ) from None
+    except ValueError:
+        # Its text quotes the body.
+        raise InvalidUpload("The form cannot be read.") from None
+
+
+def _boundary(content_type: str) -> bytes:
+    kind, options = parse_options_header(content_type)
+    boundary = options.get("boundary", "")
+    if kind != MULTIPART or not 0 < len(boundary) <= MAX_BOUNDARY or not boundary.isascii():
+        raise InvalidUpload(f"Send a form as {MULTIPART}.")
+    return boundary.encode()
+
+
+def _blocks(body: IO[bytes], most: int) -> Iterator[bytes | None]:
+    """Yield a body, and None at its end; raise FileTooLarge."""
+    size = 0
+    with _limited(most):
+        while block := body.read(BLOCK):
+            size += len(block)
+            if size > most:
+                raise RequestEntityTooLarge
+            yield block
+    yield None
+
+
+@contextmanager
+def _limited(most: int) -> Iterator[None]:
+    """Say how large a body may be, of which the server says only that it is too large."""
+    try:
+        yield
+    except RequestEntityTooLarge:
+        raise FileTooLarge(f"An upload has at most {most} bytes.") from None
+
+
+def _data(events: Iterable[Event]) -> Iterator[bytes]:
+    """Yield the bytes of the current part."""
+    for event in events:
+        if isinstance(event, Data):
+            yield event.data
+            if not event.more_data:
+                return

@@ -1,0 +1,232 @@
+"""The endpoints of the containers and files of a store, as loopback-component-storage has them."""
+
+from urllib.parse import quote, urlencode
+
+from flask import Response, jsonify, request
+from flask.typing import ResponseReturnValue
+
+from app.access.policy import Grant
+from app.access.rules import READ, WRITE
+from app.errors import ValidationError
+from app.http.sent_files import send_file
+from app.rest.endpoint import Endpoint, declare, endpoints_of
+from app.rest.requests.bodies import read_body
+from app.rest.routing import requested_path
+
+from .errors import (
+    ContainerExists,
+    ContainerNotEmpty,
+    ContainerNotFound,
+    FileNotFound,
+    FileTooLarge,
+    InvalidName,
+    InvalidUpload,
+    StorageFull,
+    StorageUnavailable,
+    TypeNotAllowed,
+)
+from .names import check_name
+from .settings import StoreSettings
+from .store import Page, Store
+from .types import PDF, SANDBOX, SANDBOX_OF_PDF, SHOWN, type_of_name
+from .uploads import MULTIPART, FormReader
+
+LINK = "Link"
+# Clients ask each time whether a file has changed, and whether they still may read it.
+CACHE_CONTROL = "private, no-cache"
+
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+FILE = {
+    "type": "object",
+    "properties": {
+        "container": {"type": "string"},
+        "name": {"type": "string"},
+        "size": {"type": "integer", "minimum": 0},
+    },
+    "required": ["container", "name", "size"],
+}
+UPLOADED = {
+    "type": "object",
+    "properties": {
+        "result": {
+            "type": "object",
+            "properties": {
+                "files": {
+                    "type": "object",
+                    "additionalProperties": {"type": "array", "items": FILE},
+                },
+                "fields": {
+                    "type": "object",
+                    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+            "required": ["files", "fields"],
+        }
+    },
+    "required": ["result"],
+}
+FORM = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
+CONTENT = {"type": "string", "format": "binary"}
+AFTER = {
+    "name": "after",
+    "in": "query",
+    "description": "The name behind which the list begins, as the `Link` of an answer has it.",
+    "schema": {"type": "string"},
+}
+IN_CONTAINER = (InvalidName("../a"), StorageUnavailable(), ContainerNotFound("photos"))
+OF_FILE = (InvalidName("../a"), StorageUnavailable(), FileNotFound("a.png"))
+
+
+class StoreViews:
+    """The views of one model that is attached to a store."""
+
+    def __init__(self, store: Store, settings: StoreSettings) -> None:
+        self._store = store
+        self._settings = settings
+
+    @declare(
+        "getContainers",
+        READ,
+        "GET /",
+        answer=[NAMED],
+        parameters=(AFTER,),
+        errors=(StorageUnavailable(),),
+    )
+    def get_containers(self, grant: Grant) -> ResponseReturnValue:
+        """List the containers."""
+        return _respond_page(self._store.containers(_after()))
+
+    @declare(
+        "createContainer",
+        WRITE,
+        "POST /",
+        body=NAMED,
+        answer=NAMED,
+        errors=(
+            InvalidName("../a"),
+            ContainerExists("photos"),
+            ValidationError({"name": ["must be text"]}),
+            StorageFull(),
+            StorageUnavailable(),
+        ),
+    )
+    def create_container(self, grant: Grant) -> ResponseReturnValue:
+        """Create a container."""
+        name = read_body().get("name")
+        if not isinstance(name, str):
+            raise ValidationError({"name": ["must be text"]})
+        return jsonify(self._store.create_container(check_name(name)))
+
+    @declare("getContainer", READ, "GET /<container>", answer=NAMED, errors=IN_CONTAINER)
+    def get_container(self, grant: Grant, container: str) -> ResponseReturnValue:
+        """Show a container."""
+        return jsonify(self._store.container(check_name(container)))
+
+    @declare(
+        "destroyContainer",
+        WRITE,
+        "DELETE /<container>",
+        errors=(*IN_CONTAINER, ContainerNotEmpty("photos")),
+    )
+    def destroy_container(self, grant: Grant, container: str) -> None:
+        """Delete a container with its files."""
+        self._store.destroy_container(check_name(container))
+
+    @declare(
+        "getFiles",
+        READ,
+        "GET /<container>/files",
+        answer=[FILE],
+        parameters=(AFTER,),
+        errors=IN_CONTAINER[:2],
+    )
+    def get_files(self, grant: Grant, container: str) -> ResponseReturnValue:
+        """List the files of a container."""
+        return _respond_page(self._store.files(check_name(container), _after()))
+
+    @declare("getFile", READ, "GET /<container>/files/<file>", answer=FILE, errors=OF_FILE)
+    def get_file(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
+        """Show what is known of a file."""
+        return jsonify(self._store.file(check_name(container), check_name(file)))
+
+    @declare("removeFile", WRITE, "DELETE /<container>/files/<file>", errors=OF_FILE)
+    def remove_file(self, grant: Grant, container: str, file: str) -> None:
+        """Delete a file."""
+        self._store.remove_file(check_name(container), check_name(file))
+
+    @declare(
+        "upload",
+        WRITE,
+        "POST /<container>/upload",
+        body=FORM,
+        body_type=MULTIPART,
+        answer=UPLOADED,
+        errors=(
+            InvalidUpload("No file content uploaded"),
+            *IN_CONTAINER,
+            FileTooLarge(),
+            TypeNotAllowed(),
+            StorageFull(),
+        ),
+    )
+    def upload(self, grant: Grant, container: str) -> ResponseReturnValue:
+        """Store the files of a form: all of them, or none.
+
+        A file takes the place of one of the same name.
+        """
+        reader = FormReader(self._store, self._settings, check_name(container))
+        uploaded = reader.read(request.stream, request.headers.get("Content-Type", ""))
+        return jsonify({"result": {"files": uploaded.files, "fields": uploaded.fields}})
+
+    @declare(
+        "download",
+        READ,
+        "GET /<container>/download/<file>",
+        answer=CONTENT,
+        answer_type="application/octet-stream",
+        errors=OF_FILE,
+    )
+    def download(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
+        """Send a file, or the part of it that `Range` asks for."""
+        name = check_name(file)
+        with self._store.read(check_name(container), name) as stored:
+            response = _file_response(name)
+            send_file(
+                response,
+                request.environ,
+                stored.size,
+                stored.modified,
+                stored.etag,
+                stored.part,
+            )
+        return response
+
+
+def store_endpoints(store: Store, settings: StoreSettings) -> list[Endpoint]:
+    """Return the endpoints of a model that is attached to a store."""
+    return endpoints_of(StoreViews(store, settings))
+
+
+def _file_response(name: str) -> Response:
+    """Return a response whose content is executed nowhere."""
+    type_ = type_of_name(name)
+    response = Response(mimetype=type_)
+    kind = "inline" if type_ in SHOWN else "attachment"
+    response.headers["Content-Disposition"] = f"{kind}; filename*=UTF-8''{quote(name, safe='')}"
+    response.headers["Content-Security-Policy"] = SANDBOX_OF_PDF if type_ == PDF else SANDBOX
+    response.headers["Cache-Control"] = CACHE_CONTROL
+    return response
+
+
+def _after() -> str:
+    return request.args.get("after", "")
+
+
+def _respond_page(page: Page) -> ResponseReturnValue:
+    """Answer with a page, and the link to the next one if there is more."""
+    response = jsonify(page.items)
+    if page.last is not None:
+        # Relative, so that it holds behind any proxy.
+        url = f"{request.script_root}{requested_path()}?{urlencode({'after': page.last})}"
+        response.headers[LINK] = f'<{url}>; rel="next"'
+    return response
