@@ -7,8 +7,8 @@ from .errors import InvalidName
 
 #: Bytes of the name of a container or file in UTF-8, as most file systems allow.
 MAX_NAME = 255
-# Separators of paths, and what Windows has a meaning for.
-RESERVED_CHARACTERS = re.compile(r'[/\\:<>"|?*]')
+# Separators of paths, what Windows has a meaning for, and what stands for no character.
+RESERVED_CHARACTERS = re.compile(r'[/\\:<>"|?*\ufffd]')
 # Devices of Windows, whatever follows the first dot.
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|\Z)", re.I)
 # Joiners, which words and emojis have in them; other invisible characters are refused.

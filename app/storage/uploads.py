@@ -78,8 +78,7 @@ class FormReader:
         return self._uploaded
 
     def _read_file(self, part: File, events: Iterator[Event], stack: ExitStack) -> None:
-        # Browsers of old send a path of Windows.
-        given = check_name((part.filename or "").rpartition("\\")[2])
+        given = check_name(part.filename)
         name = f"{uuid4()}{splitext(given)[1]}" if self._settings.make_unique else given
         declared = declared_type(part.headers.get("content-type", ""))
         self._check_type(given, declared)
