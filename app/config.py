@@ -27,6 +27,8 @@ PROJECT_FILES = {
 }
 # LoopBack 3's names of the connector of data sources that are stores of files.
 STORE_CONNECTORS = ("loopback-component-storage", "storage")
+# Those of its providers that are served; by default it is the first.
+STORE_PROVIDERS = ("filesystem", "amazon")
 # Settings that the environment has under a name of their own.
 ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 
@@ -86,7 +88,9 @@ def _separate_stores(settings: Config) -> None:
 
 
 def _is_store(entry: object) -> bool:
-    return isinstance(entry, dict) and entry.get("connector") in STORE_CONNECTORS
+    if not isinstance(entry, dict) or entry.get("connector") not in STORE_CONNECTORS:
+        return False
+    return entry.get("provider", STORE_PROVIDERS[0]) in STORE_PROVIDERS
 
 
 def read_project_files(folder: str) -> dict[str, Any]:

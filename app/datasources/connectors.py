@@ -20,7 +20,7 @@ PACKAGES = ("loopback-connector-", "loopback-component-")
 MAIL_PORT, TLS_PORT = 587, 465
 # What takes the place of a connector; of any other, the database.
 INSTEAD = {
-    "storage": "files are no rows",
+    "storage": "files are stored by the providers filesystem and amazon alone",
     "push": "no push notifications are sent",
     "transient": "it stores nothing",
 }

@@ -34,8 +34,10 @@ from .store import MAX_LISTED, Json, Page, to_text
 PART_BYTES = 8 * 1024 * 1024
 #: Files of a bucket that is deleted by one call.
 MAX_DESTROYED = 10_000
-#: Seconds to connect to S3, and for which it may send nothing.
-CONNECT_TIMEOUT, READ_TIMEOUT = 5, 30
+#: Seconds to connect to S3.
+CONNECT_TIMEOUT = 5
+#: Seconds for which S3 may send nothing.
+READ_TIMEOUT = 30
 # Bytes of a file that are read from S3 at once.
 BLOCK = 256 * 1024
 

@@ -6,13 +6,12 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
 
-from app.config import ConfigurationError
+from app.config import STORE_PROVIDERS, ConfigurationError
 from app.connector.settings.environment import substitute_environment
 from app.problems import Problems
 
 from .types import canonical_type
 
-FILESYSTEM, AMAZON = "filesystem", "amazon"
 MIB = 1024 * 1024
 # Keys of S3 that are sent with each file.
 S3_OPTIONS = ("StorageClass", "ServerSideEncryption", "SSEKMSKeyId", "CacheControl")
@@ -45,7 +44,9 @@ class StoreSettings:
 class StoreSchema(Schema):
     """The keys of an entry."""
 
-    provider = fields.String(load_default=FILESYSTEM, validate=validate.OneOf([FILESYSTEM, AMAZON]))
+    provider = fields.String(
+        load_default=STORE_PROVIDERS[0], validate=validate.OneOf(STORE_PROVIDERS)
+    )
     root = fields.String(load_default="storage", validate=validate.Length(min=1))
     # As LoopBack 3 has it.
     maxFileSize = fields.Integer(load_default=10 * MIB, validate=positive)  # noqa: N815

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from flask import Flask
 
-from app.config import ConfigurationError, require_extra
+from app.config import STORE_PROVIDERS, ConfigurationError, require_extra
 from app.rest.endpoint import Endpoint
 from app.state import AppState
 
 from .local import LocalStore
-from .settings import AMAZON, read_settings
+from .settings import read_settings
 from .views import store_endpoints
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _open(app: Flask, name: str, entry: object) -> OpenStore:
     settings, ignored = read_settings(entry)
     for key in ignored:
         app.logger.warning("the store %s: %s is without effect", name, key)
-    if settings.provider != AMAZON:
+    if settings.provider == STORE_PROVIDERS[0]:
         return OpenStore(LocalStore.open(settings, app.instance_path), settings)
     require_extra("provider amazon", "s3", "boto3")
     # Imported only if it is used: it takes time and memory.

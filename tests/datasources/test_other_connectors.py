@@ -18,7 +18,7 @@ LOOPBACK = {
     "kv": {"connector": "loopback-connector-redis", "port": None},
     "mail": {"connector": "mail", "transports": [SMTP]},
     "odd": {"connector": "mail", "transports": "smtp"},
-    "files": {"connector": "loopback-component-storage", "provider": "filesystem"},
+    "files": {"connector": "loopback-component-storage", "provider": "azure"},
     "push": {"connector": "loopback-component-push", "installation": "installation"},
     "none": {"connector": "transient"},
     "geo": {
@@ -70,7 +70,8 @@ def test_they_are_warnings_that_say_what_takes_their_place(start):
         "kv": f"loopback-connector-redis: {TABLES}",
         "mail": f"mail: MAIL_URL would be {URL}, with the password in place of PASSWORD",
         "odd": "mail: MAIL_URL says how mails are sent",
-        "files": "loopback-component-storage: files are no rows",
+        "files": "loopback-component-storage: files are stored by the providers filesystem and"
+        " amazon alone",
         "push": "loopback-component-push: no push notifications are sent",
         "none": "transient: it stores nothing",
     }  # fmt: skip

@@ -43,7 +43,7 @@ def test_the_document_has_the_methods(local):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"provider": "azure"}, "the store storage cannot be used: provider: "),
+        ({"maxFileSize": "x"}, "the store storage cannot be used: maxFileSize: "),
         ({"maxFileSize": 0}, "maxFileSize: "),
         ({"key": {"$env": "NO_SUCH_KEY"}}, "environment variable NO_SUCH_KEY is not set"),
         ({"root": "/proc/files"}, "root cannot be used: /proc/files"),
@@ -55,6 +55,13 @@ def test_a_store_that_cannot_be_used_is_one_sentence(serve_files, settings, expe
         serve_files(**settings)
 
     assert expected in str(raised.value)
+
+
+def test_another_provider_is_a_warning(serve_files, caplog):
+    files = serve_files(provider="azure")
+
+    assert "data source storage: not used" in caplog.text
+    assert files.call("GET", "").status_code == 404
 
 
 def test_the_model_is_in_the_list_of_models(local):
