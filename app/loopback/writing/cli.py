@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from app.loopback.application import Application, read_application
+from app.loopback.data.command import DataOptions, data_options, import_rows, try_rows
 
 from .files import ProjectFile, State, states, write_files
 from .project import Project, read_project
@@ -20,13 +21,26 @@ Next:
   ostiary db upgrade
   ostiary run"""
 
+NEXT_WITH_ROWS = """\
+Next:
+  ostiary models check
+  ostiary loopback todo
+  ostiary run"""
+
 
 @click.command("import")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--models-only", is_flag=True, help="Write the files of the project, and no rows.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--overwrite", is_flag=True, help="Write files that exist and differ, too.")
-def import_application(folder: Path, models_only: bool, dry_run: bool, overwrite: bool) -> None:
+@data_options
+def import_application(
+    folder: Path,
+    models_only: bool,
+    dry_run: bool,
+    overwrite: bool,
+    data: DataOptions | None,
+) -> None:
     """Make the current folder the project that the LoopBack application in DIR becomes."""
     here = Path.cwd()
     application = read_application(folder)
@@ -38,8 +52,29 @@ def import_application(folder: Path, models_only: bool, dry_run: bool, overwrite
     _print_notes(application, project)
     _print_files(found, dry_run)
     _print_variables(project.variables)
+    if data and not models_only:
+        _move_rows(here, application, data, found, dry_run)
     if not dry_run:
-        click.echo(NEXT)
+        click.echo(NEXT_WITH_ROWS if data and not models_only else NEXT)
+
+
+def _move_rows(
+    here: Path,
+    application: Application,
+    data: DataOptions,
+    found: Mapping[ProjectFile, State],
+    dry_run: bool,
+) -> None:
+    """Move the rows, or try it, and print what was done."""
+    if dry_run:
+        files = {
+            file.path: file.text if state is not State.KEPT else (here / file.path).read_text()
+            for file, state in found.items()
+        }
+        moved = try_rows(application, data, files)
+    else:
+        moved = import_rows(application, data)
+    click.echo("\n".join(moved.lines()))
 
 
 def _project_name(folder: str) -> str:
