@@ -109,7 +109,7 @@ def configure(merged: MergedModel, entry: Declaration) -> None:
     if not isinstance(public.value, bool | None):
         public.add("must be true or false")
     merged.is_public = public.value is not False
-    for name, relation in _entries(entry["relations"]).items():
+    for name, relation in entry["relations"].entries().items():
         if name in merged.relations and isinstance(relation.value, Mapping):
             known = merged.relations[name].mapping
             relation = relation.with_value({**known, **relation.mapping})
@@ -121,7 +121,7 @@ def configure(merged: MergedModel, entry: Declaration) -> None:
 
 
 def _configured_options(declared: Declaration) -> dict[str, object]:
-    options = _entries(declared)
+    options = declared.entries()
     for name in NOT_CONFIGURABLE:
         if name in options and options.pop(name).value is not None:
             declared[name].warn("is ignored: only the model's file says it")
@@ -167,9 +167,9 @@ def _extend(merged: MergedModel, declared: Declaration) -> None:
     excluded = declared.mapping.get("excludeBaseProperties") or []
     for name in excluded if isinstance(excluded, list) else [excluded]:
         merged.properties.pop(str(name), None)
-    merged.properties |= _entries(declared["properties"])
+    merged.properties |= declared["properties"].entries()
     # LoopBack 3's generator writes relations among the options, too.
-    merged.relations |= _entries(declared["relations"]) | _entries(options["relations"])
+    merged.relations |= declared["relations"].entries() | options["relations"].entries()
     merged.acls += _own_rules(declared, options)
     inherited = {name: merged.settings[name] for name in INHERITED if name in merged.settings}
     own = _together(
@@ -217,8 +217,3 @@ def _collect(known: object, more: object) -> object:
     if isinstance(known, list) and isinstance(more, list):
         return [*known, *more]
     return known if more is None else more
-
-
-def _entries(declared: Declaration) -> dict[str, Declaration]:
-    """Return the entries of an object; some files have an empty list in place of an empty one."""
-    return {} if declared.value == [] else declared.entries()

@@ -42,8 +42,12 @@ class Declaration:
         return self.value if isinstance(self.value, Mapping) else {}
 
     def entries(self) -> dict[str, "Declaration"]:
-        """Return the values of an object by their keys; anything but null is a problem."""
-        self.check_object()
+        """Return the values of an object by their keys; anything but null is a problem.
+
+        Files of LoopBack 3 may have an empty list in place of an empty object.
+        """
+        if self.value != []:
+            self.check_object()
         return {key: self[key] for key in self.mapping}
 
     def check_object(self) -> None:

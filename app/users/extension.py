@@ -55,7 +55,7 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
     relations = {**users.relations, **definition.relations}
     properties = [
         replace(own, hidden=own.hidden or own.name in definition.hidden)
-        for own in (*read_properties(app, relations), *definition.keys)
+        for own in (*read_properties(app, relations, definition.keys), *definition.keys)
     ]
     model = make_model(app, properties) if properties else User
     user_properties.set(app, properties)
@@ -73,10 +73,13 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
     )
 
 
-def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Property]:
+def read_properties(
+    app: Flask, relations: Collection[str] = (), keys: Iterable[Property] = ()
+) -> list[Property]:
     """Return the properties of USER_PROPERTIES; raise ConfigurationError, which has all problems.
 
-    `relations` are the names of the users' relations, which properties cannot have.
+    `relations` are the names of the users' relations, which properties cannot have; `keys` are the
+    properties that relations add, whose columns they cannot have.
     """
     problems, properties = Problems(), list[Property]()
     for name, declared in app.config["USER_PROPERTIES"].items():
@@ -85,7 +88,7 @@ def read_properties(app: Flask, relations: Collection[str] = ()) -> list[Propert
             problems.add(name, problem)
         elif own:
             properties.append(own)
-    _check_columns(properties, problems)
+    _check_columns(properties, keys, problems)
     if problems.found:
         raise ConfigurationError(problems.describe("USER_PROPERTIES"))
     for warning in problems.warnings:
@@ -103,13 +106,15 @@ def problem_of(declared: Property, taken: Collection[str]) -> str:
     return ""
 
 
-def _check_columns(properties: Iterable[Property], problems: Problems) -> None:
-    """Report columns of two properties."""
-    names: dict[str, str] = {}
+def _check_columns(
+    properties: Iterable[Property], keys: Iterable[Property], problems: Problems
+) -> None:
+    """Report columns of two properties, of which one may be the key of a relation."""
+    names = {key.column_name: key.name for key in keys}
     for own in properties:
-        if own.column_name in names:
-            other = names[own.column_name]
-            problems.add(own.name, f"the column {own.column_name} is that of {other} too")
+        if other := names.get(own.column_name):
+            holder = f"{other}, the key of a relation," if other == own.name else other
+            problems.add(own.name, f"the column {own.column_name} is that of {holder} too")
         names[own.column_name] = own.name
 
 

@@ -232,3 +232,20 @@ def test_two_models_that_extend_user_alike_stop_the_start(make_app, write_models
         "  customer.json: base: Customer and Staff extend User: the relation `user` of AccessToken,"
         " in model-config.json or in a model that extends AccessToken, says which model users are"
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("note_id", "note_id: the column note_id is that of noteId too"),
+        ("noteId", "noteId: the column note_id is that of noteId, the key of a relation, too"),
+    ],
+)
+def test_a_setting_and_the_key_of_a_relation_cannot_have_one_column(serve, name, said):
+    account = {"base": "User", "relations": {"note": {"type": "belongsTo", "model": "Note"}}}
+    models = {"account": {"name": "Account", **account}, "note": {"name": "Note", "methods": []}}
+
+    with pytest.raises(ConfigurationError) as refused:
+        serve(models, USER_PROPERTIES={name: "number"})
+
+    assert str(refused.value) == f"USER_PROPERTIES cannot be used:\n  {said}"
