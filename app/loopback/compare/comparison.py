@@ -65,7 +65,7 @@ class Comparison:
         """Return how two answers differ; None is a service that did not answer."""
         if old is None or new is None:
             return [Difference(NO_ANSWER, "", _has_answered(old), _has_answered(new))]
-        return differences(call, old, new, self.document.is_owners(call.path))
+        return differences(call, old, new, self.document.context(call))
 
 
 def answer_of(service: Service, call: Call, token: str | None) -> Answer | None:

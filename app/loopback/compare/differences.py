@@ -11,6 +11,8 @@ from .calls import Call, shape, shape_key
 # Objects and lists in one another, beyond which an answer is compared as text.
 MAX_DEPTH = 32
 REFUSED = (401, 403)
+# Properties of users that LoopBack 3 leaves out, or does not have.
+_OF_ACCOUNTS = ("created", "emailVerified")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 # An error of Ostiary for a condition on a property that a model does not have.
 _UNKNOWN_PROPERTY = "There is no property"
@@ -36,6 +38,9 @@ OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the ca
 NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 404")
 UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
 RELATION = Kind("relation refused", True, "the rules of the related model refuse a relation")
+OWN_RECORD = Kind("own record", True, "exists of users is refused, and answered for their own")
+HIDDEN_USER = Kind("hidden user", True, "a related user whom the caller may not read is left out")
+ACCOUNT = Kind("account", True, "users have properties that they have in every application")
 SESSIONS = Kind("sessions", True, "access tokens are listed without their values")
 # Everything else.
 STATUS = Kind("status", False, "the statuses differ")
@@ -56,6 +61,7 @@ KINDS: Sequence[Kind] = (
     *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
     *(VALUE, CONTENT, SIZE, NO_ANSWER),
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
+    *(OWN_RECORD, HIDDEN_USER, ACCOUNT),
     *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
 )
 
@@ -69,15 +75,27 @@ class Difference(NamedTuple):
     new: str
 
 
-def differences(call: Call, old: Answer, new: Answer, is_owners: bool = False) -> list[Difference]:
-    """Return how the answers to a call differ.
+class Context(NamedTuple):
+    """What the document of the new service says of a call."""
 
-    `is_owners` says that rules let the new service answer the call for the caller's own rows.
-    """
+    # Rules let the new service answer the call for the caller's own rows, or own record.
+    is_own_rows: bool = False
+    is_own_record: bool = False
+    # Names of relations that lead to users.
+    user_relations: frozenset[str] = frozenset()
+
+
+NO_CONTEXT = Context()
+
+
+def differences(
+    call: Call, old: Answer, new: Answer, context: Context = NO_CONTEXT
+) -> list[Difference]:
+    """Return how the answers to a call differ."""
     if _is_about_sessions(call.path):
         return [] if old == new else [_by_status(SESSIONS, old, new)]
     if old.status != new.status:
-        return [_by_status(_status_kind(call, old, new, is_owners), old, new)]
+        return [_by_status(_status_kind(call, old, new, context), old, new)]
     if old.body is None or new.body is None:
         return [] if old.size == new.size else [_sizes(old, new)]
     if old.json is None or new.json is None:
@@ -85,7 +103,18 @@ def differences(call: Call, old: Answer, new: Answer, is_owners: bool = False) -
         return [] if is_same else [Difference(CONTENT, "", old.content_type, new.content_type)]
     if old.status >= 400:
         return list(_errors(old.json.value, new.json.value))
-    return list(_values(old.json.value, new.json.value, ""))
+    found = _values(old.json.value, new.json.value, "")
+    return [_of_users(difference, call, context) for difference in found]
+
+
+def _of_users(difference: Difference, call: Call, context: Context) -> Difference:
+    """Return a difference, as one of users if their rules say so."""
+    place = (difference.place or call.path).rstrip("[]").replace("/", ".")
+    name = place.rpartition(".")[2]
+    is_left_out = difference.kind in (MISSING, TYPE) and difference.new in ("missing", "null")
+    if is_left_out and name in context.user_relations:
+        return difference._replace(kind=HIDDEN_USER)
+    return difference
 
 
 def _is_about_sessions(path: str) -> bool:
@@ -100,9 +129,9 @@ def _sizes(old: Answer, new: Answer) -> Difference:
     return Difference(SIZE, "", f"{old.size} bytes", f"{new.size} bytes")
 
 
-def _status_kind(call: Call, old: Answer, new: Answer, is_owners: bool) -> Kind:
+def _status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     if old.status in REFUSED:
-        return _refused_kind(call, new, is_owners)
+        return _refused_kind(new, context)
     if new.status in REFUSED and old.status == 200 and _names_relation(new):
         return RELATION
     if old.status == 200 and new.status == 404 and _is_relation(call.path) and _is_empty(old):
@@ -112,14 +141,16 @@ def _status_kind(call: Call, old: Answer, new: Answer, is_owners: bool) -> Kind:
     return STATUS
 
 
-def _refused_kind(call: Call, new: Answer, is_owners: bool) -> Kind:
+def _refused_kind(new: Answer, context: Context) -> Kind:
     if new.status in REFUSED:
         return REFUSAL
     if new.status == 404 or (new.json is not None and new.json.value == {"exists": False}):
         return HIDDEN_ROW
     if new.status >= 400:
         return STATUS
-    return OWN_ROWS if is_owners else ALLOWED
+    if context.is_own_record:
+        return OWN_RECORD
+    return OWN_ROWS if context.is_own_rows else ALLOWED
 
 
 def _is_relation(path: str) -> bool:
@@ -183,8 +214,12 @@ def _objects(
         kind = NULL if old[name] is None else MISSING
         yield Difference(kind, _join(place, name), shape(old[name]), "missing")
     for name in new.keys() - old.keys():
-        kind = NULL if new[name] is None else ADDED
+        kind = NULL if new[name] is None else _added_kind(name, new)
         yield Difference(kind, _join(place, name), "missing", shape(new[name]))
+
+
+def _added_kind(name: str, row: Mapping[str, Any]) -> Kind:
+    return ACCOUNT if name in _OF_ACCOUNTS and "email" in row else ADDED
 
 
 def _join(place: str, name: str) -> str:

@@ -12,6 +12,7 @@ from app.config import ConfigurationError
 
 from .answers import Answer
 from .calls import Call, encoded, filtered
+from .differences import Context
 
 # Rows of a list, and the number of those of which single rows and relations are read.
 LIMIT = 100
@@ -28,6 +29,10 @@ _WORD = re.compile(r"[A-Za-z0-9]{2,12}")
 _METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
 _RELATION = re.compile(r"__[A-Za-z]+__")
 _OWN_ROWS = ("find", "findOne", "count")
+# The name of users in the document, whatever their path is.
+_USERS = "users"
+# Methods that LoopBack 3 does not have.
+_ADDED_METHODS = {"__get__audit"}
 # Ids that no row has, by the form of those that are seen.
 _MISSING_IDS = {
     re.compile(r"\d+"): "2147483647",
@@ -61,6 +66,11 @@ class Operation:
         """The name of the method; without that of the relation, for one."""
         relation = _RELATION.match(self.method)
         return relation[0] if relation else self.method
+
+    @property
+    def relation(self) -> str | None:
+        """The name of the relation that it reads, all rows or the one."""
+        return self.method.removeprefix("__get__") if self.name == "__get__" else None
 
 
 @dataclass
@@ -103,6 +113,10 @@ class Document:
         self._lists = {
             entry.schema: entry.path for entry in self.operations if entry.method == "find"
         }
+        users = {entry.schema for entry in self.operations if entry.path == self._users_path()}
+        self._user_relations = frozenset(
+            entry.relation for entry in self.operations if entry.relation and entry.schema in users
+        )
         self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
 
     def operation(self, path: str) -> Operation | None:
@@ -115,10 +129,21 @@ class Document:
         ]
         return min(matching, key=lambda each: each[0])[1] if matching else None
 
-    def is_owners(self, path: str) -> bool:
-        """Tell whether a list, a count or a findOne may be about the caller's own rows."""
-        entry = self.operation(path)
-        return entry is not None and entry.is_owners and entry.method in _OWN_ROWS
+    def _users_path(self) -> str | None:
+        paths = [entry.path for entry in self.operations if entry.model == _USERS]
+        return min(paths, key=len, default=None)
+
+    def context(self, call: Call) -> Context:
+        """Return what the document says of a call."""
+        entry = self.operation(call.path)
+        if entry is None:
+            return Context(user_relations=self._user_relations)
+        is_existence = entry.method == "exists" or (call.verb, entry.method) == ("HEAD", "findById")
+        return Context(
+            is_own_rows=entry.is_owners and entry.method in _OWN_ROWS,
+            is_own_record=entry.model == _USERS and is_existence,
+            user_relations=self._user_relations,
+        )
 
     def calls(self, seen: Seen) -> Iterator[Call]:
         """Yield the calls; later ones are made of what `note` adds to `seen`."""
@@ -173,9 +198,13 @@ def _operations(document: Any) -> Iterator[Operation]:
             continue
         model, _, name = described["operationId"].partition(".")
         method = name.removesuffix("__get") or name
-        if not _METHODS.fullmatch(method):
+        if not _METHODS.fullmatch(method) or method in _ADDED_METHODS:
             continue
-        schema, where, relations = _filter_schemas(described.get("parameters", ()), schemas)
+        parameters = described.get("parameters", ())
+        schema, where, relations = _filter_schemas(parameters, schemas)
+        if method.startswith("__get__") and not any(each["name"] == "count" for each in parameters):
+            # LoopBack 3 has no filter for a relation to one row.
+            relations = []
         is_owners = "For the owner" in described.get("description", "")
         yield Operation(path, model, method, is_owners, schema, where, relations)
 

@@ -1,0 +1,106 @@
+"""Kinds of differences, by pairs of answers."""
+
+import json
+
+import pytest
+
+from app.loopback.compare import differences as kinds
+from app.loopback.compare.answers import Answer
+from app.loopback.compare.calls import Call, filtered, read_call, shape
+
+JSON = "application/json; charset=utf-8"
+LIST, ROW, RELATED = "/notes", "/notes/1", "/notes/1/owner"
+OWN = kinds.Context(is_own_rows=True)
+RECORD = kinds.Context(is_own_record=True)
+USERS = kinds.Context(user_relations=frozenset({"owner"}))
+
+
+def answer(status, value):
+    body = json.dumps(value).encode()
+    return Answer(status, JSON, body, len(body))
+
+
+def error(status, code=None, **more):
+    return answer(status, {"error": {"statusCode": status, "code": code, **more}})
+
+
+def of_kinds(path, old, new, context):
+    found = kinds.differences(Call("GET", path), old, new, context)
+    return {difference.kind for difference in found}
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "context", "kind"),
+    [
+        (ROW, error(401), error(403), kinds.NO_CONTEXT, kinds.REFUSAL),
+        (ROW, error(401), error(404), kinds.NO_CONTEXT, kinds.HIDDEN_ROW),
+        (LIST, error(401), answer(200, []), kinds.NO_CONTEXT, kinds.ALLOWED),
+        (LIST, error(401), answer(200, []), OWN, kinds.OWN_ROWS),
+        (ROW, error(401), answer(200, {"exists": True}), RECORD, kinds.OWN_RECORD),
+        (RELATED, answer(200, {}), error(404), kinds.NO_CONTEXT, kinds.NO_RELATED),
+        (RELATED, answer(200, {"id": 1}), error(404), kinds.NO_CONTEXT, kinds.STATUS),
+        (RELATED, answer(200, {"id": 1}), error(403), kinds.NO_CONTEXT, kinds.STATUS),
+        (
+            RELATED,
+            answer(200, {"id": 1}),
+            error(403, details={"relation": "owner"}),
+            kinds.NO_CONTEXT,
+            kinds.RELATION,
+        ),
+        (
+            LIST,
+            answer(200, []),
+            error(400, "INVALID_FILTER", message="There is no property 'x'; there are y."),
+            kinds.NO_CONTEXT,
+            kinds.UNKNOWN_PROPERTY,
+        ),
+        (LIST, answer(200, []), error(400, "INVALID_FILTER"), kinds.NO_CONTEXT, kinds.STATUS),
+        (ROW, error(404, "A"), error(404, "B"), kinds.NO_CONTEXT, kinds.ERROR_CODE),
+        (ROW, error(404), error(404, "B"), kinds.NO_CONTEXT, kinds.ERROR_TEXT),
+        (
+            LIST,
+            answer(200, [{"id": 1, "owner": {"id": 2}}]),
+            answer(200, [{"id": 1}]),
+            USERS,
+            kinds.HIDDEN_USER,
+        ),
+        (RELATED, answer(200, {"id": 2}), answer(200, None), USERS, kinds.HIDDEN_USER),
+        (
+            ROW,
+            answer(200, {"email": "a@b"}),
+            answer(200, {"email": "a@b", "created": "2026"}),
+            kinds.NO_CONTEXT,
+            kinds.ACCOUNT,
+        ),
+        (ROW, answer(200, 1), answer(200, True), kinds.NO_CONTEXT, kinds.TYPE),
+        (ROW, answer(200, "2026-01-02"), answer(200, "2026-01-03"), USERS, kinds.VALUE),
+        (ROW, answer(200, [1]), answer(200, [1, 2]), kinds.NO_CONTEXT, kinds.ADDED_ROW),
+        (ROW, Answer(200, JSON, None, 5), Answer(200, JSON, None, 6), USERS, kinds.SIZE),
+        (ROW, Answer(200, "text/csv", b"a", 1), answer(200, 1), USERS, kinds.CONTENT),
+        ("/users/1/accessTokens", answer(200, [1]), error(401), USERS, kinds.SESSIONS),
+    ],
+)
+def test_a_difference_is_of_its_kind(path, old, new, context, kind):
+    assert of_kinds(path, old, new, context) == {kind}
+
+
+def test_what_clients_read_alike_is_no_difference():
+    deep = json.loads("[" * 40 + "]" * 40)
+    pairs = [(1, 1.0), (None, None), ({"a": [1]}, {"a": [1]}), (deep, deep)]
+    for old, new in pairs:
+        assert not of_kinds(ROW, answer(200, old), answer(200, new), USERS)
+
+
+def test_a_call_is_described_without_values():
+    email = "ada@example.com"
+    call = filtered(f"/users/{email}/notes", filter={"where": {"email": email}, "order": "id ASC"})
+    assert str(call) == (
+        'GET /users/aaa@aaaaaaa.aaa/notes?filter={"where":{"email":"aaa@aaaaaaa.aaa"},'
+        '"order":"id ASC"}'
+    )
+    call = read_call("GET", f"/notes?filter[where][a]={email}&access_token=x&q={email}&page=2")
+    assert str(call) == ('GET /notes?filter[where][a]="aaa@aaaaaaa.aaa"&q="aaa@aaaaaaa.aaa"&page=2')
+    token = "x1" * 32
+    assert token not in str(Call("GET", f"/users/1/accessTokens/{token}", [("token", token)]))
+    assert "abc" not in str(Call("GET", "/users/1/accessTokens/abc"))
+    assert shape("Zoë 12\x1b") == '"Aaa 99\\a999a"'
