@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from app.observability.origin import ROUTE
+from app.rest.endpoint import ASKS_FOR_UPLOAD
 
 from .catalog import Catalog
 
@@ -41,6 +42,9 @@ class RequestCounter:
             self._count(environ, status, perf_counter() - started)
 
     def _count(self, environ: "WSGIEnvironment", status: str, seconds: float) -> None:
+        if ASKS_FOR_UPLOAD in environ:
+            # The request itself follows.
+            return
         method = environ["REQUEST_METHOD"]
         if method not in METHODS:
             method = UNKNOWN

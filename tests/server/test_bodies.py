@@ -1,5 +1,6 @@
 """Bodies of requests: when they are complete, and their limits."""
 
+from io import BytesIO
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,9 @@ from app.server.bodies import (
     MAX_SIZE_LINE,
     MAX_TRAILERS,
     ChunkedBody,
+    ChunkedUpload,
     SizedBody,
+    SizedUpload,
     TooLargeBody,
 )
 
@@ -84,3 +87,34 @@ def test_a_body_that_is_too_large_cannot_be_read(method):
         getattr(TooLargeBody(), method)()
     with pytest.raises(RequestEntityTooLarge):
         SizedBody(4, 3).take(bytearray())
+
+
+def chunked_upload(max_bytes=100):
+    """A body in chunks that a file receives."""
+    return ChunkedUpload(SimpleNamespace(parse_headers=lambda *_, **__: []), max_bytes, BytesIO())
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 100])
+def test_a_file_receives_an_upload_as_it_comes(step):
+    sent = b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nA: b\r\n\r\n" + REST
+    chunks, sized, data = chunked_upload(), SizedUpload(5, BytesIO()), bytearray()
+    received, plain, file = None, None, bytearray()
+    for start in range(0, len(sent), step):
+        data += sent[start : start + step]
+        received = received or chunks.take(data)
+    for start in range(0, 8, step):
+        file += b"abcdeGET"[start : start + step]
+        plain = plain or sized.take(file)
+
+    assert received.getvalue() == plain.getvalue() == b"abcde"
+    assert data == REST
+
+
+def test_an_upload_in_chunks_has_limits():
+    tiny = bytearray(b"1\r\na\r\n" * (MAX_CHUNKS + 1))
+
+    with pytest.raises(InvalidChunkSize):
+        chunked_upload(MAX_CHUNKS * 2).take(tiny)
+    with pytest.raises(RequestEntityTooLarge):
+        chunked_upload().take(bytearray(b"65\r\n"))
+    chunked_upload(10**9).take(bytearray(b"2710\r\n" + b"a" * 10_000 + b"\r\n") * 2_000)
