@@ -21,7 +21,7 @@ from .finding import (
     Route,
     Validation,
 )
-from .scope import Scope
+from .scope import Scope, label
 
 PROTOTYPE = "prototype."
 OPERATIONS = ("access", "loaded", "persist", "before", "after")
@@ -134,7 +134,7 @@ def _names(call: Call) -> list[tuple[str, bool]]:
         return []
     values = call.scope.values(call.arguments[0])
     return [
-        (value, True) if isinstance(value, str) else (text_of(call.arguments[0]), False)
+        (value, True) if isinstance(value, str) else (label(call.scope, call.arguments[0]), False)
         for value in values
     ]
 
@@ -145,7 +145,7 @@ def _remote_method(call: Call) -> Iterator[Found]:
     for constants in call.scope.loops(call.arguments[0]):
         name = constants.value(call.arguments[0])
         options = constants.value(call.argument(1))
-        named = name if isinstance(name, str) else text_of(call.arguments[0])
+        named = name if isinstance(name, str) else label(call.scope, call.arguments[0])
         method = remote_method(named, options if isinstance(options, dict) else {})
         if isinstance(name, Expression) or (call.argument(1) and not isinstance(options, dict)):
             method = RemoteMethod(**{**vars(method), "is_certain": False})
@@ -219,7 +219,7 @@ def _validation(call: Call) -> Iterator[Found]:
         if isinstance(value, list):
             properties += [item for item in value if isinstance(item, str)]
         elif isinstance(value, Expression) and not call.scope.function_node(node):
-            properties.append(value.text)
+            properties.append(label(call.scope, node))
     is_certain = bool(texts or properties) and not expressions(options)
     details = Validation(kind, properties, options, function, is_certain)
     yield Kind.VALIDATION, call.model, f"{call.method} {', '.join(properties)}", details
@@ -269,7 +269,7 @@ def _creation(call: Call) -> Iterator[Found]:
     model = call.model
     if model is None and owner.endswith(".principals"):
         model = "RoleMapping"
-    name = f"{model or ' '.join(owner.split())[:60]}.{call.method}"
+    name = f"{model or label(call.scope, call.owner)}.{call.method}"
     yield Kind.CREATION, model, name, Creation(call.method, rows, is_certain)
 
 
@@ -280,7 +280,7 @@ def _route(call: Call) -> Iterator[Found]:
     path = call.scope.constants.text(call.arguments[0])
     function = call.scope.function(call.last_function)
     verb = {"del": "delete"}.get(call.method, call.method)
-    name = f"{verb.upper()} {path or text_of(call.arguments[0])[:60]}"
+    name = f"{verb.upper()} {label(call.scope, call.arguments[0])}"
     yield Kind.ROUTE, None, name, Route(verb, path, function)
 
 
@@ -289,7 +289,7 @@ def _middleware(call: Call) -> Iterator[Found]:
         return
     path = call.scope.constants.text(call.arguments[0])
     function = call.scope.function(call.last_function)
-    name = path or " ".join(text_of(call.arguments[0]).split())[:60]
+    name = label(call.scope, call.arguments[0])
     yield Kind.MIDDLEWARE, None, name, Route(call.method, path, function)
 
 
@@ -332,7 +332,7 @@ def _anywhere(kind: Kind) -> Reader:
 def _data_source(call: Call) -> Iterator[Found]:
     # `app.dataSource('name')` returns one.
     if call.owner is not None and len(call.arguments) > 1:
-        yield Kind.CONNECTOR, None, f"{call.method} {text_of(call.arguments[0])[:60]}", None
+        yield Kind.CONNECTOR, None, f"{call.method} {label(call.scope, call.arguments[0])}", None
 
 
 def _query(call: Call) -> Iterator[Found]:
@@ -343,7 +343,7 @@ def _query(call: Call) -> Iterator[Found]:
 
 def _mail(call: Call) -> Iterator[Found]:
     if call.owner is not None and text_of(call.owner).split(".")[-1].lower() == "email":
-        yield Kind.MAIL, call.model, f"{text_of(call.owner)[:60]}.send", None
+        yield Kind.MAIL, call.model, f"{label(call.scope, call.owner)}.send", None
 
 
 def _interval(call: Call) -> Iterator[Found]:
@@ -380,5 +380,6 @@ READERS: Mapping[str, Reader] = {
     **dict.fromkeys(QUERIES, _query),
     "send": _mail,
     "setInterval": _interval,
+    "enableAuth": _anywhere(Kind.AUTHENTICATION),
     "require": _require,
 }

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     RELATION = "relation"  # declared in JavaScript; the name is the relation's kind
     PROPERTY = "property"  # defineProperty
     SETTING = "setting"  # assignments to Model.settings, Model.definition
+    AUTHENTICATION = "authentication"  # enableAuth, without which LoopBack checks no rules
     ROUTE = "route"  # Route
     MIDDLEWARE = "middleware"  # app.use
     STORAGE = "storage"

@@ -1,5 +1,6 @@
 """What names mean in a script: models, functions, and variables of loops."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,8 @@ EXPORTS = ("module.exports", "exports.default", 'exports["default"]', "exports['
 MODEL_FUNCTIONS = ("getModel", "findModel", "getModelByType")
 # What stands for a model in its own functions.
 THIS = "this"
+MAX_LABEL = 100
+LABEL = re.compile(r"[\w$]+(\.[\w$]+){0,5}", re.ASCII)
 # How deeply names are followed to others.
 MAX_STEPS = 10
 # How many values of a variable of loops are followed.
@@ -178,6 +181,20 @@ def parameters_of(function: Node) -> list[str]:
     if parameters is None:
         return []
     return [_parameter(node) for node in parameters.named_children if node.type != "comment"]
+
+
+def label(scope: Scope, node: Node | None) -> str:
+    """Return a name for an expression; no text of it that may have a secret."""
+    if node is None:
+        return "?"
+    text = scope.constants.text(node)
+    if text is not None:
+        return text if len(text) <= MAX_LABEL and "://" not in text else "a text"
+    if node.type == "call_expression":
+        return label(scope, node.child_by_field_name("function"))
+    if node.type in ("identifier", "member_expression", "this") and LABEL.fullmatch(text_of(node)):
+        return text_of(node)
+    return "a function" if scope.function_node(node) else "an expression"
 
 
 def _parameter(node: Node) -> str:

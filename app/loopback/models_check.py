@@ -1,0 +1,104 @@
+"""What the service's own reading of models says of an application's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.definitions.bases import PERSISTED, PLAIN, USER, configure, merge
+from app.definitions.definition import read_definition
+from app.definitions.files import CONFIG, Source
+from app.problems import Problems
+from app.properties.declaration import Declaration
+
+from .application import Application, Model
+
+# Connectors whose models are served from where their rows or files are.
+SERVED = ("rest", "component-storage")
+# What becomes code beside the model; it is a warning until it is written.
+CODE = ("methods", "mixins")
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """What becomes of a model."""
+
+    model: Model
+    # The model of LoopBack's own that it extends at the end.
+    root: str
+    # Whether it has rows here, or at a data source.
+    is_kept: bool
+    # What has to be changed before it can be read, and what is read otherwise.
+    problems: list[str]
+    differences: list[str]
+    # The mixins that do not exist here.
+    mixins: list[str]
+
+
+def check_models(application: Application) -> list[ModelCheck]:
+    """Return what becomes of each model that has a definition."""
+    problems = Problems()
+    sources = {
+        model.name: Source(model.file, _declaration(application, model, problems))
+        for model in application.models.values()
+        if model.file
+    }
+    return [_check(application, application.models[name], sources) for name in sources]
+
+
+def _declaration(application: Application, model: Model, problems: Problems) -> Declaration:
+    place = application.place(model.file or Path(CONFIG))
+    definition = dict(model.definition)
+    # LoopBack's generator wrote so; `import` writes an object.
+    if definition.get("methods") == []:
+        del definition["methods"]
+    return Declaration(definition, problems, place, separator=": ")
+
+
+def _check(application: Application, model: Model, sources: Mapping[str, Source]) -> ModelCheck:
+    """Read one model, so that its problems are its own; bases have theirs."""
+    problems = Problems()
+    own = {name: Source(source.path, _with(problems, source)) for name, source in sources.items()}
+    merged = merge(own[model.name], own)
+    place = f"{application.place(application.folder / CONFIG)}: {model.name}"
+    configure(merged, Declaration(dict(model.config), problems, place))
+    is_kept = _is_kept(application, model, merged.root)
+    if is_kept:
+        read_definition(merged)
+    mixins = f"{sources[model.name].declared.path}: mixins."
+    code = tuple(f": {key}." for key in CODE)
+    differences = [
+        str(problem) for problem in problems.warned if not any(key in problem.path for key in code)
+    ]
+    return ModelCheck(
+        model,
+        merged.root,
+        is_kept,
+        problems.found,
+        differences,
+        [
+            problem.path.removeprefix(mixins)
+            for problem in problems.warned
+            if problem.path.startswith(mixins)
+        ],
+    )
+
+
+def _with(problems: Problems, source: Source) -> Declaration:
+    declared = source.declared
+    return Declaration(declared.value, problems, declared.path, declared.separator)
+
+
+def _is_kept(application: Application, model: Model, root: str) -> bool:
+    if root in (*PERSISTED, USER):
+        return True
+    source = application.data_sources.get(model.data_source or "", {})
+    return root == PLAIN and connector_of(source) in SERVED
+
+
+def connector_of(source: Mapping[str, Any]) -> str:
+    """Return the name of a data source's connector, which may be given by its package or path."""
+    name = source.get("connector")
+    if not isinstance(name, str):
+        return "-"
+    return name.split("/")[-1].removeprefix("loopback-connector-").removeprefix("loopback-")
