@@ -28,6 +28,9 @@ KINDS = {kind.name: kind for kind in (GET, LIST, POST, LOGIN, RESET)}
 DATABASES = LOOPBACK, "Ostiary", "floor"
 EVERYBODY = LOOPBACK, *APPLICATIONS
 COMPARED = dict.fromkeys(KINDS, DATABASES) | dict.fromkeys((GET.name, POST.name), EVERYBODY)
+# LoopBack 3 sends no mail: its signal is all that the application gets.
+MAILS_APART = "Ostiary, mails by another process"
+COMPARED[RESET.name] = *DATABASES, MAILS_APART
 # LoopBack 3 refuses nobody.
 SETTINGS = {**UNLIMITED, "APP_PASSWORD_HASHES": "4"}
 # Requests to LoopBack before the rounds: node compiles what it has run some thousand times.
@@ -85,15 +88,22 @@ def _contenders(folder: Path) -> dict[str, AbstractContextManager[Server]]:
     fill_loopback(theirs, ROWS)
     ours = stack.postgresql(folder, "ostiary")
     fill(ours, ROWS, owners=1)
-    return {LOOPBACK: stack.loopback(theirs, folder)} | {
+    servers = {
         name: stack.gunicorn(target, ours, folder, SETTINGS)
         for name, target in APPLICATIONS.items()
     }
+    # A database of its own, so that the mails of its requests are not sent by another server.
+    unsent = stack.postgresql(folder, "unsent")
+    fill(unsent, ROWS, owners=1)
+    apart = {**SETTINGS, "APP_OUTBOX_IN_PROCESS": "false"}
+    servers[MAILS_APART] = stack.gunicorn("wsgi:app", unsent, folder, apart)
+    return {LOOPBACK: stack.loopback(theirs, folder)} | servers
 
 
 def _check(servers: dict[str, Server]) -> None:
     """Make sure that all who use the database do the same work, and check the owner."""
-    served = {name: server.port for name, server in servers.items() if name != "hello world"}
+    others = "hello world", MAILS_APART
+    served = {name: server.port for name, server in servers.items() if name not in others}
     cursor = "floor, driver's cursor"
     shown = [
         [load.ask(port, kind) for kind in (GET, *([] if name == cursor else [LIST]))]

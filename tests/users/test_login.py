@@ -1,10 +1,12 @@
 """POST /users/login."""
 
 import json
+from collections import Counter
 
 import argon2
 import pytest
 
+from app.users import models
 from tests.conftest import PASSWORD
 from tests.support.answers import refusal
 
@@ -324,3 +326,9 @@ def count_verifications(monkeypatch):
 
     monkeypatch.setattr(argon2.PasswordHasher, "verify", counted)
     return calls
+
+
+def test_every_character_of_a_token_is_as_likely_as_the_others():
+    kept = bytes(range(256)).translate(models.CHARACTERS, models.LEFT_OUT)
+
+    assert Counter(kept.decode()) == dict.fromkeys(models.TOKEN_ALPHABET, 4)
