@@ -74,6 +74,8 @@ class Client:
 
 
 def _body(response: requests.Response) -> Any:
+    if not response.content:
+        return None
     if "json" in response.headers.get("Content-Type", ""):
-        return json.loads(response.content or b"null")
+        return json.loads(response.content)
     return response.text

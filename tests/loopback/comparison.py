@@ -1,0 +1,53 @@
+"""Compares answers with the recorded ones, field by field, but for documented differences."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tests.support.documents import section
+
+from .client import Answer
+
+DOCUMENT, HEADING = "docs/migration.md", "What differs"
+ROW = re.compile(r"^\| (.+) \| `(\w+ [^`]+)`(?: by (\w+))? \| (\d{3})\b(.*?) \| (\d{3})\b(.*?) \|$")
+# What users have in addition.
+OF_USERS = {"emailVerified", "created"}
+
+
+def documented() -> dict[str, tuple[int, int]]:
+    """Return the calls whose status differs, as the table says: LoopBack 3's, and Ostiary's."""
+    rows = filter(None, map(ROW.fullmatch, section(DOCUMENT, HEADING).splitlines()))
+    return {f"{row[3] or 'anyone'}: {row[2]}": (int(row[4]), int(row[6])) for row in rows}
+
+
+def differences(recorded: Sequence[Answer], answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield what differs and is not documented."""
+    known = documented()
+    for old, new in zip(recorded, answers, strict=True):
+        statuses = old["status"], new["status"]
+        if statuses[0] != statuses[1]:
+            if known.get(old["call"]) != statuses:
+                yield f"{old['call']}: {statuses[0]} became {statuses[1]}: {new['body']}"
+        elif not is_same(old["body"], new["body"]):
+            yield f"{old['call']}:\n  {old['body']}\n  {new['body']}"
+
+
+def is_same(old: Any, new: Any) -> bool:
+    """Tell whether an answer is the recorded one."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        if "error" in old:
+            return _code(old) == _code(new)
+        names = old.keys() | new.keys()
+        names -= OF_USERS - old.keys() if "email" in names else set()
+        # What a row does not have is null.
+        return all(is_same(old.get(name), new.get(name)) for name in names)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(is_same, old, new))
+    # Emails are in lower case.
+    return old == new or (isinstance(old, str) and "@" in old and old.lower() == new)
+
+
+def _code(body: dict[str, Any]) -> tuple[object, object]:
+    """Return what clients read of an error: LoopBack has not always a code."""
+    error = body["error"]
+    return error["statusCode"], error["name"] == "ValidationError"
