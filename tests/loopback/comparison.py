@@ -10,7 +10,7 @@ from .client import Answer
 
 DOCUMENT, HEADING = "docs/migration.md", "What differs"
 ROW = re.compile(r"^\| (.+) \| `(\w+ [^`]+)`(?: by (\w+))? \| (\d{3})\b(.*?) \| (\d{3})\b(.*?) \|$")
-# What users have in addition.
+# What users have in addition; a value that LoopBack stores as null counts as none.
 OF_USERS = {"emailVerified", "created"}
 
 
@@ -25,9 +25,10 @@ def differences(recorded: Sequence[Answer], answers: Sequence[Answer]) -> Iterat
     known = documented()
     for old, new in zip(recorded, answers, strict=True):
         statuses = old["status"], new["status"]
+        if known.get(old["call"]) == statuses:
+            continue
         if statuses[0] != statuses[1]:
-            if known.get(old["call"]) != statuses:
-                yield f"{old['call']}: {statuses[0]} became {statuses[1]}: {new['body']}"
+            yield f"{old['call']}: {statuses[0]} became {statuses[1]}: {new['body']}"
         elif not is_same(old["body"], new["body"]):
             yield f"{old['call']}:\n  {old['body']}\n  {new['body']}"
 
@@ -38,7 +39,8 @@ def is_same(old: Any, new: Any) -> bool:
         if "error" in old:
             return _code(old) == _code(new)
         names = old.keys() | new.keys()
-        names -= OF_USERS - old.keys() if "email" in names else set()
+        if "email" in names:
+            names -= {name for name in OF_USERS if old.get(name) is None}
         # What a row does not have is null.
         return all(is_same(old.get(name), new.get(name)) for name in names)
     if isinstance(old, list) and isinstance(new, list):

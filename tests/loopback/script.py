@@ -82,7 +82,7 @@ CALLS = [
     Call("GET /Members/{ada}", by="grace"),
     Call("GET /Members/{ada}"),
     Call("GET /Members/{grace}", by="librarian"),
-    Call("GET /Members?filter[order]=email&filter[fields][email]=true", by="librarian"),
+    Call("GET /Members?filter[order]=name&filter[fields][name]=true", by="librarian"),
     Call("GET /Members", by="ada"),
     Call("GET /Members/count", by="librarian"),
     Call('GET /Members/count?where={"newsletter":true}', by="librarian"),
@@ -175,11 +175,13 @@ CALLS = [
     Call("GET /Loans/{loan}", by="grace"),
     Call("GET /Loans/{loan}", by="ada"),
     Call("GET /Loans/{loan}"),
-    Call('GET /Loans?filter={"include":["tool","member"],"order":"id"}', by="librarian"),
+    Call('GET /Loans?filter={"include":["tool","member"],"order":"days"}', by="librarian"),
     # A model without rules
     Call("GET /Manuals"),
     Call("GET /Manuals/{manual}/tool"),
-    Call("POST /Manuals", {"title": "Drilling", "pages": "20", "toolId": "{drill}"}),
+    Call(
+        "POST /Manuals", {"title": "Drilling", "pages": "20", "toolId": "{drill}"}, keep="drilling"
+    ),
     # Polymorphic
     Call("GET /Pictures/{picture}"),
     Call('GET /Pictures?filter={"include":"subject","order":"file"}', by="ada"),

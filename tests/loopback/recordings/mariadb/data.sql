@@ -23,9 +23,9 @@ CREATE TABLE `AccessToken` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
 /*!40101 SET character_set_client = @saved_cs_client */;
-INSERT INTO `AccessToken` (`id`, `ttl`, `scopes`, `created`, `userId`) VALUES ('bUIZRjCmdZ6RV3YHBaR7dqH6vMig93jUNbN4XBqNwUuMWFFYhmaJeNafp1hsLOmg',1209600,NULL,'2026-11-23 22:09:12',2);
-INSERT INTO `AccessToken` (`id`, `ttl`, `scopes`, `created`, `userId`) VALUES ('dXVxONxnQoN9c2NG0nxgacSBoavtpDLR7ONEV3qvfGElSWQ54a6krEF5A731Pb7z',86400,NULL,'2026-11-23 22:09:12',3);
-INSERT INTO `AccessToken` (`id`, `ttl`, `scopes`, `created`, `userId`) VALUES ('pVMxLQ81pxClazM9H2fSePXUswEZPmWkEvxlchwJrXHTHUGnua0nAFifypunuSvs',1209600,NULL,'2026-11-23 22:09:13',1);
+INSERT INTO `AccessToken` (`id`, `ttl`, `scopes`, `created`, `userId`) VALUES ('BE67AOtbbUfxSYfy4gBje9KzMpzIC6x2aeA8H4nynnq4xabJ3AWdOgF4jpDzsFV7',1209600,NULL,'2026-11-23 22:27:34',2);
+INSERT INTO `AccessToken` (`id`, `ttl`, `scopes`, `created`, `userId`) VALUES ('boCCNVClX60L5PaRtFABSRmOh6ZIYgTaoDgVeLDy1LH5hckHby9JNeTsckoC6soQ',1209600,NULL,'2026-11-23 22:27:34',1);
+INSERT INTO `AccessToken` (`id`, `ttl`, `scopes`, `created`, `userId`) VALUES ('QdIM8aXCtNQjxwGtCEXBVREDFx9O9Ygb3Y7kQ5lxY5zWBjtMshR3MXzOD6TsndIt',86400,NULL,'2026-11-23 22:27:34',3);
 /*!40101 SET @saved_cs_client     = @@character_set_client */;
 /*!40101 SET character_set_client = utf8mb4 */;
 CREATE TABLE `Category` (
@@ -49,8 +49,8 @@ CREATE TABLE `Loan` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB AUTO_INCREMENT=3 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
 /*!40101 SET character_set_client = @saved_cs_client */;
-INSERT INTO `Loan` (`id`, `days`, `lent`, `returned`, `toolId`, `memberId`) VALUES (1,7,'2026-11-23 22:09:13',NULL,1,3);
-INSERT INTO `Loan` (`id`, `days`, `lent`, `returned`, `toolId`, `memberId`) VALUES (2,1,'2026-11-23 22:09:13','2026-11-23 22:09:13',3,2);
+INSERT INTO `Loan` (`id`, `days`, `lent`, `returned`, `toolId`, `memberId`) VALUES (1,7,'2026-11-23 22:27:35',NULL,1,3);
+INSERT INTO `Loan` (`id`, `days`, `lent`, `returned`, `toolId`, `memberId`) VALUES (2,1,'2026-11-23 22:27:35','2026-11-23 22:27:35',3,2);
 /*!40101 SET @saved_cs_client     = @@character_set_client */;
 /*!40101 SET character_set_client = utf8mb4 */;
 CREATE TABLE `Manual` (
@@ -79,9 +79,9 @@ CREATE TABLE `Member` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB AUTO_INCREMENT=4 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
 /*!40101 SET character_set_client = @saved_cs_client */;
-INSERT INTO `Member` (`id`, `name`, `phone`, `newsletter`, `joined`, `realm`, `username`, `password`, `email`, `emailVerified`, `verificationToken`) VALUES (1,'Libby',NULL,0,'2026-11-23 22:09:12',NULL,NULL,'$2a$10$YYe44PG6QtB1OSIbfjoMOOkmcERdtT2YhA3QMfIhaoBplxDEY/3e6','librarian@example.com',NULL,NULL);
-INSERT INTO `Member` (`id`, `name`, `phone`, `newsletter`, `joined`, `realm`, `username`, `password`, `email`, `emailVerified`, `verificationToken`) VALUES (2,'Ada','030 123',1,'2026-11-23 22:09:12',NULL,NULL,'$2a$10$yR1KWqFq2ucFxv.Oo.zb5eYN1wiLX6kXRgYkUOS5mREBHkk9DXF/W','ada@example.com',NULL,NULL);
-INSERT INTO `Member` (`id`, `name`, `phone`, `newsletter`, `joined`, `realm`, `username`, `password`, `email`, `emailVerified`, `verificationToken`) VALUES (3,'Grace',NULL,0,'2019-05-04 00:00:00',NULL,NULL,'$2a$10$BQiuy.7v7Xu3aY14Rr4oweOPRx67IOWvulD38e8ACKG/C8Dm1TwTC','Grace@Example.com',NULL,NULL);
+INSERT INTO `Member` (`id`, `name`, `phone`, `newsletter`, `joined`, `realm`, `username`, `password`, `email`, `emailVerified`, `verificationToken`) VALUES (1,'Libby',NULL,0,'2026-11-23 22:27:34',NULL,NULL,'$2a$10$elVuKPnAZeORgNs909ViCeTjbndL51B5FG.PsHbVxxnoKJ02U0Jr.','librarian@example.com',NULL,NULL);
+INSERT INTO `Member` (`id`, `name`, `phone`, `newsletter`, `joined`, `realm`, `username`, `password`, `email`, `emailVerified`, `verificationToken`) VALUES (2,'Ada','030 123',1,'2026-11-23 22:27:34',NULL,NULL,'$2a$10$eCbdULiyH6.j0LrOwCFO2uEgW1QVMnh9i4D9edXEy.9JTrJykVZfO','ada@example.com',NULL,NULL);
+INSERT INTO `Member` (`id`, `name`, `phone`, `newsletter`, `joined`, `realm`, `username`, `password`, `email`, `emailVerified`, `verificationToken`) VALUES (3,'Grace',NULL,0,'2019-05-04 00:00:00',NULL,NULL,'$2a$10$ozSNE1K8UOJ5jpkEDkOCmOgYKH5nOGT3sd6n./Tx7.1JElWIY1Bce','Grace@Example.com',NULL,NULL);
 /*!40101 SET @saved_cs_client     = @@character_set_client */;
 /*!40101 SET character_set_client = utf8mb4 */;
 CREATE TABLE `Picture` (
@@ -107,7 +107,7 @@ CREATE TABLE `Role` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB AUTO_INCREMENT=2 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
 /*!40101 SET character_set_client = @saved_cs_client */;
-INSERT INTO `Role` (`id`, `name`, `description`, `created`, `modified`) VALUES (1,'librarian',NULL,'2026-11-23 22:09:12','2026-11-23 22:09:12');
+INSERT INTO `Role` (`id`, `name`, `description`, `created`, `modified`) VALUES (1,'librarian',NULL,'2026-11-23 22:27:34','2026-11-23 22:27:34');
 /*!40101 SET @saved_cs_client     = @@character_set_client */;
 /*!40101 SET character_set_client = utf8mb4 */;
 CREATE TABLE `RoleMapping` (
@@ -136,9 +136,9 @@ CREATE TABLE `Tool` (
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB AUTO_INCREMENT=4 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
 /*!40101 SET character_set_client = @saved_cs_client */;
-INSERT INTO `Tool` (`id`, `name`, `description`, `state`, `weight`, `tags`, `changed`, `ownerId`, `workshopCode`, `remarkList`) VALUES (1,'Saw',NULL,'good',1500,'[\"wood\",\"hand\"]','2026-11-23 22:09:13',2,'north','[{\"id\":\"b2f33cd93cb8ff14fe72ddbe\",\"text\":\"Blunt\"}]');
-INSERT INTO `Tool` (`id`, `name`, `description`, `state`, `weight`, `tags`, `changed`, `ownerId`, `workshopCode`, `remarkList`) VALUES (2,'Drill','with bits','worn',2000,NULL,'2026-11-23 22:09:13',2,NULL,'[]');
-INSERT INTO `Tool` (`id`, `name`, `description`, `state`, `weight`, `tags`, `changed`, `ownerId`, `workshopCode`, `remarkList`) VALUES (3,'Spade',NULL,'good',NULL,'[]','2026-11-23 22:09:13',3,NULL,'[]');
+INSERT INTO `Tool` (`id`, `name`, `description`, `state`, `weight`, `tags`, `changed`, `ownerId`, `workshopCode`, `remarkList`) VALUES (1,'Saw',NULL,'good',1500,'[\"wood\",\"hand\"]','2026-11-23 22:27:35',2,'north','[{\"id\":\"4a50c161bc75aee1a261378f\",\"text\":\"Blunt\"}]');
+INSERT INTO `Tool` (`id`, `name`, `description`, `state`, `weight`, `tags`, `changed`, `ownerId`, `workshopCode`, `remarkList`) VALUES (2,'Drill','with bits','worn',2000,NULL,'2026-11-23 22:27:35',2,NULL,'[]');
+INSERT INTO `Tool` (`id`, `name`, `description`, `state`, `weight`, `tags`, `changed`, `ownerId`, `workshopCode`, `remarkList`) VALUES (3,'Spade',NULL,'good',NULL,'[]','2026-11-23 22:27:35',3,NULL,'[]');
 /*!40101 SET @saved_cs_client     = @@character_set_client */;
 /*!40101 SET character_set_client = utf8mb4 */;
 CREATE TABLE `ToolCategory` (

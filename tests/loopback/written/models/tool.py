@@ -63,7 +63,12 @@ def extend(tools: Resource) -> None:
         event.values["changed"] = now()
 
     @tools.endpoint(
-        "lend", EXECUTE, "POST /<id>/lend", body=DaysSchema, answer=loans.schema, errors=[ToolIsLent]
+        "lend",
+        EXECUTE,
+        "POST /<id>/lend",
+        body=DaysSchema,
+        answer=loans.schema,
+        errors=[ToolIsLent],
     )
     def lend(tool: Any, body: dict[str, Any]) -> Any:
         """Borrow a tool."""
@@ -72,7 +77,8 @@ def extend(tools: Resource) -> None:
             if db.session.scalar(select(func.count()).where(*open_loans(tool.id))):
                 raise ToolIsLent()
             member_id = current_identity().user_id
-            [loan] = loans.insert([{"tool_id": tool.id, "member_id": member_id, **body}])
+            values = {"tool_id": tool.id, "member_id": member_id, "lent": now(), **body}
+            [loan] = loans.insert([values])
         return loan
 
     @tools.endpoint("giveBack", EXECUTE, "POST /<id>/giveBack", answer=CountSchema)

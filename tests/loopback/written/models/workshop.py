@@ -20,9 +20,7 @@ def extend(workshops: Resource) -> None:
     """Add the endpoint to the model."""
     address = {"name": "address", "in": "query", "required": True, "schema": {"type": "string"}}
 
-    @workshops.endpoint(
-        "locate", READ, "GET /locate", answer=PositionsSchema, parameters=[address]
-    )
+    @workshops.endpoint("locate", READ, "GET /locate", answer=PositionsSchema, parameters=[address])
     def locate() -> dict[str, Any]:
         """Find the positions of an address."""
         return {"positions": data_source("geocoder").geocode(request.args["address"])}
