@@ -63,22 +63,20 @@ def mariadb_server() -> Iterator[MariaDB]:
     switches = ["--auth-root-authentication-method=normal", f"--user={user}"]
     subprocess.run([*install, *switches], check=True, capture_output=True, timeout=120)
     server = MariaDB(folder, free_port())
-    process = subprocess.Popen(
-        [
-            "mariadbd",
-            "--no-defaults",
-            data,
-            f"--socket={server.socket}",
-            f"--port={server.port}",
-            "--bind-address=127.0.0.1",
-            "--skip-log-bin",
-            "--innodb-flush-log-at-trx-commit=0",
-            "--innodb-buffer-pool-size=32M",
-            f"--user={user}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=(folder / "log").open("w"),
-    )
+    command = [
+        "mariadbd",
+        "--no-defaults",
+        data,
+        f"--socket={server.socket}",
+        f"--port={server.port}",
+        "--bind-address=127.0.0.1",
+        "--skip-log-bin",
+        "--innodb-flush-log-at-trx-commit=0",
+        "--innodb-buffer-pool-size=32M",
+        f"--user={user}",
+    ]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         _wait(server, process)
         server.run(

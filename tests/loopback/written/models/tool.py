@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from marshmallow.validate import Length, OneOf
 from sqlalchemy import ColumnElement, func, select
 from werkzeug.exceptions import Conflict
 
