@@ -1,26 +1,27 @@
-"""What workshops have beyond their properties: the positions of an address."""
+"""What the JavaScript of Workshop does."""
 
 from typing import Any
 
 from flask import request
 
-from ostiary import fields
 from ostiary.datasources import data_source
 from ostiary.resources import Resource
-from ostiary.rules import READ
+from ostiary.rules import EXECUTE
 
 
-class PositionsSchema(fields.Schema):
-    """The positions that an address may have."""
+def locate() -> dict[str, Any]:
+    """Find the positions of an address."""
+    return {"positions": data_source("geocoder").geocode(request.args["address"])}
 
-    positions = fields.Array(dict)
 
-
-def extend(workshops: Resource) -> None:
-    """Add the endpoint to the model."""
+def extend(resource: Resource) -> None:
+    """Add what the JavaScript of Workshop does."""
+    positions = {"type": "array", "items": {"type": "object"}}
     address = {"name": "address", "in": "query", "required": True, "schema": {"type": "string"}}
-
-    @workshops.endpoint("locate", READ, "GET /locate", answer=PositionsSchema, parameters=[address])
-    def locate() -> dict[str, Any]:
-        """Find the positions of an address."""
-        return {"positions": data_source("geocoder").geocode(request.args["address"])}
+    resource.endpoint(
+        "locate",
+        EXECUTE,
+        "GET /locate",
+        answer={"type": "object", "properties": {"positions": positions}},
+        parameters=[address],
+    )(locate)

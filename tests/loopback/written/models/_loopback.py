@@ -1,0 +1,1 @@
+"""Nothing is left here: the role of borrowers is in `tool.py`."""
