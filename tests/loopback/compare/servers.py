@@ -57,6 +57,8 @@ class RawServer:
     def __init__(self):
         # `GET /path` → bytes, or a function that is given the connection.
         self.answers = {}
+        # What is answered, by the first line, before the body is read.
+        self.early = {}
         self.requests = []
         self.bodies = []
         self.url = ""
@@ -67,6 +69,9 @@ class RawServer:
         if head is None:
             return
         self.requests.append(head)
+        if head[0] in self.early:
+            connection.sendall(self.early[head[0]])
+            return
         self.bodies.append(_read_body(head, stream))
         answer = self.answers.get(head[0].removesuffix(" HTTP/1.1"), b"")
         if callable(answer):

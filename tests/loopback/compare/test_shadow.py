@@ -232,6 +232,20 @@ def test_a_service_that_fails_is_asked_once_and_answered_by_502(served):
     assert not served.new.requests
 
 
+def test_a_service_that_answers_before_it_has_read_a_body_is_heard(served):
+    line = "POST /api/files HTTP/1.1"
+    refusal = ok(b"no", "Connection: close", status="413 Payload Too Large")
+    served.old.early[line] = refusal
+    head = f"{line}\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
+        client.sendall(head)
+        wait_for(lambda: served.old.requests)
+        time.sleep(0.1)
+        client.sendall(b"x" * 300_000)
+        assert client.recv(1000).startswith(b"HTTP/1.1 413 ")
+    assert len(served.old.requests) == 1
+
+
 def test_a_client_that_goes_away_inside_a_body_has_sent_nothing(served):
     with socket.create_connection(("127.0.0.1", served.port)) as client:
         client.sendall(b"POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")

@@ -61,6 +61,8 @@ class Incoming:
         self.is_http_1_0 = request.version < (1, 1)
         self.is_keep_alive = not self.is_http_1_0 and "close" not in self.tokens("CONNECTION")
         self._check_coding()
+        # Whether all of its body was read.
+        self.is_read = self.length == 0
         self.target = self._origin_form(request.uri)
 
     @property
@@ -91,6 +93,7 @@ class Incoming:
             yield part
         if self.length is not None and received < self.length:
             raise ClientGoneError
+        self.is_read = True
 
     def _read(self) -> bytes:
         try:

@@ -4,6 +4,7 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 
@@ -67,7 +68,9 @@ class Upstream:
         """
         self._connection = _connect(service)
         try:
-            self._send(request, target, headers)
+            # A service may answer before it was sent all of a body, and close the connection.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self._send(request, target, headers)
             self._response: HTTPResponse = self._connection.getresponse()
         except TimeoutError:
             self.close()

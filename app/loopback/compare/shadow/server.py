@@ -5,6 +5,7 @@ import signal
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
@@ -18,6 +19,7 @@ from app.loopback.compare.calls import below
 from app.loopback.compare.comparison import Comparison
 
 from .incoming import (
+    PART,
     PART_TIMEOUT,
     BadRequestError,
     ClientGoneError,
@@ -36,6 +38,8 @@ from .outgoing import (
 
 #: Connections of clients to the shadow proxy; others are closed at once.
 MAX_CONNECTIONS = 500
+#: Seconds that a client of the shadow proxy has to close a connection after the last answer.
+LINGER_TIMEOUT = 2.0
 #: Seconds for requests and comparisons under way when the proxy stops.
 STOP_TIMEOUT = 10.0
 
@@ -89,6 +93,7 @@ class Shadow:
                     pass
             except BadRequestError as error:
                 _send_error(client, error.status, is_head=False)
+        _linger(client)
 
     def _next(self, client: socket.socket, incoming: Connection) -> Incoming | None:
         """Wait for the next request of a connection; None if it ends."""
@@ -144,7 +149,8 @@ class Shadow:
         self, client: socket.socket, request: Incoming, upstream: Upstream, copy: Copy | None
     ) -> bool:
         is_chunked = upstream.length is None and not request.is_http_1_0
-        keeps = request.is_keep_alive and (is_chunked or upstream.length is not None)
+        ends_by_itself = is_chunked or upstream.length is not None
+        keeps = request.is_keep_alive and request.is_read and ends_by_itself
         try:
             client.settimeout(PART_TIMEOUT)
             send_head(client, _head(upstream, is_chunked, keeps))
@@ -189,6 +195,19 @@ def _send_error(client: socket.socket, status: HTTPStatus, is_head: bool) -> Non
         send_head(client, head)
         if not is_head:
             client.sendall(body.encode())
+
+
+def _linger(client: socket.socket) -> None:
+    """End a connection, and read what still comes, so that the client can read the answer.
+
+    The kernel would reset a connection that is closed with data unread.
+    """
+    until = time.monotonic() + LINGER_TIMEOUT
+    with suppress(OSError):
+        client.shutdown(socket.SHUT_WR)
+        client.settimeout(LINGER_TIMEOUT)
+        while client.recv(PART) and time.monotonic() < until:
+            pass
 
 
 class _Server(socketserver.ThreadingTCPServer):
