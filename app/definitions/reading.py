@@ -19,6 +19,7 @@ from .bases import BUILT_IN, PERSISTED, PLAIN, USER, MergedModel, configure, mer
 from .definition import NOT_SERVED, Definition, read_definition
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
 from .modules import EXTEND, Module, import_modules, reporting, warn_of_others
+from .roles import RESOURCES
 from .rules import read_rules
 from .user_model import TOKEN, choose_users
 from .users import define_users
@@ -41,6 +42,8 @@ class Models:
     containers: dict[str, Definition] = field(default_factory=dict)
     # The model with the base User.
     users: Definition | None = None
+    # Which of LoopBack 3's Role and RoleMapping have endpoints.
+    public_roles: frozenset[str] = frozenset()
     # The Python files, by their names without `.py`.
     modules: dict[str, Module] = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
@@ -93,6 +96,9 @@ def read_folder(app: Flask, folder: Path) -> Models:
     config = read_model_config(folder, models.problems)
     _warn_of_other_files(folder, models.problems)
     if config is not None:
+        models.public_roles = frozenset(
+            name for name in RESOURCES if config[name].mapping.get("public") is True
+        )
         _warn_of_entries(config, sources)
     served = list[MergedModel]()
     for merged in _served(sources, config):
@@ -183,7 +189,8 @@ def _warn_of_entries(config: Declaration, sources: Mapping[str, Source]) -> None
         if name not in BUILT_IN:
             config[name].warn(f"there is no such model{suggest(name, sources, MISSPELT)}")
         elif name != USER and config[name].mapping.get("acls"):
-            config[name]["acls"].warn(f"is without effect: {name} is not served")
+            reason = "only admins may call it" if name in RESOURCES else f"{name} is not served"
+            config[name]["acls"].warn(f"is without effect: {reason}")
 
 
 def _configured(name: str, folder: Path, config: Declaration | None) -> list[MergedModel]:

@@ -25,6 +25,7 @@ from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, ResolvedRelations
 from .resources import make_resource, with_switches
+from .role_endpoints import register_endpoints_of_roles
 from .roles import RESOURCES
 from .tables import Tables
 from .taken_names import check_names, free_resources, takes_place
@@ -75,6 +76,7 @@ def init_app(app: Flask) -> None:
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
         _serve(app, models, resolved)
+        register_endpoints_of_roles(app, models.public_roles)
     report(app, models.problems)
 
 

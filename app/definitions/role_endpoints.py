@@ -1,0 +1,152 @@
+"""LoopBack 3's endpoints of Role and RoleMapping, where `model-config.json` makes them public.
+
+They are for admins. Nobody becomes or ceases to be an admin by them: that takes a command.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from flask import Flask
+from marshmallow import validate
+from sqlalchemy import select
+
+from app.access.roles import ADMIN, Role, assign, create_role, revoke, role_names
+from app.access.rules import WRITE, Rule, allow
+from app.database.ids import TextId
+from app.database.session import db, transaction
+from app.errors import TAKEN, ValidationError
+from app.rest.fields.base import Schema, Text
+from app.rest.fields.ids import Id
+from app.rest.relations import belongs_to, has_many
+from app.rest.resource import Resource
+from app.rest.rows.repository import Conditions, Repository, Row, Values
+from app.rest.views.collection import declared_endpoints, register_resource
+from app.settings import Settings
+
+from .related_models import USERS
+from .roles import MappedRole
+
+ROLES, MAPPINGS = "Roles", "RoleMappings"
+BY_COMMAND = f"the role {ADMIN} is granted and revoked by `ostiary roles` only"
+
+
+class RoleRows(Repository):
+    """Roles, which are created with a valid name."""
+
+    def insert(self, items: Sequence[Values]) -> Sequence[Row]:
+        """Create roles; raise ValidationError for names that are taken or not allowed."""
+        with transaction():
+            for item in items:
+                _create(item["name"])
+            names = [item["name"] for item in items]
+            rows = db.session.execute(self._all_rows.where(Role.name.in_(names))).all()
+        return sorted(rows, key=lambda row: names.index(row.name))
+
+
+def _create(name: str) -> None:
+    try:
+        is_new = create_role(name)
+    except ValidationError as error:
+        raise ValidationError({"name": error.details["messages"]["role"]}) from None
+    if not is_new:
+        raise ValidationError({"name": [TAKEN]})
+
+
+class MappingRows(Repository):
+    """The roles that users have, which are granted and revoked with a record in the audit log."""
+
+    def insert(self, items: Sequence[Values]) -> Sequence[Row]:
+        """Grant roles to users who do not have them; raise ValidationError for that of admins."""
+        with transaction():
+            return [self._grant(item) for item in items]
+
+    def _grant(self, item: Values) -> Row:
+        user_id, role_id = item["principal_id"], item["role_id"]
+        name = db.session.scalar(select(Role.name).where(Role.id == role_id))
+        if name is None or name == ADMIN:
+            raise ValidationError({"roleId": [BY_COMMAND]})
+        if name not in role_names(user_id):
+            assign([(user_id, name)])
+        is_granted = (self.column("principal_id") == user_id, self.column("role_id") == role_id)
+        return db.session.execute(self._all_rows.where(*is_granted)).one()
+
+    def delete(self, conditions: Conditions) -> int:
+        """Revoke roles; raise ValidationError for that of admins."""
+        statement = select(self.column("principal_id"), Role.name)
+        statement = statement.join(Role, Role.id == self.column("role_id"))
+        with transaction():
+            found = db.session.execute(statement.where(*conditions)).all()
+            if any(name == ADMIN for _, name in found):
+                raise ValidationError({"roleId": [BY_COMMAND]})
+            return sum(revoke(user_id, name) for user_id, name in found)
+
+
+class RoleSchema(Schema):
+    """A role, as admins see it."""
+
+    id = Id(dump_only=True)
+    name = Text(255, required=True)
+
+
+class RoleMappingSchema(Schema):
+    """A role that a user has, as admins see it."""
+
+    id = Id(TextId, dump_only=True)
+    principalType = Text(  # noqa: N815
+        255, attribute="principal_type", validate=validate.OneOf(["USER"]), load_default="USER"
+    )
+    principalId = Id(attribute="principal_id", required=True)  # noqa: N815
+    roleId = Id(attribute="role_id", required=True)  # noqa: N815
+
+
+def _rules(settings: Settings) -> Sequence[Rule]:
+    return [allow(ADMIN)]
+
+
+def _without_changes(resource: Resource, writing: Collection[str]) -> Resource:
+    """Return a resource with the methods that write switched off, but for these."""
+    methods = {
+        endpoint.method: False
+        for endpoint in declared_endpoints(resource)
+        if endpoint.access == WRITE and endpoint.method not in writing
+    }
+    return replace(resource, shared_methods=methods)
+
+
+# By the names that `model-config.json` has for them.
+ENDPOINTS = {
+    "Role": _without_changes(
+        Resource(
+            name=ROLES,
+            singular="ManagedRole",
+            model=Role,
+            schema=RoleSchema,
+            rules=_rules,
+            relations={"principals": has_many(MAPPINGS, "role_id")},
+            repository=RoleRows,
+        ),
+        ("create", "__create__principals", "__destroyById__principals"),
+    ),
+    "RoleMapping": _without_changes(
+        Resource(
+            name=MAPPINGS,
+            singular="ManagedRoleMapping",
+            model=MappedRole,
+            schema=RoleMappingSchema,
+            rules=_rules,
+            relations={
+                "role": belongs_to(ROLES, "role_id"),
+                "user": belongs_to(USERS, "principal_id"),
+            },
+            repository=MappingRows,
+        ),
+        ("create", "deleteById"),
+    ),
+}
+
+
+def register_endpoints_of_roles(app: Flask, public: Collection[str]) -> None:
+    """Serve those of Role and RoleMapping that are public; each may have relations to the other."""
+    if public:
+        for name, resource in ENDPOINTS.items():
+            register_resource(app, replace(resource, is_public=name in public))
