@@ -28,6 +28,7 @@ INTERNALS = {
         " parse_headers path peer_addr uri version",
         "gunicorn.http.parser": "RequestParser",
         "gunicorn.http.unreader": "IterUnreader",
+        "gunicorn.http.wsgi": "create",
         "gunicorn.http.wsgi.Response": "sent sock status_code",
         "gunicorn.workers.gthread": "STOP_KEEPALIVE_LINGER",
         "gunicorn.workers.gthread.ThreadWorker": "accept alive cfg check_config finish_request"
@@ -72,9 +73,11 @@ INTERNALS = {
         "urllib3.PoolManager": "pool_classes_by_scheme",
         "urllib3.connection.HTTPConnection": "_dns_host _new_conn",
     },
-    # Rules are compiled when a URL is built; entries of proxies are counted from the end.
+    # Rules are compiled when a URL is built; entries of proxies are counted from the end; forms with
+    # files are read piece by piece.
     "werkzeug==3.1.9": {
         "werkzeug.middleware.proxy_fix.ProxyFix": "_get_real_value",
         "werkzeug.routing.Rule": "_compile_builder",
+        "werkzeug.sansio.multipart": "Data Epilogue Event Field File MultipartDecoder NeedData",
     },
 }

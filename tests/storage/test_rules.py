@@ -67,9 +67,12 @@ def test_another_provider_is_a_warning(serve_files, caplog):
 def test_the_model_is_in_the_list_of_models(local):
     listed = local.app.test_cli_runner().invoke(args=["models", "list"])
     shown = local.app.test_cli_runner().invoke(args=["models", "show", "container"])
+    checked = local.app.test_cli_runner().invoke(args=["models", "check"])
 
     assert "container" in listed.output
     assert "POST /api/containers/<container>/upload" in shown.output
+    assert "closed can be reached by nobody" in checked.output
+    assert "container can be" not in checked.output
 
 
 def test_a_path_that_nothing_is_served_at_stays_so(local):
