@@ -73,8 +73,8 @@ INTERNALS = {
         "urllib3.PoolManager": "pool_classes_by_scheme",
         "urllib3.connection.HTTPConnection": "_dns_host _new_conn",
     },
-    # Rules are compiled when a URL is built; entries of proxies are counted from the end; forms with
-    # files are read piece by piece.
+    # Rules are compiled when a URL is built; entries of proxies are counted from the end; forms
+    # with files are read piece by piece.
     "werkzeug==3.1.9": {
         "werkzeug.middleware.proxy_fix.ProxyFix": "_get_real_value",
         "werkzeug.routing.Rule": "_compile_builder",
