@@ -23,7 +23,7 @@ WITH_RULES = ("User", "AccessToken")
 PROVIDERS = ("filesystem", "amazon")
 DATABASES = ("memory", "mongodb", "mysql", "postgresql", "sqlite3")
 
-#: What is to be written for each kind of finding.
+# What is to be written for each kind of finding.
 TO_WRITE = {
     Kind.REMOTE_METHOD: "an endpoint of the model",
     Kind.OPERATION_HOOK: "a hook of the model",
@@ -45,7 +45,7 @@ TO_WRITE = {
     Kind.CHANGE_STREAM: "nothing here has change streams",
     Kind.FUNCTION: "code of the project, if an endpoint or hook uses it",
 }
-#: What moves, as another thing.
+# What moves, as another thing.
 MOVES_OTHERWISE = {
     Kind.DISABLED_METHOD: "switched off by `disableRemoteMethodByName` of the model's file",
     Kind.VALIDATION: "`required`, `validates` or `unique` of a property, or a hook of the model",
