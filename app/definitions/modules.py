@@ -14,10 +14,12 @@ from app.todos.resource import todos
 from app.users.resource import users
 
 from .roles import RESOURCES
+from .stubs import HOOK
 
 # The function of a module that gets the resource of the model in JSON beside it, and the one that
 # gets the app before the module's models are served.
 EXTEND, INIT_APP = "extend", "init_app"
+STUBS = "hooks that are not written yet, and do nothing: {}; `ostiary loopback todo` lists them"
 # Resources that a module may import and does not define.
 SHIPPED = (users, todos, *RESOURCES.values())
 
@@ -44,6 +46,11 @@ class Module:
             with located_errors(self.path):
                 getattr(self._content, function)(argument)
 
+    @property
+    def hook_stubs(self) -> int:
+        """The number of hooks that are to be written."""
+        return sum(hasattr(value, HOOK) for value in vars(self._content).values())
+
     def is_used_by(self, other: "Module") -> bool:
         """Tell whether another module has imported this one, or something that it defines."""
         name = self._content.__name__
@@ -62,7 +69,9 @@ def import_modules(app: Flask, folder: Path, problems: Problems) -> dict[str, Mo
     for path in sorted(folder.glob("*.py")):
         if not path.name.startswith("_"):
             with reporting(problems):
-                modules[path.stem] = Module(path, load(app, path))
+                modules[path.stem] = module = Module(path, load(app, path))
+                if count := module.hook_stubs:
+                    problems.warn(path.name, STUBS.format(count))
     return modules
 
 

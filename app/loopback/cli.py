@@ -19,6 +19,7 @@ class _Place(NamedTuple):
 COMMANDS = {
     "inspect": _Place("app.loopback.inspect", "inspect"),
     "import": _Place("app.loopback.writing.cli", "import_application"),
+    "todo": _Place("app.loopback.writing.todo", "todo", parses=False),
     "compare": _Place("app.loopback.compare.command", "compare", parses=False),
 }
 

@@ -1,14 +1,18 @@
 """The models of an application as files of a project: `models/*.json`, `model-config.json`."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.definitions.bases import BUILT_IN
+from app.definitions.switches import DISABLED
 from app.loopback.application import Application, Model
+from app.loopback.javascript import Finding
+from app.loopback.javascript.finding import DisabledMethod
 
 from .files import ProjectFile
 from .settings import id_type, is_user, users_model
+from .validations import translate_validations
 
 JsonObject = Mapping[str, Any]
 # The keys of an entry of LoopBack 3's `model-config.json` that a project reads.
@@ -25,11 +29,10 @@ def to_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def model_files(application: Application) -> list[ProjectFile]:
+def model_files(application: Application, found: Sequence[Finding]) -> list[ProjectFile]:
     """Return the file of each model that the application defines."""
-    return [
-        _model_file(application, model) for model in application.models.values() if model.definition
-    ]
+    models = (model for model in application.models.values() if model.definition)
+    return [_model_file(application, model, found) for model in models]
 
 
 def file_name(model: Model) -> str:
@@ -37,17 +40,47 @@ def file_name(model: Model) -> str:
     return model.file.stem if model.file else model.name
 
 
-def _model_file(application: Application, model: Model) -> ProjectFile:
+def certain_disabled(found: Iterable[Finding], model: Model) -> list[Finding]:
+    """Return the findings of methods that are certain to be switched off."""
+    return [
+        finding
+        for finding in found
+        if finding.model == model.name
+        and isinstance(finding.details, DisabledMethod)
+        and finding.details.is_certain
+    ]
+
+
+def _model_file(application: Application, model: Model, found: Sequence[Finding]) -> ProjectFile:
     definition, changes = dict(model.definition), list[str]()
     if definition.get("methods") == []:
         definition["methods"] = {}
         changes.append("methods is an object: it was an empty list")
+    _add_javascript(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
     if takes_users_name(application, model):
-        path = model.path
-        definition |= {"plural": f"{model.name}Rows", "http": {"path": path}}
-        changes.append(f"plural is {model.name}Rows: {USERS} are Ostiary's own; the path stays")
+        definition |= {"plural": f"{model.name}Rows", "http": {}}
+        changes.append(f"it is served at /{model.name}Rows: Ostiary's own users have its path")
     return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
+
+
+def _add_javascript(
+    application: Application,
+    model: Model,
+    found: Sequence[Finding],
+    definition: dict[str, Any],
+    changes: list[str],
+) -> None:
+    """Add the validations of the JavaScript, and the methods that it switches off."""
+    properties, done = translate_validations(model, is_user(application, model), found)
+    if done:
+        definition["properties"] = properties
+        changes += [f"{finding.name} is in properties" for finding in done]
+    off = sorted({finding.name for finding in certain_disabled(found, model)})
+    if off:
+        given = definition.get(DISABLED)
+        definition[DISABLED] = sorted({*off, *(given if isinstance(given, list) else [])})
+        changes.append(f"{DISABLED} has {', '.join(off)}")
 
 
 def takes_users_name(application: Application, model: Model) -> bool:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.loopback.application import Application
+from app.loopback.javascript import findings
 from app.projects.new import template_text
 
-from . import models, settings, sources
+from . import models, settings, sources, stubs
 from .files import ProjectFile
 from .secrets import Variables
 
@@ -30,15 +31,12 @@ class Project:
 
 def read_project(application: Application, name: str) -> Project:
     """Return the project that an application becomes, in a folder with this name."""
-    variables = Variables()
+    variables, found = Variables(), findings(application)
     read = settings.read_settings(application, sources.redirects(application))
-    for model in application.models.values():
-        if model.definition and models.takes_users_name(application, model):
-            reason = f"the path {model.path} is that of the model {model.name}"
-            read.settings.append(settings.Setting("USERS_PATH", "accounts", reason))
     files = [
         settings.config_file(application, read, name),
-        *models.model_files(application),
+        *models.model_files(application, found),
+        *stubs.code_files(application, found),
         models.config_file(application),
         *sources.source_files(application, variables),
         *sources.provider_files(application, variables),

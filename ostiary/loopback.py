@@ -1,0 +1,34 @@
+"""Stubs for the code of a LoopBack 3 application, as `ostiary loopback import` writes them.
+
+`ostiary loopback todo` lists them. Whoever writes one takes away its decorator, and connects a hook
+or a role::
+
+    from typing import Any
+
+    from ostiary.loopback import NotWritten, hook_stub, method_stub, role_stub
+
+
+    @method_stub("Tool.lend", "POST /Tools/{id}/lend")
+    def lend(tool: Any) -> Any:
+        '''Borrow a tool: answers 501 with the name of the method.'''
+
+
+    @hook_stub("Tool: before save")
+    def before_save(resource: Any, event: Any) -> None:
+        '''Does nothing, and is not connected.'''
+
+
+    @role_stub("borrower")
+    def borrower(user_id: Any) -> Any:
+        '''A role that nobody has.'''
+
+
+    try:
+        lend(None)
+    except NotWritten as error:
+        print(error.description)
+"""
+
+from app.definitions.stubs import NotWritten, hook_stub, method_stub, role_stub
+
+__all__ = ["NotWritten", "hook_stub", "method_stub", "role_stub"]
