@@ -210,6 +210,13 @@ class TooDeep(exceptions.BadRequest):
     error_code = "QUERY_TOO_DEEP"
 
 
+class NotWritten(exceptions.NotImplemented):
+    """The method of an application that was moved over is still to be written."""
+
+    error_code = "NOT_WRITTEN"
+    description = "This method is not written yet."
+
+
 class RemoteError(exceptions.BadGateway):
     """A data source's remote service failed; `details` has its status, if it answered."""
 

@@ -29,6 +29,7 @@ or a role::
         print(error.description)
 """
 
-from app.definitions.stubs import NotWritten, hook_stub, method_stub, role_stub
+from app.definitions.stubs import hook_stub, method_stub, role_stub
+from app.errors import NotWritten
 
 __all__ = ["NotWritten", "hook_stub", "method_stub", "role_stub"]

@@ -5,18 +5,12 @@ from functools import wraps
 from typing import Any
 
 from sqlalchemy import ColumnElement, false
-from werkzeug.exceptions import NotImplemented as NotImplemented501
+
+from app.errors import NotWritten
 
 Function = Callable[..., Any]
 # Set on a stub of a hook: its name.
 HOOK = "_hook_stub"
-
-
-class NotWritten(NotImplemented501):
-    """A method of an application that was moved over is still to be written."""
-
-    error_code = "NOT_WRITTEN"
-    description = "This method is not written yet."
 
 
 def method_stub(name: str, *routes: str) -> Callable[[Function], Function]:

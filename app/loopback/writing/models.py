@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.definitions.bases import BUILT_IN
+from app.definitions.bases import BUILT_IN, PLAIN
 from app.definitions.switches import DISABLED
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding
@@ -56,12 +56,22 @@ def _model_file(application: Application, model: Model, found: Sequence[Finding]
     if definition.get("methods") == []:
         definition["methods"] = {}
         changes.append("methods is an object: it was an empty list")
+    if _is_unknown(application, model):
+        definition |= {"base": PLAIN}
+        changes.append(f"base is {PLAIN}: it is not served, as no file has its base {model.base}")
     _add_javascript(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
     if takes_users_name(application, model):
         definition |= {"plural": f"{model.name}Rows", "http": {}}
         changes.append(f"it is served at /{model.name}Rows: Ostiary's own users have its path")
     return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
+
+
+def _is_unknown(application: Application, model: Model) -> bool:
+    """Tell whether a model extends one that is in a package, or nowhere."""
+    known = {name.lower() for name in BUILT_IN}
+    base = application.models.get(model.base)
+    return not (base and base.definition) and model.base.lower() not in known
 
 
 def _add_javascript(

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from app.loopback.application import Application
+from app.oauth.presets import PRESETS
 
 from .files import ProjectFile
 from .models import to_json
@@ -91,11 +92,21 @@ def provider_files(application: Application, variables: Variables) -> list[Proje
     """Return `providers.json`, if the application has identity providers."""
     if not application.providers:
         return []
-    entries = {
-        name: without_secrets(entry, name, variables)
-        for name, entry in application.providers.items()
-    }
-    return [ProjectFile(PROVIDERS, to_json(entries))]
+    entries, changes = {}, []
+    for name, entry in application.providers.items():
+        if _is_served(name, entry):
+            entries[name] = without_secrets(entry, name, variables)
+        else:
+            changes.append(f"{name} is left out: nothing says which kind of provider it is")
+    return [ProjectFile(PROVIDERS, to_json(entries), changes)] if entries else []
+
+
+def _is_served(name: str, entry: object) -> bool:
+    """Tell whether the service starts with a provider; it warns of modules that it cannot serve."""
+    if not isinstance(entry, Mapping):
+        return False
+    names = {"module", "issuer"} & entry.keys()
+    return bool(names) or name in PRESETS or entry.get("provider") in PRESETS
 
 
 def redirects(application: Application) -> Sequence[str]:

@@ -156,13 +156,14 @@ def _add_method(
     method: RemoteMethod,
 ) -> None:
     name = f"{finding.model or '?'}.{method.name}"
-    routes = list(routes_of(method))
+    is_named = bool(NAME.fullmatch(method.name))
+    routes = list(routes_of(method)) if is_named else []
     is_free = method.name not in SERVED | code.methods and not method.name.startswith("__")
     paths = [_public_path(model, route) for route in routes]
     view = code.name(method.name)
     text = _javascript(application, finding, method.function)
-    if not (model and routes and is_free and NAME.fullmatch(method.name)):
-        reason = _why_not(model, routes, is_free)
+    if not (model and routes and is_free):
+        reason = _why_not(model, is_free)
         code.parts.append(
             f"@method_stub({', '.join(map(literal, [name, *paths]))})\n"
             f"def {view}(*arguments: Any, **named: Any) -> Any:\n"
@@ -194,16 +195,14 @@ def _add_method(
     code.extending.append(_endpoint(method, routes, view, body, parameters_of(arguments)))
 
 
-def _why_not(model: Model | None, routes: Sequence[str], is_free: bool) -> str:
+def _why_not(model: Model | None, is_free: bool) -> str:
     if model is None:
-        reason = "It is not served: its model is none of the application's own."
-    elif not routes:
-        reason = "It is not served: its route is known only when the JavaScript runs."
+        reason = "its model is none of the application's own."
     elif not is_free:
-        reason = "It is not served: Ostiary has a method of this name, which stays as it is."
+        reason = "Ostiary has a method of this name, which stays as it is."
     else:
-        reason = "It is not served: its name is known only when the JavaScript runs."
-    return comment(reason)
+        reason = "its name or its route is known only when the JavaScript runs."
+    return comment(f"It is not served: {reason}")
 
 
 def _endpoint(

@@ -7,7 +7,7 @@ from typing import Any
 from app.loopback.application import Model
 from app.loopback.javascript import Finding
 from app.loopback.javascript.finding import Validation
-from app.loopback.literals import Expression
+from app.loopback.literals import Expression, expressions
 from app.properties.formats import Format
 from app.rest.fields.base import MAX_TEXT
 
@@ -29,12 +29,21 @@ def translate_validations(
     done = []
     for finding in found:
         details = finding.details
-        if finding.model == model.name and isinstance(details, Validation) and details.is_certain:
+        if finding.model == model.name and isinstance(details, Validation) and _is_literal(finding):
             changed = _changed(properties, is_user, details)
             if changed is not None:
                 properties |= changed
                 done.append(finding)
     return properties, done
+
+
+def _is_literal(finding: Finding) -> bool:
+    """Tell whether the properties are named by literals, and not by variables."""
+    details = finding.details
+    properties = details.properties if isinstance(details, Validation) else ()
+    return all(
+        f"'{name}'" in finding.source or f'"{name}"' in finding.source for name in properties
+    )
 
 
 def _changed(
@@ -71,6 +80,8 @@ def _with(property_: JsonObject, details: Validation) -> JsonObject | None:
     keys, types, read = known
     type_ = str(property_.get("type")).lower()
     if set(details.options) - {*USUAL, *keys} or type_ not in types:
+        return None
+    if expressions({key: value for key, value in details.options.items() if key != "with"}):
         return None
     return read(property_, details.options)
 
