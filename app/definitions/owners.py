@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
+from flask import current_app
+
 from app.access.rules import OWNER
 
 from .definition import Definition
 
 # Properties by whose names LoopBack 3 knows the owner of a row, before any relation.
-OWNER_PROPERTIES = ("userId", "owner")
+OWNER_NAME = "owner"
+OWNER_PROPERTIES = ("userId", OWNER_NAME)
 
 
 def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str | None:
@@ -34,5 +37,18 @@ def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[st
     """Return the properties that LoopBack 3 takes for the owner of a row."""
     if by_name := [name for name in OWNER_PROPERTIES if name in definition.properties]:
         return by_name
-    has_rules = any(rule.principal == OWNER for _, rule in definition.rules)
-    return to_users.values() if has_rules or len(to_users) == 1 else ()
+    return to_users.values() if _has_rules(definition) or len(to_users) == 1 else ()
+
+
+def may_be_owner(definition: Definition, name: str) -> bool:
+    """Tell whether a property that no relation is by has the id of a row's owner.
+
+    That matters to rules for owners alone; a text `owner` may be anything, such as a name.
+    """
+    is_text = name == OWNER_NAME and definition.properties[name].type.name == "string"
+    ruled_by_settings = definition.plural in (current_app.config["ACLS"] or ())
+    return not is_text and (ruled_by_settings or _has_rules(definition))
+
+
+def _has_rules(definition: Definition) -> bool:
+    return any(rule.principal == OWNER for _, rule in definition.rules)

@@ -11,7 +11,7 @@ from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, REFERENCES_MANY, R
 from .definition import Definition
 from .foreign_keys import KEY_TYPES, ForeignKeys
 from .held import HELD, hold
-from .owners import owner_property
+from .owners import may_be_owner, owner_property
 from .polymorphic import PolymorphicRelations
 from .related_models import USERS, RelatedModel, RelatedModels
 from .through import ManyToMany
@@ -158,7 +158,8 @@ class Relations:
         return None if name is None or to_users else self._owner_key(definition, name)
 
     def _owner_key(self, definition: Definition, name: str) -> str | None:
-        if definition.properties[name].type.name not in KEY_TYPES:
+        kind = definition.properties[name].type.name
+        if kind not in KEY_TYPES or not may_be_owner(definition, name):
             return None
         own, users = self._models.of(definition), self._models[USERS]
         return self._keys.add(own, name, users, definition.source.declared)

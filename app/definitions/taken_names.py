@@ -11,6 +11,8 @@ from app.users.resource import users
 from .definition import Definition
 from .reading import Models
 
+# What tables and paths belong to that no model has.
+SERVICE = "Ostiary"
 # The paths of other parts of the service.
 RESERVED = (
     *("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages"),
@@ -40,7 +42,7 @@ def free_resources(
     """Return the models in Python whose names and paths are free; report the others."""
     taken = {name: resource.name for resource in [users, *served] for name in _names(resource)}
     taken |= {name.lower(): f"the data source {name}" for name in sources}
-    taken |= dict.fromkeys(RESERVED, "Ostiary")
+    taken |= dict.fromkeys(RESERVED, SERVICE)
     free = dict[Resource, str]()
     for resource, file in models.resources.items():
         if names := sorted(_names(resource) & taken.keys()):
@@ -60,10 +62,10 @@ def check_names(models: Models, served: Iterable[Resource], sources: Iterable[st
     shipped = {resource.name.lower(): resource.name for resource in [users, *served]}
     if models.users:
         shipped[models.users.path.lower()] = users.name
-    taken = dict.fromkeys(RESERVED, "Ostiary")
+    taken = dict.fromkeys(RESERVED, SERVICE)
     taken |= {name.lower(): f"the data source {name}" for name in sources}
     taken |= shipped
-    tables = dict.fromkeys(db.metadata.tables, "Ostiary")
+    tables = dict.fromkeys(db.metadata.tables, SERVICE)
     tables |= dict.fromkeys(project_tables(), "a model in Python")
     for definition in models.all.values():
         _claim_path(definition, taken, shipped)
@@ -83,7 +85,11 @@ def _claim_path(definition: Definition, taken: dict[str, str], shipped: Mapping[
 
 
 def _claim_table(definition: Definition, tables: dict[str, str]) -> None:
-    """Report a table that another model has."""
+    """Report a table that another model has; one of ours gets another name, unless it is set."""
+    table = definition.table
+    if tables.get(table) == SERVICE and not definition.table_key:
+        definition.table = f"{table}_2"
+        definition.at("name").warn(f"its table is {definition.table}: Ostiary has a table {table}")
     table, key = definition.table, definition.table_key
     if (other := tables.setdefault(table, definition.name)) != definition.name:
         example = f'"{MAPPINGS[0]}": {{"table": "{table}_2"}}'

@@ -77,6 +77,10 @@ PROBLEMS = [
 # Models, and a warning; they are served.
 WARNINGS = [
     (note(colour="red"), "note.json.colour: is ignored"),
+    (
+        {"note": {"name": "Audit", "plural": "audits"}},
+        "note.json: name: its table is audit_2: Ostiary has a table audit",
+    ),
     (note(sharedMethodNames=["find"]), "note.json.sharedMethodNames: is ignored"),
     (note(scopes={"new": {"where": {}}}), "note.json: scopes: are not served: use a filter, or"),
     (note(base="Installation"), "base: is not served: models of Installation have no rows here"),

@@ -99,3 +99,22 @@ def test_who_may_not_change_rows_of_others_names_no_other_owner_without_a_relati
         assert field_codes(answer) == {"userId": ["invalid"]}
     for body in ({"text": "a"}, {"text": "a", "userId": 1}, {"text": "a", "userId": None}):
         assert api("POST", "/notes", body, token=ada).json["userId"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "acls"),
+    [
+        ("owner", "string", [rule("$authenticated"), rule("$owner")]),
+        ("owner", "string", [rule("$authenticated")]),
+        ("userId", "string", [rule("$authenticated")]),
+    ],
+)
+def test_a_property_that_no_rule_makes_the_owner_stays_what_it_is(serve, name, kind, acls):
+    note = {"name": "Note", "properties": {name: kind}, "acls": acls}
+    api = serve({"note": note})
+    token = api.logged_in()
+
+    made = api("POST", "/notes", {name: "Countess of Lovelace"}, token=token)
+
+    assert made.json == {"id": 1, name: "Countess of Lovelace"}
+    assert api("POST", "/notes", {}, token=token).json == {"id": 2, name: None}
