@@ -19,6 +19,8 @@ DEVELOPMENT = "development"
 SETTINGS = ("config", "datasources", "model-config", "component-config", "middleware")
 #: Most scripts that are read of an application.
 MAX_SCRIPTS = 5000
+#: Most files of models that are read of a folder.
+MAX_MODELS = 2000
 #: Deepest folder below DIR in which an application is looked for.
 MAX_DEPTH = 4
 # Folders without code of the application's server.
@@ -228,7 +230,7 @@ def _folders(files: Files, server: Path, sources: object) -> list[Path]:
     """Return the folders that `_meta` of model-config.json names, and that are in the root."""
     found = []
     for source in _items(sources):
-        if not isinstance(source, str) or source.startswith(OWN_PACKAGE):
+        if not isinstance(source, str) or "\0" in source or source.startswith(OWN_PACKAGE):
             continue
         path = (server / source).resolve()
         if not path.is_relative_to(files.root.resolve()):
@@ -251,7 +253,10 @@ def _read_models(
     """Return the models that have a file; of two with one name, that of the later folder."""
     found: dict[str, Model] = {}
     for source in sources:
-        for path in sorted(source.glob("*.json")):
+        paths = sorted(source.glob("*.json"))
+        if len(paths) > MAX_MODELS:
+            files.problems.add(files.place(source), f"only {MAX_MODELS} of its files are read")
+        for path in paths[:MAX_MODELS]:
             if path.name.startswith("_") or path.name == CONFIG:
                 continue
             definition = files.read_json(path)
@@ -342,7 +347,9 @@ def _walk(places: Iterable[Path]) -> Iterator[Path]:
                 name for name in names if name not in SKIPPED and not name.startswith(".")
             )
             for name in sorted(file_names):
-                yield Path(folder, name)
+                path = Path(folder, name)
+                if path.is_file() and not path.is_symlink():
+                    yield path
 
 
 def _items(value: object) -> list[Any]:

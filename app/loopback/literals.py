@@ -7,7 +7,7 @@ from typing import Any
 
 from tree_sitter import Node
 
-from .syntax import Script, first_child, text_of, walk
+from .syntax import Script, first_child, name_of, text_of, walk
 
 # Values nested more deeply are left as expressions.
 MAX_DEPTH = 30
@@ -86,9 +86,23 @@ def read_constants(script: Script) -> Constants:
             if name in values:
                 changed.add(name)
             values[name] = value
+        if node.type in FUNCTIONS:
+            changed.update(_parameters(node))
         elif (name_changed := _changed(node)) is not None:
             changed.add(name_changed)
     return Constants({name: node for name, node in values.items() if name not in changed})
+
+
+def _parameters(function: Node) -> list[str]:
+    """Return the names in the parameters of a function."""
+    fields = map(function.child_by_field_name, ("parameter", "parameters"))
+    return [
+        text_of(node)
+        for parameters in fields
+        if parameters is not None
+        for node in walk(parameters)
+        if node.type in ("identifier", "shorthand_property_identifier_pattern")
+    ]
 
 
 def _declared(node: Node) -> tuple[str, Node] | None:
@@ -112,10 +126,8 @@ def _changed(node: Node) -> str | None:
         return _root(node.child_by_field_name("argument"))
     if node.type == "for_in_statement":
         return _root(node.child_by_field_name("left"))
-    if node.type == "unary_expression" and text_of(node).startswith("delete"):
+    if node.type == "unary_expression" and text_of(node, 6) == "delete":
         return _root(node.child_by_field_name("argument"))
-    if node.type == "identifier" and _is_parameter(node):
-        return text_of(node)
     if node.type == "call_expression":
         return _changed_by_call(node)
     return None
@@ -128,19 +140,10 @@ def _changed_by_call(node: Node) -> str | None:
     called = function.child_by_field_name("property")
     if called is not None and text_of(called) in CHANGING:
         return _root(function.child_by_field_name("object"))
-    if text_of(function) == "Object.assign":
+    if name_of(function) == "Object.assign":
         arguments = arguments_of(node)
         return _root(arguments[0]) if arguments else None
     return None
-
-
-def _is_parameter(node: Node) -> bool:
-    parent = node.parent
-    if parent is None:
-        return False
-    if parent.type == "formal_parameters":
-        return True
-    return parent.type == "arrow_function" and parent.child_by_field_name("parameter") == node
 
 
 def _root(node: Node | None) -> str | None:
@@ -159,10 +162,12 @@ def arguments_of(call: Node) -> list[Node]:
 
 
 def _read_string(_constants: Constants, node: Node, _depth: int) -> str:
-    return "".join(
+    text = "".join(
         _unescape(text_of(part)) if part.type == "escape_sequence" else text_of(part)
         for part in node.named_children
     )
+    # Two escapes may be one character.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _unescape(text: str) -> str:
@@ -258,7 +263,7 @@ def _read_member(constants: Constants, node: Node, depth: int) -> Any:
     owner = node.child_by_field_name("object")
     if key is None or owner is None:
         return Expression(node)
-    if text_of(owner) == "process.env":
+    if name_of(owner) == "process.env":
         return {ENVIRONMENT: key}
     if owner.type not in ("identifier", "member_expression", "subscript_expression"):
         return Expression(node)

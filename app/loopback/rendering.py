@@ -10,15 +10,19 @@ WIDTH = 100
 
 
 def _text(report: Report) -> Iterator[str]:
-    yield report.title
+    yield _printable(report.title)
     yield "=" * len(report.title)
     for sentence in report.first:
-        yield f"\n{fill(sentence, WIDTH)}"
+        yield f"\n{_filled(_printable(sentence))}"
     for table in report.tables:
         yield f"\n{table.title}\n{'-' * len(table.title)}"
         if table.sentence:
-            yield f"{fill(table.sentence, WIDTH)}\n"
+            yield f"{_filled(table.sentence)}\n"
         yield from _aligned(table)
+
+
+def _filled(text: str) -> str:
+    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _aligned(table: Table) -> Iterator[str]:
@@ -39,7 +43,7 @@ def _printable(text: str) -> str:
 
 
 def _markdown(report: Report) -> Iterator[str]:
-    yield f"# {report.title}\n"
+    yield f"# {_escape(report.title)}\n"
     for sentence in report.first:
         yield f"{_escape(sentence)}\n"
     for table in report.tables:
@@ -53,6 +57,7 @@ def _markdown(report: Report) -> Iterator[str]:
 
 
 def _escape(text: str) -> str:
+    text = _printable(text)
     for character in ("\\", "|", "<", "*", "_"):
         text = text.replace(character, f"\\{character}")
     return text

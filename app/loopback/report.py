@@ -410,5 +410,14 @@ def _details(finding: Finding) -> dict[str, Any]:
 
 
 def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: argument[key] for key in ("arg", "type", "required", "root") if key in argument}
-    return {key: None if isinstance(value, Expression) else value for key, value in kept.items()}
+    kept = ("arg", "type", "required", "root")
+    return {key: _plain(argument[key]) for key in kept if key in argument}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON; null stands for what is no literal."""
+    if isinstance(value, Expression):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

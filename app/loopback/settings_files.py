@@ -13,6 +13,8 @@ from .syntax import Script, first_child, line_of, parse, text_of
 
 #: Largest file of JSON that is read, in bytes.
 MAX_JSON_BYTES = 4 * 1024 * 1024
+#: Deepest nesting of JSON that is read.
+MAX_DEPTH = 50
 # What stands in place of an expression that is not read.
 UNREAD = None
 
@@ -37,9 +39,7 @@ class Files:
         if not path.is_file():
             return None
         try:
-            if path.stat().st_size > MAX_JSON_BYTES:
-                raise ValueError(f"it is larger than {MAX_JSON_BYTES} bytes")
-            value = json.loads(path.read_text(encoding="utf-8-sig"))
+            value = self._load(path)
         except json.JSONDecodeError as error:
             self._add(path, f"is no JSON: {error.msg}", error.lineno)
         except (OSError, ValueError, RecursionError) as error:
@@ -49,6 +49,17 @@ class Files:
                 return value
             self._add(path, "must be a JSON object")
         return None
+
+    def _load(self, path: Path) -> Any:
+        """Return what is in a file of JSON; raise ValueError for one that is not read."""
+        if path.stat().st_size > MAX_JSON_BYTES:
+            raise ValueError(f"it is larger than {MAX_JSON_BYTES} bytes")
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise ValueError(f"it is outside {self.root.name}")
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+        if _is_deep(value):
+            raise ValueError(f"it is nested more than {MAX_DEPTH} times")
+        return value
 
     def read_exports(self, path: Path) -> Mapping[str, Any] | None:
         """Return the object that a script exports as a literal; None if it does not."""
@@ -83,6 +94,18 @@ def _exported(script: Script) -> Any:
         if assignment and left and text_of(left) == "module.exports":
             return constants.value(assignment.child_by_field_name("right"))
     return None
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return bool(level)
 
 
 def _clean(value: Any) -> Any:

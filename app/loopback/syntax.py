@@ -11,6 +11,8 @@ from tree_sitter import Language, Node, Parser
 LANGUAGE = Language(tree_sitter_javascript.language())
 #: Largest script that is read; larger ones are mostly generated, and are reported. Bytes.
 MAX_SCRIPT_BYTES = 1024 * 1024
+# Expressions with more bytes are no names.
+MAX_NAME_BYTES = 200
 # How many syntax errors of one file are reported.
 MAX_ERRORS = 5
 
@@ -54,9 +56,16 @@ def first_child(node: Node) -> Node | None:
     return next(iter(node.named_children), None)
 
 
-def text_of(node: Node) -> str:
-    """Return the source text of a node."""
-    return (node.text or b"").decode("utf-8", "replace")
+def text_of(node: Node, limit: int = MAX_SCRIPT_BYTES) -> str:
+    """Return the source text of a node, of at most as many bytes."""
+    return (node.text or b"")[:limit].decode("utf-8", "replace")
+
+
+def name_of(node: Node | None) -> str:
+    """Return the text of a short expression, such as `app.models`; of others an empty string."""
+    if node is None or node.end_byte - node.start_byte > MAX_NAME_BYTES:
+        return ""
+    return text_of(node)
 
 
 def line_of(node: Node) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from app.loopback.syntax import text_of
+from app.loopback.syntax import name_of
 
 from .calls import Found
 from .finding import Kind, ModelFunction, OperationHook
@@ -35,6 +35,8 @@ MODEL_HOOKS = frozenset(
     for action in ("Create", "Save", "Update", "Destroy", "Validate", "Validation", "Initialize")
 )
 SETTINGS = ("settings", "definition")
+# Longer paths begin at no model.
+MAX_KEYS = 8
 
 
 def read_assignment(scope: Scope, node: Node) -> Iterator[Found]:
@@ -57,9 +59,13 @@ def read_assignment(scope: Scope, node: Node) -> Iterator[Found]:
 
 def _path(scope: Scope, node: Node) -> Iterator[tuple[Node, str | None]]:
     """Yield the object that an expression begins with, and then each key."""
-    keys = []
+    keys = list[tuple[Node, str | None]]()
     inner: Node | None = node
-    while inner is not None and inner.type in ("member_expression", "subscript_expression"):
+    while (
+        len(keys) < MAX_KEYS
+        and inner is not None
+        and inner.type in ("member_expression", "subscript_expression")
+    ):
         key = scope.key_of(inner)
         keys.append((inner, key or "?"))
         inner = inner.child_by_field_name("object")
@@ -88,7 +94,7 @@ def _function(scope: Scope, model: str, names: list[str], value: Node) -> Iterat
 def read_connector(scope: Scope, node: Node) -> Iterator[Found]:
     """Yield a connector of the application's own: `exports.initialize = function(dataSource)`."""
     left = node.child_by_field_name("left")
-    if left is None or text_of(left) not in ("exports.initialize", "module.exports.initialize"):
+    if name_of(left) not in ("exports.initialize", "module.exports.initialize"):
         return
     if scope.function_node(node.child_by_field_name("right")):
         yield Kind.CONNECTOR, None, "initialize", None

@@ -7,7 +7,7 @@ from typing import Any
 from tree_sitter import Node
 
 from app.loopback.literals import Expression, arguments_of, expressions
-from app.loopback.syntax import text_of
+from app.loopback.syntax import name_of
 
 from .finding import (
     Creation,
@@ -244,7 +244,7 @@ def _remote_hook(call: Call) -> Iterator[Found]:
 def _global_hook(call: Call) -> Iterator[Found]:
     """Read `app.remotes().before('Note.create', …)`."""
     owner = call.scope.constants.resolve(call.owner) if call.owner else None
-    if owner is None or not text_of(owner).removesuffix("()").endswith("remotes"):
+    if owner is None or not name_of(owner).removesuffix("()").endswith("remotes"):
         return
     when = GLOBAL_HOOKS[call.method]
     for name, _ in _names(call):
@@ -260,7 +260,7 @@ def _resolver(call: Call) -> Iterator[Found]:
 
 
 def _creation(call: Call) -> Iterator[Found]:
-    owner = text_of(call.owner) if call.owner else ""
+    owner = name_of(call.owner)
     if not call.is_boot or not owner or owner in NOT_MODELS:
         return
     value = call.value(1 if call.method == "findOrCreate" and len(call.arguments) > 2 else 0)
@@ -297,10 +297,10 @@ def _is_application(call: Call) -> bool:
     """Tell whether the owner is an application or a router of Express."""
     if call.owner is None:
         return False
-    name = text_of(call.owner).split(".")[-1].lower()
+    name = name_of(call.owner).split(".")[-1].lower()
     if name in ("app", "server", "router") or name.endswith(("router", "app")):
         return True
-    if call.is_boot and text_of(call.owner) == call.scope.parameter:
+    if call.is_boot and name_of(call.owner) == call.scope.parameter:
         return True
     value = call.scope.constants.resolve(call.owner)
     return value.type == "call_expression" and call.scope.called(value) in (
@@ -337,12 +337,12 @@ def _data_source(call: Call) -> Iterator[Found]:
 
 def _query(call: Call) -> Iterator[Found]:
     owner = call.scope.constants.resolve(call.owner) if call.owner else None
-    if owner is not None and text_of(owner).split(".")[-1] == "connector":
+    if owner is not None and name_of(owner).split(".")[-1] == "connector":
         yield Kind.CONNECTOR, None, f"connector.{call.method}", None
 
 
 def _mail(call: Call) -> Iterator[Found]:
-    if call.owner is not None and text_of(call.owner).split(".")[-1].lower() == "email":
+    if call.owner is not None and name_of(call.owner).split(".")[-1].lower() == "email":
         yield Kind.MAIL, call.model, f"{label(call.scope, call.owner)}.send", None
 
 

@@ -187,7 +187,7 @@ class Finding:
     file: Path
     line: int
     details: Details
-    # The text, of at most MAX_SOURCE characters.
+    # The text, of at most MAX_SOURCE bytes.
     source: str
     # None for what a model's JSON declares.
     node: Node | None = field(repr=False, compare=False)

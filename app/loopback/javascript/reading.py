@@ -14,10 +14,8 @@ from app.problems import describe_error
 from .assignments import read_assignment, read_connector
 from .calls import Found, read_call, remote_method
 from .finding import Finding, Function, Kind, ModelFunction, RemoteMethod
-from .scope import Scope, read_scope
+from .scope import MAX_SOURCE, Scope, read_scope
 
-#: How much of a finding's text is kept, in characters.
-MAX_SOURCE = 20_000
 #: Most findings of an application.
 MAX_FINDINGS = 20_000
 JOBS = ("CronJob", "cron.CronJob")
@@ -80,7 +78,7 @@ def _read(scope: Scope, is_boot: bool) -> Iterator[Finding]:
                 scope.script.path,
                 line_of(node),
                 details,
-                text_of(node)[:MAX_SOURCE],
+                text_of(node, MAX_SOURCE),
                 node,
             )
 
@@ -142,7 +140,7 @@ def _of_json(application: Application, functions: _Functions) -> Iterator[Findin
                 model.file or application.folder,
                 1,
                 replace(method, function=function),
-                function.source[:MAX_SOURCE] if function else "",
+                function.source if function else "",
                 function.node if function else None,
             )
 

@@ -9,7 +9,7 @@ from typing import Any
 from tree_sitter import Node
 
 from app.loopback.literals import FUNCTIONS, Constants, arguments_of, read_constants
-from app.loopback.syntax import Script, first_child, line_of, text_of, walk
+from app.loopback.syntax import Script, first_child, line_of, name_of, text_of, walk
 
 from .finding import Function
 
@@ -22,6 +22,10 @@ MAX_LABEL = 100
 LABEL = re.compile(r"[\w$]+(\.[\w$]+){0,5}", re.ASCII)
 # How deeply names are followed to others.
 MAX_STEPS = 10
+# How many nodes around a call are looked at for loops.
+MAX_LOOPS = 30
+#: How much text of a finding is kept, in bytes.
+MAX_SOURCE = 20_000
 # How many values of a variable of loops are followed.
 MAX_VALUES = 500
 
@@ -83,9 +87,9 @@ class Scope:
         name = self.key_of(node)
         if owner is None or name is None:
             return None
-        if text_of(owner).split(".")[-1] == "models":
+        if name_of(owner).split(".")[-1] == "models":
             return self.models.get(name.lower(), name)
-        return self.models.get(name.lower()) if text_of(owner) == "loopback" else None
+        return self.models.get(name.lower()) if name_of(owner) == "loopback" else None
 
     def _model_of_call(self, node: Node) -> str | None:
         arguments = arguments_of(node)
@@ -131,7 +135,9 @@ class Scope:
         if found is None:
             return None
         is_async = any(child.type == "async" for child in found.children)
-        return Function(text_of(found), line_of(found), parameters_of(found), is_async, found)
+        return Function(
+            text_of(found, MAX_SOURCE), line_of(found), parameters_of(found), is_async, found
+        )
 
     def values(self, node: Node) -> list[Any]:
         """Return the values of an expression: one for each item of a list that a loop goes over."""
@@ -141,7 +147,7 @@ class Scope:
         """Yield the constants of each turn of the loops around a node whose variable it has."""
         names = {text_of(inner) for inner in walk(node) if inner.type == "identifier"}
         names -= self.constants.nodes.keys()
-        for name, values in self._variables(node):
+        for name, values in self._variables(node) if names else ():
             if name in names:
                 for value in values[:MAX_VALUES]:
                     yield replace(self.constants, nodes={**self.constants.nodes, name: value})
@@ -151,7 +157,9 @@ class Scope:
     def _variables(self, node: Node) -> Iterator[tuple[str, list[Node]]]:
         """Yield the variables of the loops around a node, with their values."""
         parent = node.parent
-        while parent is not None:
+        for _ in range(MAX_LOOPS):
+            if parent is None:
+                return
             variable = _variable(parent)
             if variable:
                 name, collection = variable
@@ -185,14 +193,14 @@ def parameters_of(function: Node) -> list[str]:
 
 def label(scope: Scope, node: Node | None) -> str:
     """Return a name for an expression; no text of it that may have a secret."""
+    while node is not None and node.type == "call_expression":
+        node = node.child_by_field_name("function")
     if node is None:
         return "?"
     text = scope.constants.text(node)
     if text is not None:
         return text if len(text) <= MAX_LABEL and "://" not in text else "a text"
-    if node.type == "call_expression":
-        return label(scope, node.child_by_field_name("function"))
-    if node.type in ("identifier", "member_expression", "this") and LABEL.fullmatch(text_of(node)):
+    if node.type in ("identifier", "member_expression", "this") and LABEL.fullmatch(name_of(node)):
         return text_of(node)
     return "a function" if scope.function_node(node) else "an expression"
 
@@ -213,7 +221,7 @@ def _exported(statement: Node) -> Node | None:
     # module.exports = exports = function() {}
     while node is not None and node.type == "assignment_expression":
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is not None and right is not None and text_of(left) in EXPORTS:
+        if left is not None and right is not None and name_of(left) in EXPORTS:
             return right if right.type != "assignment_expression" else _last(right)
         node = right
     return None
