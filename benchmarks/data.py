@@ -1,7 +1,7 @@
 """Rows to measure with, loaded in bulk: row i is read with token i, and both are one user's."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -24,6 +24,8 @@ WITH_PASSWORD = 1000
 EMAIL, PASSWORD = "ada@example.com", "correct horse battery"
 # An administrator, and the number of the administrator's token.
 ADMIN_EMAIL, ADMIN = "admin@example.com", -1
+# A heavy user, who has many to-dos and sessions, and the number of one of the tokens.
+HEAVY_EMAIL, HEAVY = "grace@example.com", -2
 # PASSWORD by bcrypt at LoopBack's cost.
 LOOPBACK_HASH = "$2a$10$St4J1v/VRy6wK213Sxi/Hem4FKISqPWANtnRBBmM0OtMdM3DRy5pq"
 Lines = Iterable[tuple[Any, ...]]
@@ -34,13 +36,15 @@ def token(number: int) -> str:
     return f"{number:064d}"
 
 
-def fill(url: str, rows: int, owners: int, extra: int = 0, history: int = 0) -> None:
+def fill(
+    url: str, rows: int, owners: int, extra: int = 0, history: int = 0, heavy: int = 0
+) -> None:
     """Load this many to-dos and as many access tokens, spread over the owners.
 
     The first owner has so many extra to-dos. `history` is the number of events in the outbox, of
-    throttles and of audit records.
+    throttles and of audit records; `heavy`, of to-dos and of access tokens of the heavy user.
     """
-    _fill(url, [*_tables(rows, owners, extra), *_history(history)])
+    _fill(url, [*_tables(rows, owners, extra), *_heavy(owners + 3, heavy), *_history(history)])
 
 
 def fill_loopback(url: str, rows: int) -> None:
@@ -64,7 +68,7 @@ def _fill(url: str, tables: Iterable[tuple[str, str, Lines]]) -> None:
 def _tables(rows: int, owners: int, extra: int) -> Iterator[tuple[str, str, Lines]]:
     # Ids are left to the database, which numbers from 1 and goes on from there.
     emails = {i: f"user{i}@example.com" for i in range(1, owners + 1)}
-    emails |= {0: EMAIL, ADMIN: ADMIN_EMAIL}
+    emails |= {0: EMAIL, ADMIN: ADMIN_EMAIL, HEAVY: HEAVY_EMAIL}
     hashed = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1).hash(PASSWORD)
     people = (
         ("", email, hashed if i <= WITH_PASSWORD else _unusable(hashed, i), False, _moment(i))
@@ -75,18 +79,32 @@ def _tables(rows: int, owners: int, extra: int) -> Iterator[tuple[str, str, Line
     yield "role_mappings", "user_id, role_id", [(owners + 2, 1)]
 
     numbers = range(1, rows + 1)
-    owner = {i: (i - 1) % owners + 1 for i in numbers} | {0: owners + 1, ADMIN: owners + 2}
-    tokens = (
-        (_digest(token(i)), f"{i:016x}", owner[i], TTL, _moment(i), _moment(i, TTL), *ORIGIN)
-        for i in owner
-    )
-    columns = "digest, handle, user_id, ttl, created, expires_at, user_agent, address"
-    yield "access_tokens", columns, tokens
+    owner = {i: (i - 1) % owners + 1 for i in numbers}
+    owner |= {0: owners + 1, ADMIN: owners + 2, HEAVY: owners + 3}
+    yield _tokens(owner)
 
     todos = (
         (f"To-do number {i}", None, i % 2 == 0, _moment(i), owner.get(i, 1))
         for i in range(1, rows + extra + 1)
     )
+    yield "todos", 'title, "desc", is_complete, created, owner_id', todos
+
+
+def _tokens(owner: Mapping[int, int]) -> tuple[str, str, Lines]:
+    """Return the access tokens with these numbers, each with its user's id."""
+    tokens = (
+        (_digest(token(i)), f"{i:016x}", user_id, TTL, _moment(i), _moment(i, TTL), *ORIGIN)
+        for i, user_id in owner.items()
+    )
+    columns = "digest, handle, user_id, ttl, created, expires_at, user_agent, address"
+    return "access_tokens", columns, tokens
+
+
+def _heavy(user_id: int, rows: int) -> Iterator[tuple[str, str, Lines]]:
+    """Yield the rows of the heavy user, but for the first token."""
+    numbers = range(HEAVY - rows, HEAVY)
+    yield _tokens(dict.fromkeys(numbers, user_id))
+    todos = ((f"To-do {i}", None, i % 2 == 0, _moment(i), user_id) for i in numbers)
     yield "todos", 'title, "desc", is_complete, created, owner_id', todos
 
 

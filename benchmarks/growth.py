@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine
 from . import stack
 from .counting import COUNTED, count
 from .cpu import Sample, measure
-from .data import ADMIN, PASSWORD, WITH_PASSWORD, fill, token
+from .data import ADMIN, HEAVY, PASSWORD, WITH_PASSWORD, fill, token
 from .kinds import OPEN, POST, filtered
 from .load import REFUSED, Request
 from .stack import Place, Server
@@ -63,6 +63,12 @@ def requests(users: int) -> list[Request]:
             {"email": email},
             with_token=False,
         ),
+        _as_heavy("GET /todos of many, first 20", filtered("/api/todos", limit=20)),
+        _as_heavy(
+            "GET /todos of many, newest 20", filtered("/api/todos", order="created DESC", limit=20)
+        ),
+        _as_heavy("GET /todos/count of many", "/api/todos/count"),
+        _as_heavy("GET /users/{id}/accessTokens of many", f"/api/users/{users + 3}/accessTokens"),
         _as_admin("GET /users, by email", where={"email": email}),
         _as_admin("GET /users, by username", where={"username": email}),
         _as_admin("GET /users, first 20", limit=20),
@@ -70,7 +76,15 @@ def requests(users: int) -> list[Request]:
 
 
 def _as_admin(name: str, **filter_: Any) -> Request:
-    path, headers = filtered("/api/users", **filter_), {"Authorization": token(ADMIN)}
+    return _as(ADMIN, name, filtered("/api/users", **filter_))
+
+
+def _as_heavy(name: str, path: str) -> Request:
+    return _as(HEAVY, name, path)
+
+
+def _as(caller: int, name: str, path: str) -> Request:
+    headers = {"Authorization": token(caller)}
     return Request(name, "GET", path, 1, OWN, with_token=False, headers=headers)
 
 
@@ -97,7 +111,9 @@ def main() -> None:
 def _measure(place: Place, sizes: tuple[int, ...], rounds: int, seconds: float) -> Iterator[Table]:
     urls = {size: place.create(f"with_{size}") for size in sizes}
     for size, url in urls.items():
-        fill(url, size + OWN, owners=size + OWN, extra=OWN, history=size)
+        fill(
+            url, size + OWN, owners=size + OWN, extra=OWN, history=size, heavy=max(size // 10, OWN)
+        )
     yield _sizes(place, urls[sizes[-1]], sizes[-1] + OWN)
     counts = {size: _count(url, size + OWN, place) for size, url in urls.items()}
     with ExitStack() as running:
