@@ -14,7 +14,9 @@ PERSISTED = ("PersistedModel",)
 USER = "User"
 # The base of models without rows, or with rows at a data source.
 PLAIN = "Model"
-NOT_STORED = (PLAIN, "Email", "KeyValueModel")
+# Those of models whose own endpoints are served, where there are any.
+WITHOUT_ROWS = (PLAIN, "TransientModel")
+NOT_STORED = (*WITHOUT_ROWS, "Email", "KeyValueModel")
 SHIPPED = (
     *("AccessToken", "ACL", "Application", "Change", "Checkpoint", "Role", "RoleMapping", "Scope"),
     *("UserCredential", "UserIdentity"),

@@ -15,7 +15,7 @@ from app.settings import ALLOW, Settings
 from app.state import AppState
 from app.users.resource import users
 
-from .bases import BUILT_IN, PERSISTED, PLAIN, USER, MergedModel, configure, merge
+from .bases import BUILT_IN, PERSISTED, PLAIN, USER, WITHOUT_ROWS, MergedModel, configure, merge
 from .definition import NOT_SERVED, Definition, read_definition
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
 from .modules import EXTEND, Module, import_modules, reporting, warn_of_others
@@ -40,6 +40,8 @@ class Models:
     remote: dict[str, Definition] = field(default_factory=dict)
     # Those that are the containers of a store of files.
     containers: dict[str, Definition] = field(default_factory=dict)
+    # Those without rows, which have endpoints in the Python code beside them.
+    plain: dict[str, Definition] = field(default_factory=dict)
     # The model with the base User.
     users: Definition | None = None
     # Which of LoopBack 3's Role and RoleMapping have endpoints.
@@ -51,7 +53,7 @@ class Models:
     @property
     def all(self) -> dict[str, Definition]:
         """All models but users, by name."""
-        return {**self.definitions, **self.remote, **self.containers}
+        return {**self.definitions, **self.remote, **self.containers, **self.plain}
 
     @property
     def stored(self) -> list[Definition]:
@@ -108,7 +110,7 @@ def read_folder(app: Flask, folder: Path) -> Models:
     configured = [] if USER in sources else _configured(USER, folder, config)
     chosen = _choose_users(served, configured, _tokens(folder, config))
     models.users = define_users(chosen) if chosen else None
-    for definition in [*models.remote.values(), *models.containers.values(), *models.stored]:
+    for definition in [*models.all.values(), *([models.users] if models.users else [])]:
         if definition.allows_by_default is None:
             definition.allows_by_default = app.config["DEFAULT_PERMISSION"] == ALLOW
         definition.rules = read_rules(definition, id_form)
@@ -159,6 +161,8 @@ def _add(models: Models, merged: MergedModel, settings: Settings) -> None:
         _warn_of_unsupported(models.remote[name])
     elif merged.root in PERSISTED:
         models.definitions[name] = read_definition(merged)
+    elif merged.root in WITHOUT_ROWS and merged.source.code.is_file():
+        models.plain[name] = read_definition(merged)
     else:
         reason = f"models of {merged.root} have no rows here"
         merged.declared["base"].warn(f"is not served: {reason}")

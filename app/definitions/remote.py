@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flask import Flask
-from sqlalchemy import Column, MetaData, Table
-from sqlalchemy.orm import registry
 
 from app.access.rules import Rule
 from app.config import ConfigurationError
-from app.database.ids import IntegerId, RowId
 from app.datasources import data_sources
 from app.datasources.remote import register_remote_resource
 from app.rest.endpoint import Endpoint
@@ -20,7 +17,7 @@ from .owners import owner_property
 from .reading import Models, json_models
 from .related_models import USERS
 from .relations import ResolvedRelations
-from .resources import make_resource
+from .resources import make_detached_model, make_resource
 from .rules import applicable_rules
 from .setup import report
 
@@ -53,18 +50,8 @@ def _serve(app: Flask, definition: Definition, models: Models) -> None:
 def _make_resource(definition: Definition, models: Models) -> Resource:
     """Return the resource of a model: without relations, and with ids that the service gives."""
     related = ResolvedRelations({}, (), _owner_column(definition, models))
-    resource = make_resource(definition, _make_model(definition), related)
+    resource = make_resource(definition, make_detached_model(definition), related)
     return replace(resource, withheld=definition.hidden, default_filter={}, id_on_create=False)
-
-
-def _make_model(definition: Definition) -> type[object]:
-    """Return a class with the attributes of a model; its table is in no database."""
-    id_type = IntegerId() if definition.id.type is RowId else definition.id.type
-    columns = [property_.column() for property_ in definition.properties.values()]
-    model = type(definition.name, (), {"__doc__": f"A row of {definition.plural}."})
-    key = Column("id", id_type, primary_key=True)
-    registry().map_imperatively(model, Table(definition.plural, MetaData(), key, *columns))
-    return model
 
 
 def _owner_column(definition: Definition, models: Models) -> str | None:

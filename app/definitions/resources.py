@@ -3,7 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sqlalchemy import Column, MetaData, Table
+from sqlalchemy.orm import registry
+
 from app.access.rules import Rule
+from app.database.ids import IntegerId, RowId
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
 from app.rest.views.collection import declared_endpoints
@@ -49,6 +53,16 @@ def make_resource(
         default_filter=definition.scope,
     )
     return resource
+
+
+def make_detached_model(definition: Definition) -> type[object]:
+    """Return a class with the attributes of a model; its table is in no database."""
+    id_type = IntegerId() if definition.id.type is RowId else definition.id.type
+    columns = [property_.column() for property_ in definition.properties.values()]
+    model = type(definition.name, (), {"__doc__": f"A row of {definition.plural}."})
+    key = Column("id", id_type, primary_key=True)
+    registry().map_imperatively(model, Table(definition.plural, MetaData(), key, *columns))
+    return model
 
 
 def with_switches(resource: Resource, definition: Definition) -> Resource:

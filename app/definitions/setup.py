@@ -21,6 +21,7 @@ from app.users.resource import users
 from .checks import check
 from .definition import Definition
 from .modules import INIT_APP, reporting
+from .plain import serve_plain
 from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, ResolvedRelations
@@ -76,6 +77,7 @@ def init_app(app: Flask) -> None:
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
         _serve(app, models, resolved)
+        serve_plain(app, models)
         register_endpoints_of_roles(app, models.public_roles)
     report(app, models.problems)
 

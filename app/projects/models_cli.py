@@ -33,7 +33,7 @@ class Model:
     path: str
     table: str
     is_public: bool
-    # None of a model at a data source, which has a definition.
+    # None of a model at a data source or without rows, which has a definition.
     collection: Collection | None
     remote: Definition | None = None
 
@@ -99,7 +99,7 @@ def show(name: str) -> None:
 def _find_models() -> list[Model]:
     """Return all models of the current app by name."""
     found = json_models.current
-    without_table = [*found.remote.values(), *found.containers.values()]
+    without_table = [*found.remote.values(), *found.containers.values(), *found.plain.values()]
     elsewhere = {definition.plural for definition in without_table}
     collections = served_collections.current.values()
     served = [_served(collection) for collection in collections if collection.name not in elsewhere]
@@ -195,8 +195,10 @@ def _describe_endpoints(path: str, endpoints: Iterable[Endpoint]) -> Iterator[st
 
 
 def _describe_remote(definition: Definition) -> Iterator[str]:
-    """Yield a model at a data source, and its endpoints, in lines of text."""
-    yield f"{definition.name}\t{definition.file}\tdata source {definition.data_source}"
+    """Yield a model at a data source, or without rows, and its endpoints, in lines of text."""
+    is_plain = definition.name in json_models.current.plain
+    place = "no rows" if is_plain else f"data source {definition.data_source}"
+    yield f"{definition.name}\t{definition.file}\t{place}"
     for property_ in definition.properties.values():
         yield f"  property\t{property_.name}\t{property_.type.name}"
     endpoints = served_endpoints.current.items()
