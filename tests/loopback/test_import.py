@@ -118,10 +118,13 @@ module.exports = function(Note) {
 """
 BOOT = """
 module.exports = function(app) {
+  app.models.Role.create([{name: 'clerk'}, {name: 'boss'}]);
+  app.models.Member.create({email: 'boss@example.com', password: 'seventh secret'});
+  app.models.Note.create([{text: 'first'}, {text: 'other', state: 'old'}]);
   app.models.Role.registerResolver('reader', function(role, context, cb) { cb(null, true); });
 };
 """
-SECRETS = ("first", "second", "third", "fourth", "fifth", "sixth")
+SECRETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 PASSWORD = "a quiet harbour"
 
 
@@ -165,7 +168,7 @@ def service(imported):
         patch.setenv("INSTANCE_PATH", str(folder))
         for line in (folder / ".env.example").read_text().splitlines():
             if not line.startswith("#"):
-                patch.setenv(line.rstrip("="), "secret")
+                patch.setenv(line.rstrip("="), PASSWORD)
         settings = read_project_files(str(folder)) | {"PROVIDERS": {}}
         app = build(f"sqlite:///{folder / 'test.sqlite'}", folder, **settings)
         with app.app_context():
@@ -281,6 +284,20 @@ def test_what_is_left_is_listed(imported, monkeypatch):
     places = {stub["place"].partition(":")[0] for stub in listed}
     assert places == {"models/note.py", "models/_loopback.py"}
     assert "To be written: " in result.output
+
+
+def test_what_boot_scripts_create_are_fixtures(imported, service):
+    folder, _ = imported
+
+    fixtures = json.loads((folder / "fixtures" / "loopback.json").read_text())
+    result = service.test_cli_runner().invoke(args=["fixtures", "check"])
+
+    assert fixtures["roles"] == ["clerk", "boss"]
+    assert fixtures["users"] == [
+        {"email": "boss@example.com", "password": {"$env": "BOSS_EXAMPLE_COM_PASSWORD"}}
+    ]
+    assert fixtures["Note"]["key"] == ["text"]
+    assert "created 5 (Member 1, Note 2, roles 2)" in result.output
 
 
 def test_a_project_without_stubs_says_so(tmp_path, monkeypatch):

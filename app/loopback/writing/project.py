@@ -7,7 +7,7 @@ from app.loopback.application import Application
 from app.loopback.javascript import findings
 from app.projects.new import template_text
 
-from . import models, settings, sources, stubs
+from . import fixtures, models, settings, sources, stubs
 from .files import ProjectFile
 from .secrets import Variables
 
@@ -40,13 +40,14 @@ def read_project(application: Application, name: str) -> Project:
         models.config_file(application),
         *sources.source_files(application, variables),
         *sources.provider_files(application, variables),
+        *fixtures.fixture_files(application, found, variables),
     ]
     if variables.needed:
         files.append(ProjectFile(VARIABLES, _variables(variables.needed)))
     files += [
         ProjectFile(file, template_text(file, name)) for file in (".gitignore", "pyproject.toml")
     ]
-    return Project(files, read.notes, variables.needed)
+    return Project(files, [*read.notes, *stubs.notes(found)], variables.needed)
 
 
 def _variables(needed: Mapping[str, str]) -> str:

@@ -95,6 +95,16 @@ def code_files(application: Application, found: Sequence[Finding]) -> list[Proje
     return files
 
 
+def notes(found: Sequence[Finding]) -> Iterator[str]:
+    """Yield what has to be known of the hooks that are not written."""
+    kinds = (Kind.OPERATION_HOOK, Kind.REMOTE_HOOK, Kind.OVERRIDE)
+    if number := sum(finding.kind in kinds for finding in found):
+        yield (
+            f"the application has {number} hooks: those that `ostiary loopback todo` lists do"
+            " nothing until they are written, also if they refuse calls in LoopBack 3"
+        )
+
+
 def _code(application: Application, model: Model | None, found: Sequence[Finding]) -> Code:
     code = Code()
     done = _done(application, model, found) if model else []
@@ -134,7 +144,9 @@ def _imports(body: str) -> str:
     stubs = [name for name in ("hook_stub", "method_stub", "role_stub") if f"@{name}(" in code]
     accesses = [name for name in ("EXECUTE", "READ", "WRITE") if f", {name}, " in code]
     lines = ["from typing import Any\n" if "Any" in code else ""]
-    lines.append("import marshmallow\n" if "marshmallow." in code else "")
+    lines.append("import marshmallow" if "marshmallow." in code else "")
+    lines.append("from flask import has_request_context" if "has_request_context" in code else "")
+    lines = ["\n".join(filter(None, lines)) + "\n" if any(lines[1:]) else lines[0]]
     lines += [
         "from ostiary import fields" if "fields." in code.replace("marshmallow.fields", "") else "",
         "from ostiary.columns import now" if "now()" in code else "",

@@ -16,8 +16,17 @@ from .python import literal
 DATE, CALLER = "new Date()", "accessToken.userId"
 # What is set, by property: `now()` or the id of the caller.
 Values = Mapping[str, str]
-# Reads the statements of a function with this first parameter; whether it is about new rows only.
-Reader = Callable[[str, Sequence[Node]], tuple[Values, bool] | None]
+# When it is set: whenever a row is saved, when one is created, and when a request creates one; each
+# with the condition under which nothing is set.
+SAVED, NEW, REQUESTED = "whenever a row is saved", "of a new row", "of a row that a request creates"
+UNLESS = {
+    SAVED: "",
+    NEW: "not event.is_new",
+    REQUESTED: "not event.is_new or not has_request_context()",
+}
+Found = tuple[Values, str]
+# Reads the statements of a function with this first parameter.
+Reader = Callable[[str, Sequence[Node]], Found | None]
 NOW, USER_ID = "now()", "event.caller.user_id"
 
 
@@ -52,16 +61,15 @@ def _translate(
     found = read(function.parameters[0], statements) if statements else None
     if not found or not all(_has(application, model, *item) for item in found[0].items()):
         return None
-    values, is_new_only = found
+    values, when = found
     names = " and ".join(f"`{name}`" for name in values)
-    when = "of a new row" if is_new_only else "whenever a row is saved"
-    return Translation(f"Set {names} {when}", list(_lines(values, is_new_only)))
+    return Translation(f"Set {names} {when}", list(_lines(values, UNLESS[when])))
 
 
-def _lines(values: Values, is_new_only: bool) -> Iterator[str]:
+def _lines(values: Values, unless: str) -> Iterator[str]:
     indent = "    "
-    if is_new_only:
-        yield f"{indent}if not event.is_new:\n{indent}    return\n"
+    if unless:
+        yield f"{indent}if {unless}:\n{indent}    return\n"
     if USER_ID in values.values():
         yield f"{indent}if {USER_ID} is None:\n{indent}    raise AuthorizationRequired()\n"
     for name, value in values.items():
@@ -99,13 +107,13 @@ def _inside(block: Node) -> list[Node]:
     return [node for node in inner if node.type not in ("comment", "empty_statement")]
 
 
-def _created(ctx: str, statements: Iterable[Node]) -> tuple[Values, bool] | None:
+def _created(ctx: str, statements: Iterable[Node]) -> Found | None:
     """Read what a hook of the remote method `create` sets."""
     values = _values(statements, f"{ctx}.args.data", f"{ctx}.req")
-    return (values, True) if values else None
+    return (values, REQUESTED) if values else None
 
 
-def _saved(ctx: str, statements: Sequence[Node]) -> tuple[Values, bool] | None:
+def _saved(ctx: str, statements: Sequence[Node]) -> Found | None:
     """Read what a hook sets of new rows, or of all that are saved."""
     if len(statements) != 1 or statements[0].type != "if_statement":
         return None
@@ -115,11 +123,11 @@ def _saved(ctx: str, statements: Sequence[Node]) -> tuple[Values, bool] | None:
     otherwise = _else(statement, ctx)
     of_instance = _values(_inside(then), f"{ctx}.instance", f"{ctx}.options") if then else None
     if condition in (f"{ctx}.isNewInstance", f"{ctx}.instance && {ctx}.isNewInstance"):
-        return (of_instance, True) if of_instance and otherwise is None else None
+        return (of_instance, NEW) if of_instance and otherwise is None else None
     if condition != f"{ctx}.instance" or otherwise is None:
         return None
     of_data = _values(_inside(otherwise), f"{ctx}.data", f"{ctx}.options")
-    return (of_instance, False) if of_instance and of_instance == of_data else None
+    return (of_instance, SAVED) if of_instance and of_instance == of_data else None
 
 
 def _else(statement: Node, ctx: str) -> Node | None:
