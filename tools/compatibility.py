@@ -55,6 +55,10 @@ DIFFERENT = [
         *("GET", "/notes/1/origin", None, NO_ROW, (200, {})),
     ),
     Call(
+        "deleting a row that there is not, of those who may delete every row",
+        *("DELETE", "/notes/99", None, NO_ROW, (200, {"count": 0})),
+    ),
+    Call(
         "the sessions of a user, `id` being the handle",
         *("GET", "/users/1/accessTokens", None),
         *((200, [{"handle": HANDLE}]), (200, [{"id": HANDLE, "userId": 1}])),

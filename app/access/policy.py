@@ -61,6 +61,11 @@ class Grant:
         """Whether only the caller's own rows are permitted."""
         return self.decision.own and not self.decision.others
 
+    @property
+    def covers_all(self) -> bool:
+        """Whether every row is permitted."""
+        return self.decision.own and self.decision.others and not self.by_row
+
     def covers(self, owner: Id | None) -> bool:
         """Tell whether the rows of a user are permitted; None is the id of no user."""
         is_own = owner is not None and owner == self.user_id
