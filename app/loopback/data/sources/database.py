@@ -1,6 +1,7 @@
 """Databases of LoopBack's SQL connectors: PostgreSQL, MySQL or MariaDB, and SQLite."""
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,7 +131,10 @@ class SourceDatabase:
         name, schema = self.holder(model), self._schema(model)
         if name is None:
             return None
-        columns = [column["name"] for column in self._inspector.get_columns(name, schema)]
+        with warnings.catch_warnings():
+            # Of types that SQLAlchemy does not know, such as points.
+            warnings.simplefilter("ignore", sa.exc.SAWarning)
+            columns = [column["name"] for column in self._inspector.get_columns(name, schema)]
         keys = self._inspector.get_pk_constraint(name, schema)["constrained_columns"]
         table = sa.table(name, *map(sa.column, columns), schema=schema)
         key = keys[0] if len(keys) == 1 else None

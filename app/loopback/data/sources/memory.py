@@ -14,6 +14,8 @@ from .base import MAX_ROW, Placed, Position, SourceError
 
 # A text of JSON, or one character of its punctuation, or a literal.
 TOKEN = re.compile(rb'\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)', re.DOTALL)
+# Bytes of the file that the system keeps for us at most.
+WINDOW = 32 * 1024 * 1024
 
 
 @dataclass
@@ -31,16 +33,17 @@ class MemoryFile:
         self._path = path
         stat = path.stat()
         self.fingerprint = f"{path.resolve()} {stat.st_size} {stat.st_mtime_ns}"
-        self._file = path.open("rb")
         if stat.st_size == 0:
             raise self._problem(0)
-        self._bytes = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        with path.open("rb") as file:
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # Where the part of the file begins that the system keeps.
+        self._kept_from = 0
         self._parts = self._index()
 
     def close(self) -> None:
         """Close the file."""
         self._bytes.close()
-        self._file.close()
 
     def names(self) -> Sequence[str]:
         """Return the names of the models that have rows."""
@@ -103,6 +106,11 @@ class MemoryFile:
             yield self._name(key, place), place, end
             place = end
 
+    def _release(self, place: int) -> None:
+        """Let go of what was read, which would count as memory of the process."""
+        self._bytes.madvise(mmap.MADV_DONTNEED)
+        self._kept_from = place
+
     def _name(self, key: bytes, place: int) -> str:
         try:
             return str(json.loads(key))
@@ -125,6 +133,8 @@ class MemoryFile:
         return place
 
     def _token(self, place: int) -> tuple[bytes, int]:
+        if abs(place - self._kept_from) > WINDOW:
+            self._release(place)
         found = TOKEN.match(self._bytes, place)
         if found is None:
             raise self._problem(place)

@@ -1,0 +1,1 @@
+"""Moving the rows of an application: sources, users, tokens, roles and models."""

@@ -1,0 +1,105 @@
+"""Rows of models: their values, references and ids; runs that are dry, repeated or killed."""
+
+import os
+import signal
+
+import pytest
+
+from app.database.session import db
+from app.loopback.data import batches
+from app.loopback.data.moved import Journal
+
+on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+NOTES = [
+    {"id": 1, "title": "first", "parentId": 5, "tags": ["a"], "data": {"a": [1]}, "mood": "ugly"},
+    {"id": 3, "title": 12, "place": "52.5,13.4", "at": 1767261600000, "done": "1", "secret": "s"},
+    {"id": 5, "title": "last", "parentId": 99, "place": {"lat": 1, "lng": 2}, "tags": "[]"},
+    {"id": 6, "title": "x" * 21},
+    {"id": 7},
+    {"id": 8, "title": "bad", "at": "never"},
+    {"id": 9, "title": "nul\0"},
+    {"id": 0, "title": "zero"},
+]
+TAGS = [
+    {"id": "a/b", "note_id": 1, "more": {"x": "2026"}},
+    {"id": "c d", "note_id": 404},
+]
+
+
+def test_values_and_references_of_rows(move):
+    moved = move({"Note": NOTES, "Tag": TAGS})
+    notes = {row["id"]: row for row in move.api("GET", "/Notes").json}
+    assert {number: note["parentId"] for number, note in notes.items()} == {1: 5, 3: None, 5: None}
+    assert notes[1]["tags"] == ["a"]
+    assert notes[1]["data"] == {"a": [1]}
+    assert notes[3] == {
+        **notes[3],
+        "title": "12",
+        "place": {"lat": 52.5, "lng": 13.4},
+        "at": "2026-01-01T10:00:00.000Z",
+        "done": True,
+    }
+    assert "secret" not in notes[3]
+    assert move.rows("SELECT secret FROM notes WHERE id = 3") == [("s",)]
+    assert {row[1]: row[2] for row in move.refused if row[0] == "Note"} == {
+        "6": "title is too long (maximum is 20 characters)",
+        "7": "title is required and has no value",
+        "8": "at is not a time",
+        "9": "title has a character that no database holds",
+        "0": "is not a whole number from 1",
+        "5": "parent_id refers to a row that does not exist",
+    }
+    assert move.api("GET", "/Tags/a%2Fb").json == {"id": "a/b", "note_id": 1, "more": {"x": "2026"}}
+    assert move.api("GET", "/Tags/c%20d").json["note_id"] is None
+    counts = moved.counts["Note"]
+    assert (counts.total, counts.written, counts.refused, counts.agrees) == (8, 3, 5, True)
+    # Ids go on above those that were moved.
+    assert move.api("POST", "/Notes", {"title": "new"}).json["id"] == 6
+
+
+@on_one_database
+def test_a_dry_run_finds_the_same_and_writes_nothing(move):
+    dry = move({"Note": NOTES, "Tag": TAGS}, dry_run=True)
+    assert move.rows("SELECT count(*) FROM notes") == [(0,)]
+    assert not (move.folder / "project").exists()
+    real = move({"Note": NOTES, "Tag": TAGS})
+    assert dry.reasons == real.reasons
+    assert list(dry.lines())[1:] == list(real.lines())[1:-1]
+
+
+@on_one_database
+def test_a_killed_run_goes_on(move, monkeypatch):
+    monkeypatch.setattr(batches, "BATCH", 2)
+    saved = Journal.save
+    calls = []
+
+    def killed(journal, is_finished=False):
+        saved(journal, is_finished)
+        calls.append(1)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with move.app.app_context():
+        db.engine.dispose()
+    child = os.fork()
+    if child == 0:
+        Journal.save = killed
+        try:
+            move({"Note": NOTES, "Tag": TAGS})
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert move.rows("SELECT count(*) FROM notes") == [(3,)]
+    source = str(move.folder / "db.json")
+    moved = move(source)
+    counts = moved.counts["Note"]
+    assert (counts.read, counts.written, counts.present, counts.refused) == (8, 3, 0, 5)
+    assert len(move.refused) == len(set(move.refused)) == 7
+    assert move.rows("SELECT id, parent_id FROM notes ORDER BY id") == [
+        (1, 5),
+        (3, None),
+        (5, None),
+    ]
+    again = move(source)
+    assert (again.counts["Note"].written, again.counts["Note"].present) == (0, 3)
+    assert len(move.refused) == 5

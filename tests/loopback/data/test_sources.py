@@ -1,0 +1,151 @@
+"""Where rows come from: databases of connectors, dumps of MongoDB, files that are broken."""
+
+import json
+import sqlite3
+from contextlib import closing
+from zoneinfo import ZoneInfo
+
+import bson
+import pytest
+from bson import json_util
+from sqlalchemy import create_engine, text
+
+from app.loopback.data.sources.base import SourceError
+from tests.support.mariadb import mariadb_server
+
+on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+NOTE = {
+    "title": "moved",
+    "place": {"lat": 52.5, "lng": 13.4},
+    "tags": ["a"],
+    "data": {"b": 1},
+    "at": "2026-07-01T10:00:00.000Z",
+    "done": True,
+}
+
+
+def run(url, script):
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in filter(str.strip, script.split(";")):
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+def check(move, source, **options):
+    moved = move(source, **options)
+    assert moved.is_complete, "\n".join(moved.lines())
+    [note] = move.api("GET", "/Notes").json
+    assert note == {**note, **NOTE, "customerId": 7}
+    assert move.rows("SELECT id, email FROM users") == [(7, "ada@example.com")]
+
+
+@on_one_database
+def test_sqlite_and_its_names_in_small_letters(move):
+    path = move.folder / "old.sqlite"
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(
+            "CREATE TABLE customer (id INTEGER PRIMARY KEY, email, password, emailverified);"
+            "CREATE TABLE note (id INTEGER PRIMARY KEY, title, place, tags, data, at, done,"
+            " customerid);"
+            "INSERT INTO customer VALUES (7, 'ada@example.com', NULL, 1);"
+            "INSERT INTO note VALUES (1, 'moved', '{\"lat\": 52.5, \"lng\": 13.4}', '[\"a\"]',"
+            " '{\"b\": 1}', 1782900000000, 1, 7);"
+        )
+    check(move, f"sqlite:///{path}")
+
+
+@on_one_database
+def test_postgresql_and_its_schemas_columns_and_points(move, postgres_url):
+    script = """
+        CREATE SCHEMA old;
+        CREATE TABLE customer (id int PRIMARY KEY, email text, emailverified boolean);
+        CREATE TABLE old."Notes" (id int PRIMARY KEY, title text, place point, tags text,
+            "Payload" json, at timestamptz, done boolean, customerid int);
+        INSERT INTO customer VALUES (7, 'ada@example.com', true);
+        INSERT INTO old."Notes" VALUES (1, 'moved', point(13.4, 52.5), '["a"]', '{"b"\\: 1}',
+            '2026-07-01T12\\:00\\:00+02', true, 7)"""
+    try:
+        run(postgres_url, script)
+        # The URL of other tools.
+        check(move, postgres_url.replace("postgresql+psycopg", "postgres"))
+    finally:
+        run(postgres_url, "DROP TABLE customer; DROP SCHEMA old CASCADE")
+
+
+@on_one_database
+def test_mariadb_and_times_in_its_local_zone(move):
+    with mariadb_server() as server:
+        server.run(
+            "CREATE DATABASE shop CHARACTER SET utf8mb4; USE shop;"
+            "CREATE TABLE Customer (id INT PRIMARY KEY, email VARCHAR(99), created DATETIME);"
+            "CREATE TABLE Note (id INT PRIMARY KEY, title VARCHAR(99), place POINT, tags TEXT,"
+            " data TEXT, at DATETIME, done TINYINT(1), customerId INT);"
+            "INSERT INTO Customer VALUES (7, 'ada@example.com', NULL);"
+            "INSERT INTO Note VALUES (1, 'moved', Point(13.4, 52.5), '[\"a\"]', '{\"b\": 1}',"
+            " '2026-07-01 12:00:00', 1, 7)"
+        )
+        check(move, server.url("shop"), timezone=ZoneInfo("Europe/Berlin"))
+        wrong = server.url("shop").replace("ostiary:ostiary", "ostiary:wrong word")
+        with pytest.raises(SourceError) as raised:
+            move(wrong)
+    assert str(raised.value) == "the database of --data cannot be reached (OperationalError)"
+
+
+@pytest.mark.parametrize("form", ["bson", "canonical", "relaxed"])
+@on_one_database
+def test_dumps_of_mongodb(move, form):
+    folder = move.folder / "dump" / "shop"
+    folder.mkdir(parents=True)
+    moment = json_util.loads('{"$date": "2026-07-01T10:00:00Z"}')
+    note = {**NOTE, "_id": bson.Int64(1), "at": moment, "customerId": 7}
+    tag = {"_id": bson.ObjectId("507f1f77bcf86cd799439011"), "note_id": 1.0}
+    tag["other"] = bson.ObjectId("507f1f77bcf86cd799439012")
+    collections = {
+        "Customer": [{"_id": 7, "email": "ada@example.com"}],
+        "Note": [note],
+        "Tag": [tag],
+    }
+    options = {
+        "canonical": json_util.CANONICAL_JSON_OPTIONS,
+        "relaxed": json_util.RELAXED_JSON_OPTIONS,
+    }
+    for name, documents in collections.items():
+        if form == "bson":
+            content = b"".join(map(bson.encode, documents))
+            (folder / f"{name}.bson").write_bytes(content)
+            (folder / f"{name}.metadata.json").write_text("{}")
+        else:
+            lines = [json_util.dumps(one, json_options=options[form]) for one in documents]
+            (folder / f"{name}.json").write_text("\n".join(lines) + "\n")
+    check(move, str(move.folder / "dump"))
+    assert move.api("GET", "/Tags").json == [
+        {"id": "507f1f77bcf86cd799439011", "note_id": 1, "other": "507f1f77bcf86cd799439012"}
+    ]
+
+
+@on_one_database
+def test_what_is_no_source_is_one_sentence(move):
+    broken = move.folder / "broken"
+    broken.mkdir()
+    (broken / "Note.bson").write_bytes(b"\x20\0\0\0 no BSON")
+    files = {
+        "empty.json": ("", "empty.json is not valid JSON of rows at byte 0"),
+        "array.json": ("[]", "array.json is not valid JSON of rows at byte 1"),
+        "other.json": ('{"a": 1}', "other.json is no file of LoopBack's memory connector"),
+        "cut.json": ('{"models": {"Note": {"1": "{}"', "is not valid JSON of rows at byte 30"),
+        "row.json": (json.dumps({"models": {"Note": {"1": "{"}}}), "is not valid JSON of rows"),
+    }
+    sources = {"missing": "there is no file or folder missing", str(broken): "Note.bson is not a"}
+    for name, (content, said) in files.items():
+        (move.folder / name).write_text(content)
+        sources[str(move.folder / name)] = said
+    sources |= {
+        "sqlite:////nowhere.sqlite": "there is no SQLite file",
+        "oracle://host/x": "--data is a URL of oracle",
+        "://x": "--data is no URL of a database",
+    }
+    for source, said in sources.items():
+        with pytest.raises(SourceError, match=r".") as raised:
+            move(source)
+        assert said in str(raised.value)
