@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.definitions.bases import BUILT_IN, PLAIN
+from app.definitions.bases import BUILT_IN, PERSISTED, PLAIN
 from app.definitions.switches import DISABLED
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding
 from app.loopback.javascript.finding import DisabledMethod
+from app.properties.properties import MAPPINGS, column_name
 
 from .files import ProjectFile
 from .settings import id_type, is_user, users_model
@@ -22,6 +23,7 @@ ENTRY_KEYS = ("dataSource", "public", "options", "relations", "acls", "methods")
 # How a model's file declares the ids of a type.
 _TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
 USERS = "users"
+WITHOUT_ROWS = (PLAIN, "TransientModel")
 
 
 def to_json(value: object) -> str:
@@ -61,6 +63,7 @@ def _model_file(application: Application, model: Model, found: Sequence[Finding]
         changes.append(f"base is {PLAIN}: it is not served, as no file has its base {model.base}")
     _add_javascript(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
+    _separate_columns(definition, changes)
     if takes_users_name(application, model):
         definition |= {"plural": f"{model.name}Rows", "http": {}}
         changes.append(f"it is served at /{model.name}Rows: Ostiary's own users have its path")
@@ -118,8 +121,35 @@ def _set_id(
             changes.append(f"properties.{name}.type is objectid, as {model.data_source} gives it")
 
 
+def _separate_columns(definition: dict[str, Any], changes: list[str]) -> None:
+    """Name the columns of properties whose names differ in their letters' case or in `_` alone."""
+    properties = definition.get("properties")
+    taken = {"id"}
+    for name, declared in properties.items() if isinstance(properties, Mapping) else []:
+        column = column_name(name)
+        property_ = declared if isinstance(declared, Mapping) else {"type": declared}
+        if _is_id(declared) or any(key in property_ for key in MAPPINGS):
+            continue
+        if column in taken:
+            column = f"{column}_2"
+            named = {**property_, MAPPINGS[0]: {"columnName": column}}
+            definition["properties"] = {**definition["properties"], name: named}
+            changes.append(f"properties.{name} has the column {column}: the other name is taken")
+        taken.add(column)
+
+
 def _is_id(property_: object) -> bool:
     return isinstance(property_, Mapping) and bool(property_.get("id"))
+
+
+def has_rows(application: Application, model: Model) -> bool:
+    """Tell whether a model has rows: whether it does not extend Model or TransientModel."""
+    seen = set[str]()
+    base = model.name
+    while (found := application.models.get(base)) and found.definition and base not in seen:
+        seen.add(base)
+        base = str(found.options.get("base") or PERSISTED[0])
+    return base not in WITHOUT_ROWS
 
 
 def _other(definition: Mapping[str, Any]) -> Mapping[str, Any]:

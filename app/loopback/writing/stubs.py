@@ -22,7 +22,7 @@ from app.users.resource import users
 from .arguments import answer_of, arguments_of, body_of, parameters_of, schema_lines
 from .files import ProjectFile
 from .javascript import masked_source
-from .models import certain_disabled, file_name
+from .models import certain_disabled, file_name, has_rows
 from .python import WIDTH, comment, function_name, literal
 from .settings import is_user
 from .translations import translate_hook
@@ -184,7 +184,7 @@ def _add_method(
         return
     code.methods.add(method.name)
     arguments = arguments_of(method)
-    by_row = "<id>" in routes[0]
+    by_row = "<id>" in routes[0] and has_rows(application, model)
     schema = code.name(f"{method.name}Body") if arguments else ""
     schema = "".join(word.capitalize() for word in schema.split("_"))
     fields_ = list(schema_lines(arguments))
@@ -197,14 +197,14 @@ def _add_method(
     body = body_of(arguments, schema)
     path_names = dict.fromkeys(n for route in routes for n in re.findall(r"<(\w+)>", route))
     parameters = ["row: Any"] if by_row else []
-    parameters += [f"{n}: str" for n in path_names if n != "id"]
+    parameters += [f"{n}: str" for n in path_names if n != "id" or not by_row]
     parameters += ["body: Any"] if fields_ else []
     code.parts.append(
         f"@method_stub({', '.join(map(literal, [name, *paths]))})\n"
         f"def {view}({', '.join(parameters)}) -> Any:\n"
         f"    {_docstring(method.description or f'{method.name} of LoopBack')}\n{text}"
     )
-    code.extending.append(_endpoint(method, routes, view, body, parameters_of(arguments)))
+    code.extending.append(_endpoint(method, routes, view, body, parameters_of(arguments), by_row))
 
 
 def _why_not(model: Model | None, is_free: bool) -> str:
@@ -223,11 +223,14 @@ def _endpoint(
     view: str,
     body: str,
     parameters: Sequence[Mapping[str, object]],
+    by_row: bool,
 ) -> str:
     access = str(method.options.get("accessType") or "").upper()
     access = access if access in ("READ", "WRITE") else "EXECUTE"
     lines = [f"{literal(method.name)}, {access}, {', '.join(map(literal, routes))},"]
     answer = answer_of(method)
+    if "<id>" in routes[0] and not by_row:
+        lines.append("finds_row=False,")
     if body:
         lines.append(f"body={body},")
     if answer is not None:
