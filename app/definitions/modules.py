@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from flask import Flask
 
@@ -49,7 +49,10 @@ class Module:
     @property
     def hook_stubs(self) -> int:
         """The number of hooks that are to be written."""
-        return sum(hasattr(value, HOOK) for value in vars(self._content).values())
+        values = vars(self._content).values()
+        # Flask's proxies, such as `request`, have no attributes here.
+        functions = [value for value in values if isinstance(value, FunctionType)]
+        return sum(hasattr(function, HOOK) for function in functions)
 
     def is_used_by(self, other: "Module") -> bool:
         """Tell whether another module has imported this one, or something that it defines."""
