@@ -217,6 +217,17 @@ def _why_not(model: Model | None, is_free: bool) -> str:
     return comment(f"It is not served: {reason}")
 
 
+def _access(method: RemoteMethod) -> str:
+    """Return the access type by which LoopBack 3's rules find a method."""
+    declared = str(method.options.get("accessType") or "").upper()
+    if declared:
+        return declared if declared in ("READ", "WRITE") else "EXECUTE"
+    # Of several routes it knows no verb.
+    http = method.options.get("http")
+    verb = str(http.get("verb")).upper() if isinstance(http, Mapping) else ""
+    return "READ" if verb in ("GET", "HEAD") else "EXECUTE"
+
+
 def _endpoint(
     method: RemoteMethod,
     routes: Sequence[str],
@@ -225,9 +236,7 @@ def _endpoint(
     parameters: Sequence[Mapping[str, object]],
     by_row: bool,
 ) -> str:
-    access = str(method.options.get("accessType") or "").upper()
-    access = access if access in ("READ", "WRITE") else "EXECUTE"
-    lines = [f"{literal(method.name)}, {access}, {', '.join(map(literal, routes))},"]
+    lines = [f"{literal(method.name)}, {_access(method)}, {', '.join(map(literal, routes))},"]
     answer = answer_of(method)
     if "<id>" in routes[0] and not by_row:
         lines.append("finds_row=False,")

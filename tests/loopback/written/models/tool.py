@@ -11,7 +11,7 @@ from ostiary.database import db, transaction
 from ostiary.errors import AuthorizationRequired
 from ostiary.identity import current_identity
 from ostiary.resources import Resource, SaveEvent, get_resource
-from ostiary.rules import EXECUTE
+from ostiary.rules import EXECUTE, READ
 
 
 def before_save(resource: Resource, event: SaveEvent) -> None:
@@ -101,7 +101,7 @@ def extend(resource: Resource) -> None:
     )(give_back)
     resource.endpoint(
         "statistics",
-        EXECUTE,
+        READ,
         "GET /statistics",
         answer={
             "type": "object",

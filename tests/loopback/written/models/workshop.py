@@ -6,7 +6,7 @@ from flask import request
 
 from ostiary.datasources import data_source
 from ostiary.resources import Resource
-from ostiary.rules import EXECUTE
+from ostiary.rules import READ
 
 
 def locate() -> dict[str, Any]:
@@ -20,7 +20,7 @@ def extend(resource: Resource) -> None:
     address = {"name": "address", "in": "query", "required": True, "schema": {"type": "string"}}
     resource.endpoint(
         "locate",
-        EXECUTE,
+        READ,
         "GET /locate",
         answer={"type": "object", "properties": {"positions": positions}},
         parameters=[address],
