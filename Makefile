@@ -34,6 +34,9 @@ coverage: .venv/.installed-dev ## run it and require that 95 % of the code is co
 drills: .venv/.installed-dev ## break things under load: kills, full disks, lost servers; some minutes (NAMES=...)
 	$(BIN)/python -m tests.drills $(NAMES)
 
+migration-drill: .venv/.installed-dev ## move an application from a running LoopBack 3, which needs node; minutes (NAMES=...)
+	$(BIN)/python -m tests.loopback $(NAMES)
+
 lint: .venv/.installed-dev ## check style, types and the import rules
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -81,4 +84,4 @@ clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules tests/loopback/application/node_modules
 	find app tests tools -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test coverage drills lint format bench bench-peers bench-threads bench-calls bench-instructions docs clean
+.PHONY: help install run test coverage drills migration-drill lint format bench bench-peers bench-threads bench-calls bench-instructions docs clean

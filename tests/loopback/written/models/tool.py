@@ -91,7 +91,7 @@ def extend(resource: Resource) -> None:
         "POST /<id>/lend",
         body=LendBody,
         answer=get_resource("Loans").schema,
-        errors=[ToolIsLent],
+        errors=[ToolIsLent()],
     )(lend)
     resource.endpoint(
         "giveBack",

@@ -1,0 +1,154 @@
+"""Move the application from a running LoopBack 3: `python -m tests.loopback [SOURCE...]`.
+
+For each kind of database and for SQLite and PostgreSQL as targets: LoopBack is filled, its data is
+imported, `ostiary loopback compare` compares both services, the shadow proxy moves a path to the
+new one and back, and the recorded calls are made at both. It needs node and npm, PostgreSQL and
+MariaDB, and takes some minutes. Prints a line for each; exits with 1 if anything differs.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+
+from app.testing.databases import create_postgres_database
+from tests.support.ports import free_port
+from tests.support.postgres import postgres_server
+
+from .client import Client
+from .comparison import differences
+from .geocoder import serve_geocoder
+from .loopback3 import copy_application, run_loopback
+from .replay import WRITTEN
+from .restored import restore
+from .script import CALLS, SETUP
+from .sources import SOURCES, Source
+
+ROOT = Path(__file__).parents[2]
+OSTIARY = [sys.executable, "-m", "ostiary"]
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
+    "APP_THROTTLE_ENABLED": "false",
+    "WEB_CONCURRENCY": "1",
+}
+
+
+@contextmanager
+def running(folder: Path, *arguments: str, port: int, **variables: str) -> Iterator[str]:
+    """Run a command that serves; yields its address once it answers."""
+    with (folder / "output.txt").open("a") as output:
+        environment = {**os.environ, **ENVIRONMENT, **variables, "PORT": str(port)}
+        process = subprocess.Popen(
+            [*OSTIARY, *arguments], cwd=folder, env=environment, stdout=output, stderr=output
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(url, folder / "output.txt")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_for(url: str, output: Path) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            requests.get(url, timeout=5)
+        except requests.ConnectionError:
+            assert time.monotonic() < deadline, output.read_text()
+            time.sleep(0.1)
+        else:
+            return
+
+
+def ostiary(project: Path, *arguments: str, check: bool = True, **variables: str) -> str:
+    """Run a command in a project; return what it prints."""
+    environment = {**os.environ, **ENVIRONMENT, **variables}
+    done = subprocess.run(
+        [*OSTIARY, *arguments],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 or not check, done.stdout + done.stderr
+    return done.stdout
+
+
+def move(source: Source, target: str, folder: Path, server: str) -> list[str]:
+    """Move the application from a running LoopBack to a target; return what differs."""
+    application, project = folder / "application", folder / "project"
+    project.mkdir()
+    url = f"sqlite:///{project}/moved.sqlite"
+    if target == "postgresql":
+        url = create_postgres_database(server, "ostiary_migration_drill")
+    with serve_geocoder() as geocoder, source.run(application) as database:
+        copy_application(application, source.ids, database.settings, geocoder)
+        with run_loopback(application) as old:
+            client = Client(old)
+            client.run(SETUP)
+            ostiary(project, "loopback", "import", str(application), "--models-only")
+            shutil.copytree(WRITTEN, project, dirs_exist_ok=True)
+            shutil.copytree(application / "files", project / "files")
+            with restore(source, database.dump(), folder, server) as data:
+                command = ("loopback", "import", str(application), "--data", data)
+                ostiary(project, *command, DATABASE_URL=url)
+            with running(project, "run", port=free_port(), DATABASE_URL=url) as new:
+                kept, api = dict(client.kept), f"{new}/api"
+                found = _compared(project, old, api, kept["token of ada"])
+                found += _shadowed(project, old, api)
+                answers = Client(old, dict(kept)).run(CALLS)
+                return [*found, *differences(answers, Client(api, kept).run(CALLS))]
+
+
+def _compared(project: Path, old: str, new: str, token: str) -> list[str]:
+    """Compare by the command; return the lines of undocumented differences."""
+    command = ("loopback", "compare", "--old", old, "--new", new, "--token", "ada", "--rate", "200")
+    printed = ostiary(project, *command, check=False, TOKEN_ADA=token)
+    (project / "compared.txt").write_text(printed)
+    return re.findall(r"^(?:allowed|status|value|missing row|added row).*", printed, re.MULTILINE)
+
+
+def _shadowed(project: Path, old: str, new: str) -> list[str]:
+    """Move a path by the shadow proxy and back; return what went wrong."""
+    moved, port = project / "moved.txt", free_port()
+    moved.write_text("")
+    command = ["loopback", "compare", "--old", old, "--new", new, "--shadow", str(port)]
+    with running(project, *command, "--moved", str(moved), port=port) as proxy:
+        seen = []
+        for paths in ("", "/api/Categories\n", ""):
+            moved.write_text(paths)
+            time.sleep(2)
+            answer = requests.get(f"{proxy}/api/Categories", timeout=10)
+            seen.append("X-Request-Id" in answer.headers)
+    return [] if seen == [False, True, False] else [f"shadow: moved and back was {seen}"]
+
+
+def main() -> int:
+    status = 0
+    with postgres_server() as server:
+        for name in sys.argv[1:] or SOURCES:
+            for target in ("sqlite", "postgresql"):
+                with tempfile.TemporaryDirectory() as folder:
+                    found = move(SOURCES[name], target, Path(folder), server)
+                status |= bool(found)
+                result = "\n  ".join(["differs" if found else "same", *found])
+                line = f"{name:<12}{SOURCES[name].ids:<10}{target:<12}{len(CALLS)} calls: {result}"
+                sys.stdout.write(f"{line}\n")
+                sys.stdout.flush()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
