@@ -49,7 +49,7 @@ class Uploads:
             return 0
         return self._most.get(name, 0)
 
-    def begin(self, conn: Connection) -> bool:
+    def start(self, conn: Connection) -> bool:
         """Take one of the places, if there is any."""
         if len(self._connections) >= MAX_UPLOADS:
             return False

@@ -238,7 +238,7 @@ class BufferingWorker(ThreadWorker):
 
     def _ask(self, conn: Connection) -> None:
         """Let the app say, in a thread, whether to receive an upload."""
-        if self.uploads.begin(conn):
+        if self.uploads.start(conn):
             self.tpool.call(partial(self._ask_app, conn))
         else:
             self._refuse(conn, TooManyUploads())

@@ -86,7 +86,7 @@ class LocalUpload:
             self._file.flush()
             os.fsync(self._file.fileno())
 
-    def commit(self) -> Json | None:
+    def publish(self) -> Json | None:
         """Give the file its name, in place of one that has it; raise ContainerNotFound."""
         container = self._container
         with self._store.opened(container) as folder, translated(ContainerNotFound(container)):

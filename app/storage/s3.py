@@ -112,7 +112,7 @@ class S3Upload:
         if self._buffer or not self._parts:
             self._send()
 
-    def commit(self) -> Json | None:
+    def publish(self) -> Json | None:
         """Complete the upload; return what S3 says of the object."""
         with self._calls():
             made = self._client.complete_multipart_upload(

@@ -43,7 +43,7 @@ class Stored(Protocol):
 
 
 class Upload(Protocol):
-    """A file on its way into a store: nobody sees it before `commit`."""
+    """A file on its way into a store: nobody sees it before `publish`."""
 
     def write(self, data: bytes) -> None:
         """Add bytes; raise StorageFull or StorageUnavailable."""
@@ -51,11 +51,11 @@ class Upload(Protocol):
     def finish(self) -> None:
         """Make sure that all bytes are stored."""
 
-    def commit(self) -> Json | None:
+    def publish(self) -> Json | None:
         """Give the file its name, in place of one that has it; return what the provider says."""
 
     def discard(self) -> None:
-        """Leave nothing of it, unless it was committed."""
+        """Leave nothing of it, unless it was published."""
 
 
 class Store(Protocol):

@@ -73,7 +73,7 @@ class FormReader:
             if not self._uploads:
                 raise InvalidUpload("No file content uploaded")
             for upload, described in self._uploads:
-                if (response := upload.commit()) is not None:
+                if (response := upload.publish()) is not None:
                     described["providerResponse"] = response
         return self._uploaded
 
