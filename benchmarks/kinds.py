@@ -21,6 +21,8 @@ def filtered(path: str, **filter_: Any) -> str:
 GET = Request("GET /todos/{id}", "GET", "/api/todos/{id}", 1, ROWS)
 OPEN = filtered("/api/todos", where={"isComplete": False}, limit=20)
 LIST = Request("GET /todos?filter=", "GET", OPEN, 1, ROWS)
+HUNDRED = filtered("/api/todos", where={"isComplete": False}, limit=100)
+LONG_LIST = Request("GET /todos?filter=, 100 rows", "GET", HUNDRED, 1, ROWS)
 POST = Request("POST /todos", "POST", "/api/todos", 0, 0, {"title": "Buy milk"})
 LOGIN = Request(
     "POST /users/login",

@@ -11,7 +11,7 @@ from statistics import median
 from . import load, stack
 from .cpu import Sample, measure
 from .data import fill, fill_loopback
-from .kinds import GET, LIST, LOGIN, POST, RESET, ROWS, UNLIMITED
+from .kinds import GET, LIST, LOGIN, LONG_LIST, POST, RESET, ROWS, UNLIMITED
 from .load import Request
 from .stack import Server
 from .tables import Table, publish
@@ -23,7 +23,7 @@ APPLICATIONS = {
     "floor, driver's cursor": "benchmarks.floor_cursor:app",
     "hello world": "benchmarks.hello:app",
 }
-KINDS = {kind.name: kind for kind in (GET, LIST, POST, LOGIN, RESET)}
+KINDS = {kind.name: kind for kind in (GET, LIST, LONG_LIST, POST, LOGIN, RESET)}
 # Who is measured with what; the others have two views.
 DATABASES = LOOPBACK, "Ostiary", "floor"
 EVERYBODY = LOOPBACK, *APPLICATIONS
