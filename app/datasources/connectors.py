@@ -53,13 +53,13 @@ def set_aside_others(app: Flask) -> None:
 def connector_of(settings: object) -> str:
     """Return the connector of a data source; empty if it is that of REST, or looks like it."""
     connector = settings.get("connector") if isinstance(settings, Mapping) else None
-    if not isinstance(connector, str) or closest(_short(connector), [REST], MISSPELT):
+    if not isinstance(connector, str) or closest(connector_name(connector), [REST], MISSPELT):
         return ""
     return connector
 
 
-def _short(connector: str) -> str:
-    """Return the name of a connector without that of its package."""
+def connector_name(connector: str) -> str:
+    """Return the name of a connector, without that of its package, in lower case."""
     name = connector.lower()
     for package in PACKAGES:
         name = name.removeprefix(package)
@@ -67,7 +67,7 @@ def _short(connector: str) -> str:
 
 
 def _instead(connector: str, settings: Mapping[str, object]) -> str:
-    name = _short(connector)
+    name = connector_name(connector)
     if name != MAIL:
         return INSTEAD.get(name, DATABASE)
     urls = list(mail_urls(settings))

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from app.config import ConfigurationError
+from app.datasources.connectors import connector_name
+from app.definitions.bases import USER
 from app.plurals import pluralize
 from app.problems import Problems
 
@@ -129,9 +131,33 @@ class Application:
     other_environments: Sequence[Path]
     problems: Problems = field(default_factory=Problems)
 
+    def bases(self, name: str) -> list[str]:
+        """Return the name of a model and those of the models that it extends, in their order."""
+        chain = [name]
+        while (model := self.models.get(chain[-1])) and model.definition:
+            if model.base in chain:
+                break
+            chain.append(model.base)
+        return chain
+
+    def is_user(self, model: Model) -> bool:
+        """Tell whether a model extends User."""
+        return self.bases(model.name)[1:][-1:] == [USER]
+
+    def connector(self, model: Model | None) -> str:
+        """Return the connector of a model's data source; empty if it has none."""
+        name = model.data_source if model else None
+        return connector_of(self.data_sources.get(name or "", {}))
+
     def place(self, path: Path, line: int | None = None) -> str:
         """Return where a file is, from the root, and a line in it: `common/models/note.js:12`."""
         return Files(self.root).place(path, line)
+
+
+def connector_of(source: Mapping[str, Any]) -> str:
+    """Return the name of a data source's connector; empty if it has none."""
+    name = source.get("connector")
+    return connector_name(name) if isinstance(name, str) else ""
 
 
 def read_application(folder: Path, environment: str = DEVELOPMENT) -> Application:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from app.definitions.bases import PERSISTED, PLAIN, USER, configure, merge
 from app.definitions.definition import read_definition
@@ -14,7 +13,7 @@ from app.properties.declaration import Declaration
 from .application import Application, Model
 
 # Connectors whose models are served from where their rows or files are.
-SERVED = ("rest", "component-storage")
+SERVED = ("rest", "storage")
 # What becomes code beside the model; it is a warning until it is written.
 CODE = ("methods", "mixins")
 
@@ -92,13 +91,4 @@ def _with(problems: Problems, source: Source) -> Declaration:
 def _is_kept(application: Application, model: Model, root: str) -> bool:
     if root in (*PERSISTED, USER):
         return True
-    source = application.data_sources.get(model.data_source or "", {})
-    return root == PLAIN and connector_of(source) in SERVED
-
-
-def connector_of(source: Mapping[str, Any]) -> str:
-    """Return the name of a data source's connector, which may be given by its package or path."""
-    name = source.get("connector")
-    if not isinstance(name, str):
-        return "-"
-    return name.split("/")[-1].removeprefix("loopback-connector-").removeprefix("loopback-")
+    return root == PLAIN and application.connector(model) in SERVED

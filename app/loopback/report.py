@@ -5,14 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .application import Application, Model
+from .application import Application, connector_of
 from .javascript import Finding, Kind
-from .javascript.finding import (
-    RemoteMethod,
-    Validation,
-)
+from .javascript.finding import RemoteMethod, Validation
 from .literals import Expression
-from .models_check import SERVED, ModelCheck, check_models, connector_of
+from .models_check import SERVED, ModelCheck, check_models
 
 MODEL_COLUMNS = (
     *("Model", "Extends", "Data source", "Path", "Properties", "Relations", "Rules", "Moves"),
@@ -89,9 +86,10 @@ def make_report(application: Application, found: Sequence[Finding]) -> Report:
     checks = check_models(application)
     opened = open_models(application, checks)
     unlocked = not any(finding.kind == Kind.AUTHENTICATION for finding in found)
+    summary = _summary(application, checks, found)
     tables = [
-        _summary(application, checks, found),
-        _models(application, checks),
+        summary,
+        _models(application, checks, opened),
         _data_sources(application),
         _differences(checks, found),
         _to_write(found),
@@ -107,7 +105,7 @@ def make_report(application: Application, found: Sequence[Finding]) -> Report:
         f"LoopBack application in {application.root.name}",
         list(_first(application, checks, opened, unlocked)),
         [table for table in tables if table.rows],
-        _data(application, checks, found, opened, unlocked),
+        _data(application, checks, found, summary, opened, unlocked),
     )
 
 
@@ -120,23 +118,13 @@ def open_models(application: Application, checks: Sequence[ModelCheck]) -> list[
         check.model.name
         for check in checks
         if check.is_kept and check.model.is_public
-        if not any(map(_has_rules, _chain(application, check.model)))
+        if not any(_has_rules(application, base) for base in application.bases(check.model.name))
     ]
 
 
-def _chain(application: Application, model: Model) -> Iterator[Model]:
-    seen = set[str]()
-    current: Model | None = model
-    while current and current.name not in seen:
-        yield current
-        seen.add(current.name)
-        base = current.base
-        own = Model(base, {}, {}, None, None)
-        current = application.models.get(base, own) if base not in seen else None
-
-
-def _has_rules(model: Model) -> bool:
-    return bool(model.acls) or (not model.file and model.name in WITH_RULES)
+def _has_rules(application: Application, name: str) -> bool:
+    model = application.models.get(name)
+    return bool(model and model.acls) or (name in WITH_RULES and not (model and model.file))
 
 
 def _first(
@@ -220,46 +208,25 @@ def _nodes(finding: Finding) -> Iterator[Any]:
         yield details.function.node
 
 
-def _models(application: Application, checks: Sequence[ModelCheck]) -> Table:
-    opened = open_models(application, checks)
+def _models(application: Application, checks: Sequence[ModelCheck], opened: Sequence[str]) -> Table:
+    moves = [(check.model, check.root, _verdict(check)) for check in checks]
+    moves += [
+        (model, "LoopBack's own", "is part of the service, or not needed")
+        for model in application.models.values()
+        if not model.file
+    ]
     rows = [
         (
-            check.model.name,
-            check.root,
-            check.model.data_source or "-",
-            f"/{check.model.path}" if check.model.is_public else "-",
-            len(check.model.mapping("properties")),
-            len(check.model.mapping("relations")),
-            "open" if check.model.name in opened else len(check.model.acls),
-            _verdict(check),
-        )
-        for check in checks
-    ]
-    own = [model for model in application.models.values() if not model.file]
-    rows += [
-        (
-            model.name,
-            "LoopBack's own",
-            model.data_source or "-",
+            *(model.name, root, model.data_source or "-"),
             f"/{model.path}" if model.is_public else "-",
-            0,
+            len(model.mapping("properties")),
             len(model.mapping("relations")),
             "open" if model.name in opened else len(model.acls),
-            "is part of the service, or not needed",
+            verdict,
         )
-        for model in own
+        for model, root, verdict in moves
     ]
-    columns = (
-        "Model",
-        "Extends",
-        "Data source",
-        "Path",
-        "Properties",
-        "Relations",
-        "Rules",
-        "Moves",
-    )
-    return Table("Models", "", columns, rows)
+    return Table("Models", "", MODEL_COLUMNS, rows)
 
 
 def _verdict(check: ModelCheck) -> str:
@@ -273,7 +240,7 @@ def _verdict(check: ModelCheck) -> str:
 def _data_sources(application: Application) -> Table:
     users = Counter(model.data_source for model in application.models.values())
     rows = [
-        (name, connector_of(source), users[name], _future(source))
+        (name, connector_of(source) or "-", users[name], _future(source))
         for name, source in application.data_sources.items()
     ]
     return Table("Data sources", "", ("Name", "Connector", "Models", "Moves"), rows)
@@ -334,10 +301,10 @@ def _data(
     application: Application,
     checks: Sequence[ModelCheck],
     found: Sequence[Finding],
+    summary: Table,
     opened: Sequence[str],
     unlocked: bool,
 ) -> dict[str, Any]:
-    summary = _summary(application, checks, found)
     return {
         "folder": application.root.name,
         "environment": application.environment,

@@ -12,7 +12,6 @@ from app.loopback.literals import expressions
 from .files import ProjectFile
 from .models import to_json
 from .secrets import Variables, without_secrets
-from .settings import is_user
 
 FILE = "fixtures/loopback.json"
 ROLE = "Role"
@@ -29,7 +28,7 @@ def fixture_files(
         model = application.models.get(name)
         if name == ROLE:
             roles += [row["name"]] if isinstance(row.get("name"), str) else []
-        elif model and is_user(application, model):
+        elif model and application.is_user(model):
             users += [_user(row, variables)] if isinstance(row.get("email"), str) else []
         elif model and model.definition and not expressions(row):
             rows[name].append(without_secrets(row, f"{name}.{len(rows[name])}", variables))

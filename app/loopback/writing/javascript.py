@@ -2,12 +2,11 @@
 
 from tree_sitter import Node
 
+from app.loopback.javascript.scope import MAX_SOURCE
 from app.loopback.syntax import text_of, walk
 
 from .secrets import SECRET
 
-# Characters of the JavaScript that a comment has.
-MAX_SOURCE = 20_000
 # Nodes that give a value to a name, with the fields that have both.
 VALUES = {
     "pair": ("key", "value"),

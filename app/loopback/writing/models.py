@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.definitions.bases import BUILT_IN, PERSISTED, PLAIN
+from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, WITHOUT_ROWS
 from app.definitions.switches import DISABLED
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding
@@ -12,18 +12,13 @@ from app.loopback.javascript.finding import DisabledMethod
 from app.properties.properties import MAPPINGS, column_name
 
 from .files import ProjectFile
-from .settings import id_type, is_user, users_model
+from .settings import id_type, users_model
 from .validations import translate_validations
 
 JsonObject = Mapping[str, Any]
-# The keys of an entry of LoopBack 3's `model-config.json` that a project reads.
-ENTRY_KEYS = ("dataSource", "public", "options", "relations", "acls", "methods")
-
-
 # How a model's file declares the ids of a type.
 _TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
 USERS = "users"
-WITHOUT_ROWS = (PLAIN, "TransientModel")
 
 
 def to_json(value: object) -> str:
@@ -85,7 +80,7 @@ def _add_javascript(
     changes: list[str],
 ) -> None:
     """Add the validations of the JavaScript, and the methods that it switches off."""
-    properties, done = translate_validations(model, is_user(application, model), found)
+    properties, done = translate_validations(model, application.is_user(model), found)
     if done:
         definition["properties"] = properties
         changes += [f"{finding.name} is in properties" for finding in done]
@@ -98,7 +93,7 @@ def _add_javascript(
 
 def takes_users_name(application: Application, model: Model) -> bool:
     """Tell whether a model that users are not has their name."""
-    return model.plural.lower() == USERS and not is_user(application, model)
+    return model.plural.lower() == USERS and not application.is_user(model)
 
 
 def _set_id(
@@ -109,7 +104,7 @@ def _set_id(
     properties = definition.get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
     declared = [name for name, property_ in properties.items() if _is_id(property_)]
-    if not model.data_source or is_user(application, model) or "base" in _other(definition):
+    if not model.data_source or application.is_user(model) or "base" in _other(definition):
         return
     if not declared and given != usual and definition.get("idInjection") is not False:
         definition["properties"] = {"id": {"type": _TYPES[given], "id": True}, **properties}
@@ -166,6 +161,6 @@ def config_file(application: Application) -> ProjectFile:
 
 def _entries(application: Application) -> Iterator[tuple[str, JsonObject]]:
     for name, model in application.models.items():
-        entry = {key: model.config[key] for key in ENTRY_KEYS if key in model.config}
+        entry = {key: model.config[key] for key in CONFIG_KEYS if key in model.config}
         if model.config and (model.definition or name in BUILT_IN):
             yield name, entry

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 from marshmallow import ValidationError
 
+from app.datasources.connectors import MAIL as CONNECTOR_OF_MAIL
+from app.datasources.connectors import mail_urls
 from app.definitions.bases import USER
-from app.loopback.application import Application, Model
+from app.loopback.application import Application, Model, connector_of
 from app.rest.shared_methods import ALIASES
 from app.settings import SettingsSchema
 
@@ -20,7 +22,7 @@ TOKEN, CORS = "loopback#token", "cors"
 TOKEN_KEYS = ("cookies", "headers", "params", "currentUserLiteral")
 EXPLORER = "loopback-component-explorer"
 # The connectors whose databases generate ids that are no numbers, with the type of these.
-ID_TYPES = {"mongodb": "objectid", "loopback-connector-mongodb": "objectid"}
+ID_TYPES = {"mongodb": "objectid"}
 # Settings that no application says otherwise.
 USUAL = (
     ("SAMPLE_TODOS", False, "the sample model is none of the application's"),
@@ -42,6 +44,8 @@ MAIL = """\
 # {place}: mails are files in the folder mail until the environment has the server:
 # APP_MAIL_URL={url}
 """
+# In place of a server that the application computes, or does not name.
+ANY_MAIL_URL = "smtp://USER:PASSWORD@HOST:587?starttls=1"
 
 
 class Setting(NamedTuple):
@@ -117,33 +121,15 @@ def _root(application: Application) -> Iterator[Setting]:
 
 def users_model(application: Application) -> Model | None:
     """Return the model that the users of an application are: one that extends User, or User."""
-    extending = [model for model in application.models.values() if is_user(application, model)]
+    extending = list(filter(application.is_user, application.models.values()))
     public = [model for model in extending if model.is_public]
     return next(iter(public or extending), application.models.get(USER))
 
 
-def is_user(application: Application, model: Model) -> bool:
-    """Tell whether a model of the application extends User."""
-    seen = {model.name}
-    while model.definition and (base := model.base) not in seen:
-        if base not in application.models or not application.models[base].definition:
-            return base == USER
-        seen.add(base)
-        model = application.models[base]
-    return False
-
-
-def connector(application: Application, model: Model | None) -> str:
-    """Return the name of the connector of a model's data source; empty if it has none."""
-    source = application.data_sources.get((model and model.data_source) or "", {})
-    return str(source.get("connector") or "").lower()
-
-
 def id_type(application: Application, model: Model | None) -> str:
     """Return the type of the ids that a model's database gives, as ID_TYPE has it."""
-    given = ID_TYPES.get(connector(application, model), "integer")
-    properties = model.definition.get("properties") if model else None
-    for declared in properties.values() if isinstance(properties, Mapping) else []:
+    given = ID_TYPES.get(application.connector(model), "integer")
+    for declared in model.mapping("properties").values() if model else []:
         if isinstance(declared, Mapping) and declared.get("id"):
             if declared.get("defaultFn") in ("guid", "uuid", "uuidv4"):
                 return "uuid"
@@ -155,7 +141,7 @@ def id_type(application: Application, model: Model | None) -> str:
 def _id_type(application: Application) -> Setting:
     users = users_model(application)
     name, source = (users.name, users.data_source) if users else (USER, None)
-    by = connector(application, users) or "no database"
+    by = application.connector(users) or "no database"
     reason = f"{name} is in the data source {source}, which is {by}"
     return Setting("ID_TYPE", id_type(application, users), reason)
 
@@ -238,22 +224,9 @@ def _middleware(application: Application, name: str) -> Mapping[str, Any] | None
 def _mail(application: Application) -> Iterator[str]:
     """Yield how the mail server is set, without its password."""
     for name, source in application.data_sources.items():
-        transports = source.get("transports")
-        if source.get("connector") != "mail" or not isinstance(transports, list):
-            continue
-        for transport in filter(lambda each: isinstance(each, Mapping), transports):
-            yield MAIL.format(place=f"datasources.json: {name}", url=_mail_url(transport))
-
-
-def _mail_url(transport: Mapping[str, Any]) -> str:
-    host = str(transport.get("host") or "HOST")
-    is_secure = transport.get("secure") is True
-    port = transport.get("port") or (465 if is_secure else 587)
-    login = "USER:PASSWORD@" if transport.get("auth") else ""
-    host = host if re.fullmatch(r"[\w.-]+", host) else "HOST"
-    port = port if re.fullmatch(r"\d{1,5}", str(port)) else "PORT"
-    end = "" if is_secure or port == 25 else "?starttls=1"
-    return f"smtp{'s' if is_secure else ''}://{login}{host}:{port}{end}"
+        if connector_of(source) == CONNECTOR_OF_MAIL:
+            for url in list(mail_urls(source)) or [ANY_MAIL_URL]:
+                yield MAIL.format(place=f"datasources.json: {name}", url=url)
 
 
 def _at(value: object, *keys: str) -> object:

@@ -4,17 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from app.loopback.application import Application
+from app.loopback.application import Application, connector_of
+from app.loopback.models_check import SERVED
 from app.oauth.presets import PRESETS
 
 from .files import ProjectFile
 from .models import to_json
 from .secrets import PARAMETER, SECRET, Variables, without_secrets
 
-CONNECTORS = ("rest", "loopback-connector-rest")
 SOURCES, PROVIDERS = "datasources.json", "providers.json"
-# The connectors of LoopBack 3 whose data sources a project has; those of storage serve files.
-STORAGE = "loopback-component-storage"
 
 
 def source_files(application: Application, variables: Variables) -> list[ProjectFile]:
@@ -22,9 +20,9 @@ def source_files(application: Application, variables: Variables) -> list[Project
     changes: list[str] = []
     sources: dict[str, Any] = {}
     for name, source in application.data_sources.items():
-        if source.get("connector") in (*CONNECTORS, STORAGE):
+        if connector_of(source) in SERVED:
             moved = _without_parameters(source)
-            sources[name] = _masked(moved, f"{name}", variables)
+            sources[name] = _masked(moved, name, variables)
         else:
             kind = source.get("connector") or "no connector"
             changes.append(f"{name} is left out: {kind} is none of other REST services")

@@ -24,7 +24,6 @@ from .files import ProjectFile
 from .javascript import masked_source
 from .models import certain_disabled, file_name, has_rows
 from .python import WIDTH, comment, function_name, literal
-from .settings import is_user
 from .translations import translate_hook
 from .validations import translate_validations
 
@@ -123,7 +122,7 @@ def _code(application: Application, model: Model | None, found: Sequence[Finding
 
 def _done(application: Application, model: Model, found: Sequence[Finding]) -> list[Finding]:
     """Return the findings that the model's JSON says."""
-    _, validations = translate_validations(model, is_user(application, model), found)
+    _, validations = translate_validations(model, application.is_user(model), found)
     return [*validations, *certain_disabled(found, model)]
 
 

@@ -78,8 +78,7 @@ def _lines(values: Values, unless: str) -> Iterator[str]:
 
 def _has(application: Application, model: Model, name: str, value: str) -> bool:
     """Tell whether a model has a property that can hold a value."""
-    declared = model.definition.get("properties")
-    property_ = declared.get(name) if isinstance(declared, Mapping) else None
+    property_ = model.mapping("properties").get(name)
     property_ = {"type": property_} if isinstance(property_, str) else property_
     if isinstance(property_, Mapping):
         is_usual = not any(key in property_ for key in MAPPINGS)

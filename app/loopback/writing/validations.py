@@ -24,8 +24,7 @@ def translate_validations(
     model: Model, is_user: bool, found: Iterable[Finding]
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Return the properties of a model with its validations, and those that they say."""
-    declared = model.definition.get("properties")
-    properties = dict(declared) if isinstance(declared, Mapping) else {}
+    properties = dict(model.mapping("properties"))
     done = []
     for finding in found:
         details = finding.details
