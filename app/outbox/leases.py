@@ -24,6 +24,7 @@ class Leases:
         self._changes = threading.Lock()
         self._held: set[Claim] = set()
         self._thread: threading.Thread | None = None
+        self._wake = threading.Event()
 
     @contextmanager
     def held(self, claim: Claim) -> Iterator[None]:
@@ -31,6 +32,7 @@ class Leases:
         with self._changes:
             self._held.add(claim)
             if self._thread is None:
+                self._wake.clear()
                 self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
                 self._thread.start()
         try:
@@ -39,10 +41,14 @@ class Leases:
             with self._changes:
                 self._held.remove(claim)
 
+    def stop(self) -> None:
+        """End the thread now, which holds the app, unless a delivery is in progress."""
+        self._wake.set()
+
     def _run(self) -> None:
-        pause = threading.Event()
         while True:
-            pause.wait(claims.LEASE / 3)
+            self._wake.wait(claims.LEASE / 3)
+            self._wake.clear()
             with self._changes:
                 held = list(self._held)
                 if not held:

@@ -13,6 +13,7 @@ from app.state import AppState
 
 from . import claims
 from .delivery import deliver, deliver_due, seconds_until_due
+from .leases import leases
 from .registry import registry
 
 # Seconds before the first attempt, so that it does not slow down the answer to the request that
@@ -150,3 +151,4 @@ def start(app: Flask) -> None:
 def stop(app: Flask) -> None:
     """Stop delivering in this process, after the attempt in progress."""
     worker.of(app).stop()
+    leases.of(app).stop()

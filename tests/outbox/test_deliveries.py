@@ -48,6 +48,21 @@ def test_workers_that_race_deliver_each_event_once(make_recorder):
     assert states(recorders[0].app) == [("delivered", 1, None)] * EVENTS
 
 
+def test_an_app_that_stops_delivering_keeps_no_thread(recorder):
+    before = set(threading.enumerate())
+    recorder.record(1)
+    drain(recorder.app)
+    started = set(threading.enumerate()) - before
+
+    outbox.stop(recorder.app)
+
+    assert started
+    for thread in started:
+        # Less than leases.py pauses.
+        thread.join(timeout=10)
+    assert not any(thread.is_alive() for thread in started)
+
+
 def test_an_event_of_a_transaction_that_rolls_back_is_not_recorded(recorder):
     def fail():
         with recorder.app.app_context(), transaction():
