@@ -65,6 +65,8 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     keep_what_is_there()
+    # An app is thousands of objects that stay for the test: by default each starts several runs.
+    gc.set_threshold(10_000, 10, 10)
 
 
 def keep_what_is_there():
