@@ -272,6 +272,7 @@ def test_rows_that_the_caller_may_not_read_are_as_if_they_did_not_exist(gallery)
     assert ["imageable" in row for row in rows] == [False, True]
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_has_each_model(gallery):
     document = gallery("GET", "/openapi.json").json
 
