@@ -367,6 +367,8 @@ def count_on_after(connection: Connection, table: str, highest: int) -> None:
     if connection.dialect.name != "postgresql":
         return
     connection.execute(sa.text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
-    sequence = func.pg_get_serial_sequence(table, "id")
-    last = func.greatest(highest, func.nextval(sequence))
-    connection.execute(sa.select(func.setval(sequence, last)))
+    sequence = str(connection.scalar(sa.select(func.pg_get_serial_sequence(table, "id"))))
+    # Only if it would generate one of these ids: asking it for the next one would take that.
+    next_id = sa.literal_column("last_value + CAST(is_called AS integer)", sa.BigInteger())
+    count_on = sa.select(func.setval(sequence, highest)).select_from(sa.text(sequence))
+    connection.execute(count_on.where(next_id <= highest))

@@ -104,6 +104,8 @@ def move(source: Source, target: str, folder: Path, server: str) -> list[str]:
             with restore(source, database.dump(), folder, server) as data:
                 command = ("loopback", "import", str(application), "--data", data)
                 ostiary(project, *command, DATABASE_URL=url)
+                # A further import adds what is new: nothing.
+                ostiary(project, *command, DATABASE_URL=url)
             with running(project, "run", port=free_port(), DATABASE_URL=url) as new:
                 kept, api = dict(client.kept), f"{new}/api"
                 found = _compared(project, old, api, kept["token of ada"])

@@ -53,7 +53,8 @@ def test_values_and_references_of_rows(move):
     assert move.api("GET", "/Tags/c%20d").json["note_id"] is None
     counts = moved.counts["Note"]
     assert (counts.total, counts.written, counts.refused, counts.agrees) == (8, 3, 5, True)
-    # Ids go on above those that were moved.
+    # Ids go on above those that were moved; a further import takes none.
+    move({"Note": NOTES, "Tag": TAGS})
     assert move.api("POST", "/Notes", {"title": "new"}).json["id"] == 6
 
 
