@@ -9,7 +9,7 @@ import click
 from app.loopback.application import Application, read_application
 from app.loopback.data.command import DataOptions, data_options, import_rows, try_rows
 
-from .files import ProjectFile, State, states, write_files
+from .files import ProjectFile, State, read_file, states, write_files
 from .project import Project, read_project
 
 NEXT = """\
@@ -68,7 +68,7 @@ def _move_rows(
     """Move the rows, or try it, and print what was done."""
     if dry_run:
         files = {
-            file.path: file.text if state is not State.KEPT else (here / file.path).read_text()
+            file.path: read_file(here, file) if state is State.KEPT else file.text
             for file, state in found.items()
         }
         moved = try_rows(application, data, files)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.config import ConfigurationError
+from app.problems import describe_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,14 @@ def _state(path: Path, text: str, overwrite: bool) -> State:
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
     return State.REPLACED if overwrite else State.KEPT
+
+
+def read_file(folder: Path, file: ProjectFile) -> str:
+    """Return the text that a folder has in place of a file; raise ConfigurationError."""
+    try:
+        return (folder / file.path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{file.path} cannot be read: {describe_error(error)}") from None
 
 
 def write_files(folder: Path, files: Iterable[ProjectFile]) -> None:
