@@ -119,7 +119,7 @@ def _declared(node: Node) -> tuple[str, Node] | None:
 
 
 def _changed(node: Node) -> str | None:
-    """Return the name whose value a node changes, or that it takes for something else."""
+    """Return the name whose value a node changes, or that it assigns to."""
     if node.type in ("assignment_expression", "augmented_assignment_expression"):
         return _root(node.child_by_field_name("left"))
     if node.type == "update_expression":

@@ -1,4 +1,4 @@
-"""What the service's own reading of models says of an application's."""
+"""Checks of an application's models by the reader of models in JSON, `app.definitions`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from app.properties.declaration import Declaration
 
 from .application import Application, Model
 
-# Connectors whose models are served from where their rows or files are.
+# Connectors of data sources that a project has: their rows and files stay where they are.
 SERVED = ("rest", "storage")
 # What becomes code beside the model; it is a warning until it is written.
 CODE = ("methods", "mixins")
@@ -23,7 +23,7 @@ class ModelCheck:
     """What becomes of a model."""
 
     model: Model
-    # The model of LoopBack's own that it extends at the end.
+    # The built-in model that it or the last of its bases extends.
     root: str
     # Whether it has rows here, or at a data source.
     is_kept: bool

@@ -150,7 +150,7 @@ def other_environments(folder: Path, name: str, environment: str) -> Sequence[Pa
 
 
 def _merge(target: Any, more: Mapping[Any, Any], extends_lists: bool, path: str = "") -> str | None:
-    """Merge entries into an object or a list; return what hinders, as LoopBack's boot stops."""
+    """Merge entries into an object or a list; return why LoopBack's boot would stop, if so."""
     for key, value in more.items():
         place = join_path(path, key)
         old = target[key] if isinstance(target, list) else target.get(key)

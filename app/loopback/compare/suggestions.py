@@ -325,11 +325,6 @@ def _rows(entry: Operation, seen: Seen) -> Iterator[Call]:
             yield filtered(path, filter={"include": name})
 
 
-def _existing(entry: Operation, seen: Seen) -> Iterator[Call]:
-    for row_id in _ids(seen, entry.path.removesuffix("/{id}/exists")):
-        yield Call("GET", entry.path.replace("{id}", encoded(row_id)))
-
-
 def _ids(seen: Seen, path: str) -> list[Any]:
     """Return ids of rows of a list, and one of their form that no row has."""
     ids = list(seen.ids.get(path, ()))
@@ -348,7 +343,7 @@ def _related(entry: Operation, seen: Seen) -> Iterator[Call]:
             yield filtered(path, filter={"include": name, "limit": LIMIT})
 
 
-def _related_count(entry: Operation, seen: Seen) -> Iterator[Call]:
+def _of_each_row(entry: Operation, seen: Seen) -> Iterator[Call]:
     for row_id in _ids(seen, entry.path.partition("/{id}")[0]):
         yield Call("GET", entry.path.replace("{id}", encoded(row_id)))
 
@@ -368,7 +363,7 @@ _CALLS: Mapping[str, Callable[[Operation, Seen], Iterator[Call]]] = {
     # Of relations; they show ids of rows that the caller cannot list.
     "__get__": _related,
     "findById": _rows,
-    "exists": _existing,
-    "__count__": _related_count,
+    "exists": _of_each_row,
+    "__count__": _of_each_row,
     "__findById__": _related_rows,
 }

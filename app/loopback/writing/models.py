@@ -104,7 +104,7 @@ def _set_id(
     properties = definition.get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
     declared = [name for name, property_ in properties.items() if _is_id(property_)]
-    if not model.data_source or application.is_user(model) or "base" in _other(definition):
+    if not model.data_source or application.is_user(model) or _has_own_base(definition):
         return
     if not declared and given != usual and definition.get("idInjection") is not False:
         definition["properties"] = {"id": {"type": _TYPES[given], "id": True}, **properties}
@@ -147,10 +147,9 @@ def has_rows(application: Application, model: Model) -> bool:
     return base not in WITHOUT_ROWS
 
 
-def _other(definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the base, if it is a model of the application: its id is that of the model."""
-    base = definition.get("base")
-    return {} if base in (None, *BUILT_IN) else {"base": base}
+def _has_own_base(definition: Mapping[str, Any]) -> bool:
+    """Tell whether a model extends one of the application, whose id it has."""
+    return definition.get("base") not in (None, *BUILT_IN)
 
 
 def config_file(application: Application) -> ProjectFile:

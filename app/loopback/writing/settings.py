@@ -71,7 +71,7 @@ def read_settings(application: Application, redirects: Sequence[str]) -> Setting
     found += _root(application)
     found.append(_id_type(application))
     found += _limit(application)
-    found += _shared_methods(application, notes)
+    found += _shared_methods(application)
     found += _tokens(application, notes)
     found += _origins(application, notes)
     if EXPLORER not in application.components:
@@ -160,7 +160,7 @@ def _bytes(limit: object) -> int | None:
     return int(float(matched[1]) * UNITS[(matched[2] or "").lower()]) if matched else None
 
 
-def _shared_methods(application: Application, notes: list[str]) -> Iterator[Setting]:
+def _shared_methods(application: Application) -> Iterator[Setting]:
     shared = _at(application.config, "remoting", "sharedMethods")
     switches = {
         ALIASES.get(name, name): value

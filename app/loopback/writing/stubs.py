@@ -167,6 +167,7 @@ def _add_method(
     method: RemoteMethod,
 ) -> None:
     name = f"{finding.model or '?'}.{method.name}"
+    description = method.description or f"{method.name} of LoopBack"
     is_named = bool(NAME.fullmatch(method.name))
     routes = list(routes_of(method)) if is_named else []
     is_free = method.name not in SERVED | code.methods and not method.name.startswith("__")
@@ -174,12 +175,9 @@ def _add_method(
     view = code.name(method.name)
     text = _javascript(application, finding, method.function)
     if not (model and routes and is_free):
-        reason = _why_not(model, is_free)
-        code.parts.append(
-            f"@method_stub({', '.join(map(literal, [name, *paths]))})\n"
-            f"def {view}(*arguments: Any, **named: Any) -> Any:\n"
-            f"    {_docstring(method.description or f'{method.name} of LoopBack')}\n{reason}{text}"
-        )
+        signature = f"{view}(*arguments: Any, **named: Any)"
+        text = _why_not(model, is_free) + text
+        code.parts.append(_stub("method_stub", [name, *paths], signature, description, text))
         return
     code.methods.add(method.name)
     arguments = arguments_of(method)
@@ -198,12 +196,19 @@ def _add_method(
     parameters = ["row: Any"] if by_row else []
     parameters += [f"{n}: str" for n in path_names if n != "id" or not by_row]
     parameters += ["body: Any"] if fields_ else []
-    code.parts.append(
-        f"@method_stub({', '.join(map(literal, [name, *paths]))})\n"
-        f"def {view}({', '.join(parameters)}) -> Any:\n"
-        f"    {_docstring(method.description or f'{method.name} of LoopBack')}\n{text}"
-    )
+    signature = f"{view}({', '.join(parameters)})"
+    code.parts.append(_stub("method_stub", [name, *paths], signature, description, text))
     code.extending.append(_endpoint(method, routes, view, body, parameters_of(arguments), by_row))
+
+
+def _stub(
+    decorator: str, arguments: Sequence[str], signature: str, description: str, text: str
+) -> str:
+    """Return a function that is to be written; `text` is the comments in it."""
+    return (
+        f"@{decorator}({', '.join(map(literal, arguments))})\ndef {signature} -> Any:\n"
+        f"    {_docstring(description)}\n{text}"
+    )
 
 
 def _why_not(model: Model | None, is_free: bool) -> str:
@@ -283,10 +288,10 @@ def _add_role(
     where = f"Rules of {', '.join(models)} name it." if models else "No rule names it."
     key = literal(details.role)
     how = f"Written, it is added in `extend` of the model: resource.roles[{key}] = {role}"
+    description = f"Return the rows for which a user has the role {details.role}"
+    text = comment(where) + comment(how) + _javascript(application, finding, details.function)
     code.parts.append(
-        f"@role_stub({literal(details.role)})\ndef {role}(user_id: Any) -> Any:\n"
-        f"    {_docstring(f'Return the rows for which a user has the role {details.role}')}\n"
-        f"{comment(where)}{comment(how)}{_javascript(application, finding, details.function)}"
+        _stub("role_stub", [details.role], f"{role}(user_id: Any)", description, text)
     )
 
 

@@ -125,7 +125,7 @@ def _format(property_: JsonObject, options: JsonObject) -> JsonObject | None:
 
 
 def _numericality(property_: JsonObject, options: JsonObject) -> JsonObject | None:
-    # The type sees to it that a value is a number.
+    # The type of the property allows numbers alone.
     return None if options.get("int") else _strict(property_, options)
 
 
