@@ -37,7 +37,10 @@ class LoopBackGroup(click.Group):
             return None
         place = COMMANDS[cmd_name]
         if place.parses:
-            _require_parser()
+            try:
+                require_extra("the command", "import", "tree_sitter", "tree_sitter_javascript")
+            except ConfigurationError as error:
+                return _unavailable(cmd_name, str(error))
         command: click.Command = getattr(import_module(place.module), place.function)
         return command
 
@@ -49,11 +52,20 @@ class LoopBackGroup(click.Group):
             raise click.ClickException(str(error)) from None
 
 
-def _require_parser() -> None:
-    try:
-        require_extra("ostiary loopback", "import", "tree_sitter", "tree_sitter_javascript")
-    except ConfigurationError as error:
-        raise click.ClickException(str(error)) from None
+def _unavailable(name: str, problem: str) -> click.Command:
+    """Return a command that is listed with a problem, and raises it with any arguments."""
+
+    def refuse(arguments: tuple[str, ...]) -> None:
+        raise ConfigurationError(problem)
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        short_help=problem,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
 @click.group("loopback", cls=LoopBackGroup)

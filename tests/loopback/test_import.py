@@ -342,3 +342,29 @@ def test_a_folder_without_an_application_is_refused(tmp_path):
 
     assert result.exit_code == 1
     assert "is no LoopBack application" in result.output
+
+
+def test_the_next_commands_are_printed(imported):
+    folder, output = imported
+
+    steps = output.partition("Next:\n")[2].splitlines()
+
+    assert steps[0] == "  cp .env.example .env"
+    assert steps[-1] == "  ostiary run"
+    assert "db (postgresql) is left out: rows are in the project's own database" in output
+    assert "set -a; . ./.env; set +a" in (folder / ".env.example").read_text()
+
+
+def test_without_the_extra_the_commands_are_listed_and_say_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.config.find_spec", lambda name: None)
+    needed = "needs the extra import; install it with pip install 'ostiary[import]'"
+
+    listed = CliRunner().invoke(loopback, ["--help"], terminal_width=200)
+    refused = CliRunner().invoke(loopback, ["inspect", str(tmp_path), "--format", "json"])
+    helped = CliRunner().invoke(loopback, ["import", "--help"])
+
+    assert listed.exit_code == 0
+    assert f"inspect  the command {needed}" in listed.output
+    assert "compare  Send" in listed.output
+    for result in (refused, helped):
+        assert (result.exit_code, result.output) == (1, f"Error: the command {needed}\n")

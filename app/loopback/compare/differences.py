@@ -41,6 +41,7 @@ RELATION = Kind("relation refused", True, "the rules of the related model refuse
 OWN_RECORD = Kind("own record", True, "exists of users is refused, and answered for their own")
 HIDDEN_USER = Kind("hidden user", True, "a related user whom the caller may not read is left out")
 ACCOUNT = Kind("account", True, "users have properties that they have in every application")
+EMAIL = Kind("email", True, "emails are in lower case")
 SESSIONS = Kind("sessions", True, "access tokens are listed without their values")
 # Everything else.
 STATUS = Kind("status", False, "the statuses differ")
@@ -61,7 +62,7 @@ KINDS: Sequence[Kind] = (
     *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
     *(VALUE, CONTENT, SIZE, NO_ANSWER),
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
-    *(OWN_RECORD, HIDDEN_USER, ACCOUNT),
+    *(OWN_RECORD, HIDDEN_USER, ACCOUNT, EMAIL),
     *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
 )
 
@@ -198,8 +199,14 @@ def _values(old: object, new: object, place: str, depth: int = 0) -> Iterator[Di
     elif json_type(old) != json_type(new):
         yield Difference(TYPE, place, shape(old), shape(new))
     elif old != new:
-        kind = DATE if _are_same_moment(old, new) else VALUE
-        yield Difference(kind, place, shape(old), shape(new))
+        yield Difference(_value_kind(old, new, place), place, shape(old), shape(new))
+
+
+def _value_kind(old: object, new: object, place: str) -> Kind:
+    if _are_same_moment(old, new):
+        return DATE
+    is_email = place.rpartition(".")[2] == "email"
+    return EMAIL if is_email and isinstance(old, str) and old.lower() == new else VALUE
 
 
 def _objects(

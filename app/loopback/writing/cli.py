@@ -12,20 +12,19 @@ from app.loopback.data.command import DataOptions, data_options, import_rows, tr
 from .files import ProjectFile, State, read_file, states, write_files
 from .project import Project, read_project
 
-NEXT = """\
-Next:
+FILL_IN = """\
+  cp .env.example .env
+  # fill in .env, and load it into the shell:
+  set -a; . ./.env; set +a"""
+CHECK = """\
   ostiary models check
-  ostiary loopback todo
+  ostiary loopback todo"""
+MIGRATE = """\
+  # to move rows too: the same command with --data SOURCE, in place of
   ostiary db upgrade
   ostiary db migrate -m models
-  ostiary db upgrade
-  ostiary run"""
-
-NEXT_WITH_ROWS = """\
-Next:
-  ostiary models check
-  ostiary loopback todo
-  ostiary run"""
+  ostiary db upgrade"""
+RUN = "  ostiary run"
 
 
 @click.command("import")
@@ -55,7 +54,7 @@ def import_application(
     if data and not models_only:
         _move_rows(here, application, data, found, dry_run)
     if not dry_run:
-        click.echo(NEXT_WITH_ROWS if data and not models_only else NEXT)
+        _print_next(bool(project.variables), bool(data) and not models_only)
 
 
 def _move_rows(
@@ -112,3 +111,9 @@ def _count(found: Sequence[State], dry_run: bool) -> str:
 def _print_variables(needed: Mapping[str, str]) -> None:
     if needed:
         click.echo(f"Set in the environment: {', '.join(needed)}")
+
+
+def _print_next(needs_variables: bool, has_rows: bool) -> None:
+    """Print the next commands."""
+    first = [] if has_rows or not needs_variables else [FILL_IN]
+    click.echo("\n".join(["Next:", *first, CHECK, *([] if has_rows else [MIGRATE]), RUN]))

@@ -14,7 +14,9 @@ from .secrets import Variables
 VARIABLES = ".env.example"
 FIRST = """\
 # The variables of the environment that the project needs. Copy the file to .env, which belongs into
-# no repository, and fill it in there.
+# no repository, and fill it in there, with quotes around values that have other characters than
+# letters and digits. `set -a; . ./.env; set +a` loads it into a shell; systemd reads it by
+# EnvironmentFile, Docker by --env-file, which keeps quotes.
 """
 
 

@@ -13,6 +13,14 @@ from .models import to_json
 from .secrets import PARAMETER, SECRET, Variables, without_secrets
 
 SOURCES, PROVIDERS = "datasources.json", "providers.json"
+# Why others are left out.
+LEFT_OUT = "rows are in the project's own database"
+WITHOUT = {
+    "no connector": "it does nothing",
+    "mail": "the mail server is the variable APP_MAIL_URL",
+    "push": "push notifications are not sent",
+    "soap": "only REST services are called",
+}
 
 
 def source_files(application: Application, variables: Variables) -> list[ProjectFile]:
@@ -24,8 +32,8 @@ def source_files(application: Application, variables: Variables) -> list[Project
             moved = _without_parameters(source)
             sources[name] = _masked(moved, name, variables)
         else:
-            kind = source.get("connector") or "no connector"
-            changes.append(f"{name} is left out: {kind} is none of other REST services")
+            kind = connector_of(source) or "no connector"
+            changes.append(f"{name} ({kind}) is left out: {WITHOUT.get(kind, LEFT_OUT)}")
     return [ProjectFile(SOURCES, to_json(sources), changes)] if sources else []
 
 
