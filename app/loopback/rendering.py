@@ -4,16 +4,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import fill
 
+from .printing import printable
 from .report import Report, Table
 
 WIDTH = 100
 
 
 def _text(report: Report) -> Iterator[str]:
-    yield _printable(report.title)
+    yield printable(report.title)
     yield "=" * len(report.title)
     for sentence in report.first:
-        yield f"\n{_filled(_printable(sentence))}"
+        yield f"\n{_filled(printable(sentence))}"
     for table in report.tables:
         yield f"\n{table.title}\n{'-' * len(table.title)}"
         if table.sentence:
@@ -34,12 +35,7 @@ def _aligned(table: Table) -> Iterator[str]:
 
 def _cells(table: Table) -> list[list[str]]:
     rows: Sequence[Sequence[str | int]] = [table.columns, *table.rows]
-    return [[_printable(str(cell)) for cell in row] for row in rows]
-
-
-def _printable(text: str) -> str:
-    """Return a text of a foreign file in one line, without characters that control a terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return [[printable(str(cell)) for cell in row] for row in rows]
 
 
 def _markdown(report: Report) -> Iterator[str]:
@@ -57,7 +53,7 @@ def _markdown(report: Report) -> Iterator[str]:
 
 
 def _escape(text: str) -> str:
-    text = _printable(text)
+    text = printable(text)
     for character in ("\\", "|", "<", "*", "_"):
         text = text.replace(character, f"\\{character}")
     return text

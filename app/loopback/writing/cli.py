@@ -8,6 +8,7 @@ import click
 
 from app.loopback.application import Application, read_application
 from app.loopback.data.command import DataOptions, data_options, import_rows, try_rows
+from app.loopback.printing import printable
 
 from .files import ProjectFile, State, read_file, states, write_files
 from .project import Project, read_project
@@ -84,19 +85,21 @@ def _project_name(folder: str) -> str:
 
 def _print_notes(application: Application, project: Project) -> None:
     for note in project.notes:
-        click.echo(f"Note: {note}")
+        click.echo(f"Note: {printable(note)}")
     for problem in application.problems.found:
-        click.echo(f"Not read: {problem}")
+        click.echo(f"Not read: {printable(problem)}")
 
 
 def _print_files(found: Mapping[ProjectFile, State], dry_run: bool) -> None:
     for file, state in found.items():
         if state is State.KEPT:
-            click.echo(f"kept      {file.path}: it exists and differs; --overwrite replaces it")
+            click.echo(
+                f"kept      {printable(file.path)}: it exists and differs; --overwrite replaces it"
+            )
         else:
-            click.echo(f"{state:<9} {file.path}")
+            click.echo(f"{state:<9} {printable(file.path)}")
         for change in file.changes:
-            click.echo(f"          {change}")
+            click.echo(f"          {printable(change)}")
     click.echo(_count(list(found.values()), dry_run))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.loopback.application import Application
 from app.loopback.javascript import findings
+from app.loopback.printing import printable
 from app.projects.new import template_text
 
 from . import fixtures, models, settings, sources, stubs
@@ -53,5 +54,5 @@ def read_project(application: Application, name: str) -> Project:
 
 
 def _variables(needed: Mapping[str, str]) -> str:
-    lines = (f"# {meaning}\n{name}=\n" for name, meaning in needed.items())
+    lines = (f"# {printable(meaning)}\n{name}=\n" for name, meaning in needed.items())
     return FIRST + "".join(lines)

@@ -15,6 +15,8 @@ SECRET = re.compile(
 )
 # LoopBack 3's placeholders for variables of the environment.
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}", re.ASCII)
+# What the name of a variable does not have.
+VARIABLE = re.compile(r"\W+", re.ASCII)
 # A user and a password in the address of a server.
 USERINFO = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@{}]*@", re.IGNORECASE)
 # A parameter in the address of a server, with a value that is no variable of the connector.
@@ -29,7 +31,7 @@ class Variables:
 
     def add(self, path: str, meaning: str) -> dict[str, str]:
         """Return the reference to a variable for the value at a path."""
-        return self.name(re.sub(r"\W+", "_", _words(path)).strip("_").upper(), meaning)
+        return self.name(VARIABLE.sub("_", _words(path)).strip("_").upper(), meaning)
 
     def name(self, name: str, meaning: str) -> dict[str, str]:
         """Return the reference to a variable of this name."""
@@ -48,7 +50,7 @@ def without_secrets(value: Any, path: str, variables: Variables, is_secret: bool
     """
     if isinstance(value, Mapping):
         if value.keys() == {"$env"}:
-            return dict(variables.name(str(value["$env"]), path))
+            return variables.name(VARIABLE.sub("_", str(value["$env"])), path)
         return {
             key: without_secrets(inner, f"{path}.{key}", variables, _is_secret(key, is_secret))
             for key, inner in value.items()
@@ -69,12 +71,12 @@ def _text(value: str, path: str, variables: Variables, is_secret: bool) -> objec
     if placeholder := PLACEHOLDER.fullmatch(value):
         return variables.name(placeholder[1], path)
     # A value with a variable of the connector, `{token}`, is no secret: a caller gives it.
-    if value and "{" not in value and (is_secret or _has_secret(value)):
+    if value and "{" not in value and (is_secret or has_secret(value)):
         return variables.add(path, path)
     return value
 
 
-def _has_secret(value: str) -> bool:
+def has_secret(value: str) -> bool:
     """Tell whether an address has a password, or a parameter that is a secret."""
     named = (name for _, name, _ in PARAMETER.findall(value))
     return bool(USERINFO.match(value)) or ("://" in value and any(map(SECRET.search, named)))

@@ -10,6 +10,7 @@ from app.datasources.connectors import MAIL as CONNECTOR_OF_MAIL
 from app.datasources.connectors import mail_urls
 from app.definitions.bases import USER
 from app.loopback.application import Application, Model, connector_of
+from app.loopback.printing import printable
 from app.rest.shared_methods import ALIASES
 from app.settings import SettingsSchema
 
@@ -90,7 +91,7 @@ def config_file(application: Application, settings: Settings, service: str) -> P
 
 
 def _line(setting: Setting) -> str:
-    return f"# {setting.reason}\n{setting.name} = {literal(setting.value)}\n"
+    return f"# {printable(setting.reason)}\n{setting.name} = {literal(setting.value)}\n"
 
 
 def _is_usable(setting: Setting, notes: list[str]) -> bool:
@@ -226,7 +227,7 @@ def _mail(application: Application) -> Iterator[str]:
     for name, source in application.data_sources.items():
         if connector_of(source) == CONNECTOR_OF_MAIL:
             for url in list(mail_urls(source)) or [ANY_MAIL_URL]:
-                yield MAIL.format(place=f"datasources.json: {name}", url=url)
+                yield MAIL.format(place=printable(f"datasources.json: {name}"), url=printable(url))
 
 
 def _at(value: object, *keys: str) -> object:

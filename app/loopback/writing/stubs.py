@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding, Kind
@@ -14,6 +15,7 @@ from app.loopback.javascript.finding import (
     RemoteMethod,
     RoleResolver,
 )
+from app.loopback.printing import printable
 from app.rest.endpoint import VERBS, declared_by
 from app.rest.shared_methods import ALIASES, UNSERVED
 from app.rest.views.collection import CollectionViews
@@ -41,6 +43,13 @@ NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 PATH = re.compile(r"(/(:[A-Za-z]\w*|[\w.~@!$'()*+,;=-]+))*/?", re.ASCII)
 # The verbs of a method for which any verb will do.
 ALL = ("GET", "POST", "PUT", "PATCH", "DELETE")
+# Names that a file uses for itself, or for what it imports.
+TAKEN = {
+    *("extend", "init_app", "fields", "has_request_context", "marshmallow", "now", "resource"),
+    *("hook_stub", "method_stub", "role_stub"),
+}
+# Parameters of a view that its route does not have.
+PARAMETERS = ("row", "body")
 # From Flask's placeholders to those of OpenAPI.
 PLACEHOLDERS = str.maketrans("<>", "{}")
 # LoopBack 3's hooks with a hook of Ostiary.
@@ -66,7 +75,7 @@ class Code:
 
     parts: list[str] = field(default_factory=list)
     extending: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=lambda: {"extend", "fields", "marshmallow", "resource"})
+    taken: set[str] = field(default_factory=lambda: set(TAKEN))
     methods: set[str] = field(default_factory=set)
     changes: list[str] = field(default_factory=list)
 
@@ -130,12 +139,12 @@ def _file(code: Code, model: Model | None) -> str:
     """Return the text of a file, with the imports that it needs."""
     body = "\n\n".join(code.parts)
     if model is not None:
-        first = f'    """Add what the JavaScript of {model.name} does."""\n'
+        first = f"    {_docstring(f'Add what the JavaScript of {model.name} does')}\n"
         extending = "".join(code.extending)
         body += f"\n\ndef extend(resource: Resource) -> None:\n{first}{extending}"
     subject = f"the JavaScript of {model.name}" if model else "the scripts of the application"
     verb = "does" if model else "do"
-    return f'"""What {subject} {verb}."""\n\n{_imports(body)}\n\n{body}'
+    return f"{_docstring(f'What {subject} {verb}')}\n\n{_imports(body)}\n\n{body}"
 
 
 def _imports(body: str) -> str:
@@ -263,11 +272,17 @@ def routes_of(method: RemoteMethod) -> Iterator[str]:
         verb = route["verb"].upper()
         if not PATH.fullmatch(path) or verb not in (*VERBS, "ALL"):
             continue
-        path = re.sub(r":(\w+)", r"<\1>", path)
+        path = re.sub(r":(\w+)", _placeholder, path)
         for each in ALL if verb == "ALL" else (verb,):
             found[f"{each} {path.rstrip('/') or '/'}"] = None
     by_id = "<id>" in next(iter(found), "")
     yield from (route for route in found if ("<id>" in route) == by_id)
+
+
+def _placeholder(parameter: re.Match[str]) -> str:
+    """Return the placeholder of a parameter, whose name a view can have."""
+    name = parameter[1]
+    return f"<{name}_>" if iskeyword(name) or name in PARAMETERS else f"<{name}>"
 
 
 def _public_path(model: Model | None, route: str) -> str:
@@ -338,5 +353,5 @@ def _javascript(application: Application, finding: Finding, function: Function |
 def _docstring(text: str) -> str:
     """Return one line as a docstring."""
     words = " ".join(text.split()).replace("\\", "/").replace('"', "'")
-    words = "".join(char for char in words if char.isprintable())[: WIDTH - 20].rstrip(" .'")
+    words = printable(words)[: WIDTH - 20].rstrip(" .'")
     return f'"""{words[:1].upper()}{words[1:]}."""'
