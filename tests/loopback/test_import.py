@@ -327,6 +327,18 @@ def test_files_that_exist_are_kept(application, tmp_path):
     assert not list(tmp_path.glob(".import-*"))
 
 
+def test_a_kept_file_that_is_no_text_is_one_sentence(application, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "note.py").write_bytes(b"\xff")
+    rows = tmp_path / "rows.json"
+    rows.write_text('{"ids": {}, "models": {}}')
+
+    result = run(tmp_path, "import", str(application), "--dry-run", "--data", str(rows))
+
+    assert result.exit_code == 1
+    assert "Error: models/note.py cannot be read: UnicodeDecodeError" in result.output
+
+
 def test_all_files_are_written_or_none(application, tmp_path):
     (tmp_path / "models").write_text("This is in the way of a folder.")
 
