@@ -118,6 +118,22 @@ ALIKE = [
         "tokens as a collection: LoopBack shows their values",
         *("GET", "/accessTokens", None, NO_METHOD, NO_METHOD),
     ),
+    Call(
+        "a password in a change of a user, unless it confirms a new email: LoopBack sets it without"
+        " asking for the old one, which `POST /users/change-password` does",
+        *("PATCH", "/users/1", {"password": "a wide green field"}, INVALID, INVALID),
+    ),
+    Call(
+        "including the sessions of a user: LoopBack answers, with or without them",
+        *("GET", '/users/1?filter={"include":"accessTokens"}', None),
+        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+    ),
+    Call(
+        "a change by `upsertWithWhere` without the required properties, which the row has: LoopBack"
+        " validates the body as a new row, and answers 422",
+        *("POST", '/notes/upsertWithWhere?where={"id":1}', {"stars": 4}),
+        *((200, {"stars": 4}), (200, {"stars": 4})),
+    ),
 ]
 
 
