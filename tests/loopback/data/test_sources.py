@@ -1,5 +1,6 @@
 """Where rows come from: databases of connectors, dumps of MongoDB, files that are broken."""
 
+import gzip
 import json
 import sqlite3
 from contextlib import closing
@@ -92,7 +93,7 @@ def test_mariadb_and_times_in_its_local_zone(move):
     assert str(raised.value) == "the database of --data cannot be reached (OperationalError)"
 
 
-@pytest.mark.parametrize("form", ["bson", "canonical", "relaxed"])
+@pytest.mark.parametrize("form", ["bson", "bson.gz", "canonical", "relaxed"])
 @on_one_database
 def test_dumps_of_mongodb(move, form):
     folder = move.folder / "dump" / "shop"
@@ -111,9 +112,10 @@ def test_dumps_of_mongodb(move, form):
         "relaxed": json_util.RELAXED_JSON_OPTIONS,
     }
     for name, documents in collections.items():
-        if form == "bson":
+        if form.startswith("bson"):
             content = b"".join(map(bson.encode, documents))
-            (folder / f"{name}.bson").write_bytes(content)
+            written = gzip.compress(content) if form == "bson.gz" else content
+            (folder / f"{name}.{form}").write_bytes(written)
             (folder / f"{name}.metadata.json").write_text("{}")
         else:
             lines = [json_util.dumps(one, json_options=options[form]) for one in documents]
@@ -129,14 +131,28 @@ def test_what_is_no_source_is_one_sentence(move):
     broken = move.folder / "broken"
     broken.mkdir()
     (broken / "Note.bson").write_bytes(b"\x20\0\0\0 no BSON")
+    dumps = {
+        "array/Note.json": b'[{"_id": 1},\n{"_id": 2}]',
+        "cut/Note.bson.gz": gzip.compress(bson.encode({"_id": 1}))[:-9],
+        "plain/Note.bson.gz": bson.encode({"_id": 1}),
+        "large/Note.bson": (2**31).to_bytes(4, "little"),
+        "short/Note.bson": (2**24).to_bytes(4, "little"),
+    }
+    for name, written in dumps.items():
+        (move.folder / name).parent.mkdir()
+        (move.folder / name).write_bytes(written)
     files = {
         "empty.json": ("", "empty.json is not valid JSON of rows at byte 0"),
         "array.json": ("[]", "array.json is not valid JSON of rows at byte 1"),
         "other.json": ('{"a": 1}', "other.json is no file of LoopBack's memory connector"),
         "cut.json": ('{"models": {"Note": {"1": "{}"', "is not valid JSON of rows at byte 30"),
+        "binary.json": ("\0\x01" * 99, "binary.json is not valid JSON of rows at byte"),
+        "deep.json": ('{"models": {"Note": {"1": ' + "[" * 10**4 + "]" * 10**4 + "}}}", "at byte"),
         "row.json": (json.dumps({"models": {"Note": {"1": "{"}}}), "is not valid JSON of rows"),
     }
     sources = {"missing": "there is no file or folder missing", str(broken): "Note.bson is not a"}
+    sources |= {str((move.folder / name).parent): "is not a dump that can" for name in dumps}
+    sources[str(move.folder / "array")] = "Note.json is one array: export it without --jsonArray"
     for name, (content, said) in files.items():
         (move.folder / name).write_text(content)
         sources[str(move.folder / name)] = said

@@ -1,6 +1,9 @@
-"""Folders of MongoDB dumps: `.bson` of mongodump, or lines of mongoexport; no server is needed."""
+"""Folders of MongoDB dumps: files of mongodump, or lines of mongoexport; no server is needed."""
 
+import gzip
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,15 @@ from app.loopback.data.source_models import SourceModel
 
 from .base import MAX_ROW, Placed, Position, SourceError
 
-SUFFIXES = (".bson", ".json", ".jsonl")
+GZIPPED = ".bson.gz"
+SUFFIXES = (".bson", GZIPPED, ".json", ".jsonl")
 METADATA = ".metadata.json"
+# White space, and the mark of the order of bytes.
+BLANK = b" \t\r\n\xef\xbb\xbf"
+UNREADABLE = (
+    *(BSONError, ValueError, TypeError, RecursionError, KeyError),
+    *(OSError, EOFError, zlib.error),
+)
 OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
     tz_aware=True, datetime_conversion=bson.DatetimeConversion.DATETIME_AUTO
 )
@@ -30,7 +40,7 @@ class Dumps:
         self._files = {
             path.name.split(".")[0].lower(): path
             for path in sorted([*folder.iterdir(), *folder.glob("*/*")])
-            if path.suffix in SUFFIXES and not path.name.endswith(METADATA)
+            if path.name.endswith(SUFFIXES) and not path.name.endswith(METADATA)
         }
         if not self._files:
             raise SourceError(f"{folder} has no dumps: files that end with {', '.join(SUFFIXES)}")
@@ -70,29 +80,34 @@ class Dumps:
                 yield number, {fields.get(key, key): value for key, value in document.items()}
 
     def _documents(self, path: Path) -> Iterator[Mapping[str, Any]]:
-        read = _bson_documents if path.suffix == ".bson" else _lines
+        is_bson = path.name.endswith((".bson", GZIPPED))
+        open_ = gzip.open if path.name.endswith(GZIPPED) else open
         try:
-            yield from read(path)
-        except (BSONError, ValueError, TypeError, RecursionError, KeyError) as error:
+            with open_(path, "rb") as file:
+                yield from _bson_documents(file) if is_bson else _lines(file, path.name)
+        except UNREADABLE as error:
             kind = type(error).__name__
             raise SourceError(f"{path.name} is not a dump that can be read ({kind})") from None
 
 
-def _bson_documents(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open("rb") as file:
-        while head := file.read(4):
-            size = int.from_bytes(head, "little")
-            if not 5 <= size <= MAX_ROW + 16384:
-                raise ValueError("not BSON")
-            yield bson.decode(head + file.read(size - 4), OPTIONS)
+def _bson_documents(file: BufferedIOBase) -> Iterator[Mapping[str, Any]]:
+    while head := file.read(4):
+        size = int.from_bytes(head, "little")
+        if not 5 <= size <= MAX_ROW + 16384:
+            raise ValueError("not BSON")
+        yield bson.decode(head + file.read(size - 4), OPTIONS)
 
 
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open("rb") as file:
-        while line := file.readline(3 * MAX_ROW):
-            if not line.strip():
-                continue
-            document = json_util.loads(line.decode("utf-8-sig"), json_options=JSON_OPTIONS)
-            if not isinstance(document, dict):
-                raise ValueError("not an object in a line")
-            yield document
+def _lines(file: BufferedIOBase, name: str) -> Iterator[Mapping[str, Any]]:
+    while line := file.readline(3 * MAX_ROW):
+        if not line.strip():
+            continue
+        if line.lstrip(BLANK).startswith(b"["):
+            raise SourceError(
+                f"{name} is one array: export it without --jsonArray, or write"
+                " a line for each document with `jq -c '.[]'`"
+            )
+        document = json_util.loads(line.decode("utf-8-sig"), json_options=JSON_OPTIONS)
+        if not isinstance(document, dict):
+            raise ValueError("not an object in a line")
+        yield document
