@@ -66,16 +66,19 @@ class Mover:
         if counts.is_done:
             return
         counts.total = self._source.count(plan.model)
+        was_begun, counts.is_begun = counts.is_begun, True
+        self._journal.save()
         with progress(plan.name, counts.total - counts.read) as bar:
             rows = self._source.rows(plan.model, counts.position)
             while batch := list(islice(rows, BATCH)):
                 with transaction():
                     self._store(plan, batch)
+                    self._journal.flush()
                 if plan.is_resumable:
                     counts.position = batch[-1][0]
                     self._journal.save()
                 bar.update(len(batch))
-        if plan.refer and counts.written:
+        if plan.refer and (counts.written or was_begun):
             self._refer(plan, plan.refer)
         if not self._moved.dry_run:
             continue_ids(plan.table)
@@ -98,6 +101,8 @@ class Mover:
         for _, row in batch:
             try:
                 yield plan.label(row), plan.convert(row)
+            except RecursionError:
+                self._journal.refuse(plan.name, "is nested too deeply", plan.label(row))
             except (Refused, InvalidValue) as error:
                 self._journal.refuse(plan.name, str(error), plan.label(row))
             except LeftOut as error:
@@ -159,6 +164,7 @@ class Mover:
                 for name in plan.own_references:
                     referring = [row for row in found if row[name] is not None]
                     self._refer_batch(plan, plan.table.c[name], referring)
+                self._journal.flush()
 
     def _refer_batch(self, plan: Plan, column: Column[Any], rows: Sequence[Values]) -> None:
         """Set a reference of rows that have none yet, and are there."""
@@ -183,7 +189,7 @@ class Mover:
 def _reference(refer: Callable[[Row], Values], row: Row) -> Values | None:
     try:
         return refer(row)
-    except (Refused, InvalidValue):
+    except (Refused, InvalidValue, RecursionError):
         return None
 
 

@@ -18,7 +18,7 @@ from .fields import Fields
 from .moved import Moved, Refused
 from .source_models import SourceModel, source_model
 from .sources.base import Row, Source
-from .values import to_id, to_json
+from .values import checked_json, to_id
 
 
 def model_plans(app: Flask, application: Application, zone: tzinfo, moved: Moved) -> Iterator[Plan]:
@@ -84,7 +84,7 @@ class Rows:
         values = {"id": row_id, **self._fields.convert(row, given)}
         known = (self._model.id_name,)
         if self._is_open:
-            values[ATTRIBUTE] = to_json(self._fields.unknown(row, known))
+            values[ATTRIBUTE] = checked_json(self._fields.unknown(row, known))
         else:
             self._fields.count_unknown(row, known, given)
         return values

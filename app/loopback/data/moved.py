@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +12,17 @@ from app.ids import Id
 
 #: Different reasons that are told apart; further ones are counted together.
 MAX_REASONS = 1000
+#: Characters of an id in lists.
+MAX_SHOWN = 255
 OTHER = "has one of many other reasons"
+
+
+def shown(row_id: object) -> str:
+    """Return an id as lists have it: no other value, and nothing that a terminal would obey."""
+    if isinstance(row_id, Mapping | list | tuple | bytes):
+        return f"({type(row_id).__name__})"
+    text = str(row_id)[:MAX_SHOWN]
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 class Refused(Exception):  # noqa: N818
@@ -34,6 +45,8 @@ class Counts:
     left_out: int = 0
     stored: int = 0
     position: int | str | None = None
+    # Whether an earlier run may have written rows and not come to its end.
+    is_begun: bool = False
     is_done: bool = False
 
     @property
@@ -73,7 +86,7 @@ class Moved:
         key = (model, kind, text)
         if key not in self.reasons and len(self.reasons) >= MAX_REASONS:
             key = (model, kind, OTHER)
-        reason = self.reasons.setdefault(key, Reason(*key, example=str(row_id)[:100]))
+        reason = self.reasons.setdefault(key, Reason(*key, example=shown(row_id)))
         reason.count += count
 
     @property
@@ -110,29 +123,44 @@ class Journal:
         self._source = source
         self._path = folder / "journal.json" if folder else None
         self._file: TextIO | None = None
+        # An empty name is a database that SQLite keeps in a file of its own, and deletes.
+        self._lines = sqlite3.connect("")
+        self._lines.execute("CREATE TABLE lines (line PRIMARY KEY) WITHOUT ROWID")
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            size = self._load()
+            self._load()
             refused = folder / "refused.jsonl"
-            self._file = os.fdopen(os.open(refused, os.O_RDWR | os.O_CREAT, 0o600), "r+")
-            self._file.truncate(size)
-            self._file.seek(size)
+            opened = os.open(refused, os.O_RDWR | os.O_CREAT, 0o600)
+            self._file = os.fdopen(opened, "r+", encoding="utf-8")
+            self._keep_lines(self._file)
             self.moved.refusals = refused
 
-    def _load(self) -> int:
-        """Take over an unfinished run on the same source; return the size of the refusals then."""
+    def _keep_lines(self, file: TextIO) -> None:
+        """Note the lines of earlier runs; a part of one is what a run was killed in."""
+        end = 0
+        while (line := file.readline()).endswith("\n"):
+            self._is_new(line)
+            end = file.tell()
+        file.seek(end)
+        file.truncate()
+
+    def _is_new(self, line: str) -> bool:
+        """Note a line; tell whether the file did not have it."""
+        query = "INSERT OR IGNORE INTO lines VALUES (?)"
+        return self._lines.execute(query, (line,)).rowcount == 1
+
+    def _load(self) -> None:
+        """Take over an unfinished run on the same source."""
         try:
             state: Mapping[str, Any] = json.loads(self._path.read_text()) if self._path else {}
             if state["source"] != self._source or state["is_finished"]:
-                return 0
+                return
             counts = {name: Counts(**kept) for name, kept in state["counts"].items()}
             reasons = [Reason(**kept) for kept in state["reasons"]]
-            size = int(state["size"])
         except (OSError, ValueError, KeyError, TypeError):
-            return 0
+            return
         self.moved.counts = counts
         self.moved.reasons = {(kept.model, kept.kind, kept.text): kept for kept in reasons}
-        return size
 
     def refuse(self, model: str, text: str, row_id: object) -> None:
         """Record a refused row."""
@@ -140,23 +168,29 @@ class Journal:
         self.list(model, "refused", text, row_id)
 
     def list(self, model: str, kind: str, text: str, row_id: object) -> None:
-        """Record a row in the file."""
+        """Record a row in the file, which has no line twice."""
         self.moved.add(model, kind, text, row_id)
         if self._file:
-            entry = {"model": model, "id": str(row_id)[:255], kind: text}
-            self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+            entry = {"model": model, "id": shown(row_id), kind: text}
+            line = json.dumps(entry, ensure_ascii=False) + "\n"
+            if self._is_new(line):
+                self._file.write(line)
+
+    def flush(self) -> None:
+        """Write the lines to the file, before the rows that they are about are committed."""
+        if self._file:
+            self._file.flush()
 
     def save(self, is_finished: bool = False) -> None:
         """Write how far the move has come."""
-        if self._path is None or self._file is None:
+        if self._path is None:
             return
-        self._file.flush()
+        self.flush()
         state = {
             "source": self._source,
             "is_finished": is_finished,
             "counts": {name: asdict(counts) for name, counts in self.moved.counts.items()},
             "reasons": [asdict(reason) for reason in self.moved.reasons.values()],
-            "size": self._file.tell(),
         }
         written = self._path.with_suffix(".new")
         written.write_text(json.dumps(state))
@@ -164,6 +198,7 @@ class Journal:
 
     def close(self) -> None:
         """Close the file; an empty one is deleted."""
+        self._lines.close()
         if self._file:
             self._file.flush()
             is_empty = self._file.tell() == 0

@@ -16,7 +16,7 @@ from .fields import NOTE
 from .moved import LeftOut, Moved, Refused
 from .source_models import SourceModel
 from .sources.base import Row
-from .values import to_id, to_number, to_time
+from .values import to_id, to_number, to_text, to_time
 
 # Seconds that a token without a ttl is valid in LoopBack.
 USUAL_TTL = 1209600.0
@@ -53,12 +53,14 @@ class Tokens:
         return Plan(self._model, table, self._convert, self._label, ("digest",), False)
 
     def _label(self, row: Row) -> str:
-        return f"sha256:{token_digest(str(row.get(self._model.id_name)))[:SHOWN]}"
+        value = str(row.get(self._model.id_name)).encode(errors="replace").decode()
+        return f"sha256:{token_digest(value)[:SHOWN]}"
 
     def _convert(self, row: Row) -> Values:
         value = row.get(self._model.id_name)
         if not isinstance(value, str) or not value:
             raise Refused("has no value")
+        to_text(None, value)
         self._check(row)
         user_id = to_id(app_id_form(), row.get("userId"))
         if user_id is None:
@@ -85,7 +87,7 @@ class Tokens:
     def _check(self, row: Row) -> None:
         """Refuse tokens that may do less, or are of others than users."""
         kind, scopes = row.get("principalType"), row.get("scopes")
-        if kind and kind not in self._users:
+        if kind and str(kind) not in self._users:
             raise Refused("is of another principalType than the users")
         if scopes and scopes not in ([DEFAULT_SCOPE], f'["{DEFAULT_SCOPE}"]', "[]"):
             raise Refused("has scopes, which tokens have for mails only")

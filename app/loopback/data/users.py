@@ -21,7 +21,7 @@ from .fields import NOTE, Fields
 from .moved import Moved, Refused
 from .source_models import SourceModel
 from .sources.base import Row, Source
-from .values import InvalidValue, to_boolean, to_id, to_time
+from .values import InvalidValue, to_boolean, to_id, to_text, to_time
 
 Keep = Literal["newest", "oldest"]
 
@@ -113,6 +113,7 @@ class Users:
         """Yield the keys of each user: that of the email, and that of the username."""
         for number, (_, row) in enumerate(source.rows(self._model)):
             try:
+                to_id(app_id_form(), self._id(row))
                 columns = _names(row)
                 created = _created(row, self._model.id_name, self._zone)
             except (Refused, InvalidValue):
@@ -131,7 +132,9 @@ def _names(row: Row) -> Values:
         raise Refused("has no email")
     try:
         return identifying_columns(
-            str(email), str(username) if username else None, str(realm) if realm else None
+            to_text(None, email),
+            to_text(None, username) if username else None,
+            to_text(None, realm) if realm else None,
         )
     except ValidationError as error:
         messages: dict[str, Any] = error.details["messages"]

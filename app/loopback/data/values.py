@@ -60,12 +60,21 @@ def to_id(form: IdForm, value: object) -> object:
     """Return an id in the form of its column."""
     if value in BLANK if isinstance(value, str | None) else False:
         return None
-    if isinstance(value, float | Decimal) and value == int(value):
-        value = int(value)
-    text = value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
-    if isinstance(value, bool) or (found := form.parse(text)) is None:
+    found = None
+    if not isinstance(value, bool):
+        try:
+            found = form.parse(_id_text(value))
+        except (ValueError, OverflowError):
+            found = None
+    if found is None:
         raise InvalidValue(f"is not {form.description}")
     return found
+
+
+def _id_text(value: object) -> str:
+    if isinstance(value, float | Decimal) and value == int(value):
+        value = int(value)
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else to_text(None, value)
 
 
 def to_text(length: int | None, value: object) -> str:
@@ -106,10 +115,12 @@ def to_number(value: object) -> float:
 def _to_integer(value: object) -> int:
     try:
         exact = Decimal(value.strip() if isinstance(value, str) else value)  # type: ignore[arg-type]
-        number = int(exact) if exact == exact.to_integral_value() else None
+        # Of a text such as 1e999999999 the digits would fill the memory.
+        is_whole = abs(exact) <= MAX_INTEGER and exact == exact.to_integral_value()
+        number = int(exact) if is_whole else None
     except (TypeError, ValueError, InvalidOperation, OverflowError):
         number = None
-    if number is None or abs(number) > MAX_INTEGER:
+    if number is None:
         raise InvalidValue("is not a whole number of 64 bits")
     return number
 
@@ -206,14 +217,14 @@ def _point(value: object) -> object:
 
 
 def _to_object(value: object) -> object:
-    return _checked_json(_parsed(value))
+    return checked_json(_parsed(value))
 
 
 def _to_array(value: object) -> object:
     found = _parsed(value)
     if not isinstance(found, list):
         raise InvalidValue("is not an array")
-    return _checked_json(found)
+    return checked_json(found)
 
 
 def _parsed(value: object) -> object:
@@ -226,7 +237,8 @@ def _parsed(value: object) -> object:
         return value
 
 
-def _checked_json(value: object) -> object:
+def checked_json(value: object) -> object:
+    """Return a value as JSON that databases hold; raise InvalidValue."""
     try:
         found = to_json(value)
         written = json.dumps(found, ensure_ascii=False, allow_nan=False)

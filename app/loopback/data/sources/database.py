@@ -3,8 +3,10 @@
 import hashlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
@@ -92,7 +94,8 @@ class SourceDatabase:
         if (found := self._find(model)) is None:
             return 0
         query = sa.select(sa.func.count()).select_from(found.table)
-        return int(self._connection.scalar(query) or 0)
+        with _readable():
+            return int(self._connection.scalar(query) or 0)
 
     def rows(self, model: SourceModel, after: Position | None = None) -> Iterator[Placed]:
         """Yield the rows of a model in the order of its key."""
@@ -114,16 +117,21 @@ class SourceDatabase:
                 return
 
     def _page(self, query: sa.Select[tuple[object, ...]]) -> Sequence[sa.RowMapping]:
-        try:
+        with _readable():
             return self._connection.execute(query).mappings().all()
-        except DBAPIError as error:
-            kind = type(error.orig).__name__
-            raise SourceError(f"a table of --data cannot be read ({kind})") from None
 
     def _all(self, found: SourceTable, after: Position | None) -> Iterator[Placed]:
         options = {"stream_results": True, "yield_per": PAGE}
-        result = self._connection.execute(sa.select(*found.table.c), execution_options=options)
-        for number, row in enumerate(result.mappings(), 1):
+        query = sa.select(*found.table.c)
+        with _readable():
+            result = self._connection.execute(query, execution_options=options).mappings()
+        number = 0
+        while True:
+            with _readable():
+                row = result.fetchone()
+            if row is None:
+                return
+            number += 1
             if after is None or number > int(after):
                 yield number, {found.columns[name]: value for name, value in row.items()}
 
@@ -149,6 +157,16 @@ class SourceDatabase:
         return {column: names.get(column, column) for column in columns}
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Report a table that cannot be read without the values and the SQL."""
+    try:
+        yield
+    except (DBAPIError, ValueError, OverflowError) as error:
+        kind = type(getattr(error, "orig", None) or error).__name__
+        raise SourceError(f"a table of --data cannot be read ({kind})") from None
+
+
 def _address(text: str) -> URL:
     """Return the URL with the driver that we have; a SQLite file is only read."""
     try:
@@ -164,4 +182,4 @@ def _address(text: str) -> URL:
     if not url.database or not Path(url.database).is_file():
         raise SourceError(f"there is no SQLite file {url.database}")
     path = Path(url.database).resolve().as_posix()
-    return URL.create("sqlite", database=f"file:{path}", query={"mode": "ro", "uri": "true"})
+    return URL.create("sqlite", database=f"file:{quote(path)}", query={"mode": "ro", "uri": "true"})

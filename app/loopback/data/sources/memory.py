@@ -84,8 +84,8 @@ class MemoryFile:
         for name, start, _ in self._entries(0):
             if name != "models":
                 continue
-            for model, begin, end in self._entries(start):
-                if self._bytes[begin:end].strip() not in (b"null", b""):
+            for model, begin, _ in self._entries(start):
+                if self._token(begin)[0] != b"null":
                     count = sum(1 for _ in self._entries(begin))
                     parts[model] = Part(begin, count)
         if not parts and b'"models"' not in self._bytes[:MAX_ROW]:
