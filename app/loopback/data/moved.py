@@ -14,6 +14,9 @@ from app.ids import Id
 MAX_REASONS = 1000
 #: Characters of an id in lists.
 MAX_SHOWN = 255
+# The kind of reasons that the report begins with.
+IMPORTANT = "IMPORTANT, not moved"
+DRY = " (dry run: nothing is written; rows that the project's database has are not looked at)"
 OTHER = "has one of many other reasons"
 
 
@@ -66,6 +69,11 @@ class Reason:
     count: int = 0
     example: str = ""
 
+    def line(self) -> str:
+        """Return the line of the report."""
+        example = f", such as {self.example}" if self.example else ""
+        return f"  {self.kind}: {self.model}: {self.count} {self.text}{example}"
+
 
 @dataclass
 class Moved:
@@ -96,7 +104,10 @@ class Moved:
 
     def lines(self) -> Iterator[str]:
         """Yield the report for people."""
-        yield "Rows" + (" (dry run: nothing is written)" if self.dry_run else "")
+        yield f"Rows{DRY}" if self.dry_run else "Rows"
+        reasons = [reason.line() for reason in self.reasons.values()]
+        important = [line for line in reasons if line.startswith(f"  {IMPORTANT}")]
+        yield from important
         for name, counts in self.counts.items():
             yield (
                 f"  {name}: {counts.read} read, {counts.written} written,"
@@ -105,9 +116,7 @@ class Moved:
             )
             if not counts.agrees:
                 yield f"    does not agree: {counts.total} in the source, {counts.stored} here"
-        for reason in self.reasons.values():
-            example = f", such as {reason.example}" if reason.example else ""
-            yield f"  {reason.kind}: {reason.model}: {reason.count} {reason.text}{example}"
+        yield from (line for line in reasons if line not in important)
         if self.refusals:
             yield f"Each refused row is in {self.refusals}"
 

@@ -16,7 +16,7 @@ from app.loopback.application import Application
 from .batches import Mover
 from .identities import identities
 from .models import link_plans, model_plans
-from .moved import Journal, Moved
+from .moved import IMPORTANT, Journal, Moved
 from .roles import USER, Roles
 from .source_models import SourceModel, source_model
 from .sources.base import Source
@@ -28,9 +28,10 @@ from .users import Keep, Users
 FOLDER = "loopback-import"
 # LoopBack's own models whose rows are not moved, and why.
 NOT_MOVED = {
-    "ACL": "rules in the database: write them in the models' files",
-    "Application": "applications have no accounts here",
-    "UserCredential": "credentials at providers are not kept",
+    "ACL": "rules in the database, which change who may do what: write them as acls in"
+    " models/*.json before the switch",
+    "Application": "applications have no accounts here: give each a user of its own",
+    "UserCredential": "credentials at providers are not kept: their users link accounts again",
 }
 
 
@@ -161,8 +162,12 @@ class _Move:
                 continue
             reason = reasons.get(model.root, "the project has no such table")
             if model.root == "User":
-                reason = f"users are {self._users}"
-            self._moved.add(name, "not moved", f"rows: {reason}", count=count)
+                reason = (
+                    f"accounts here are those of {self._users}: merge them in the source, and"
+                    " import again, or these users cannot log in"
+                )
+            kind = IMPORTANT if model.root == "ACL" else "not moved"
+            self._moved.add(name, kind, f"rows: {reason}", count=count)
 
 
 def _digest(text: str) -> str:

@@ -104,7 +104,8 @@ def test_roles_and_identities(move):
         {"id": 2, "provider": "twitter", "externalId": "12", "userId": 7},
     ]
     given = {"Customer": [user(7, "ada@example.com")], "Role": roles, "RoleMapping": mappings}
-    moved = move({**given, "UserIdentity": identities, "ACL": [{"id": 1}]})
+    others = {name: [{"id": 1}] for name in ("ACL", "Application", "UserCredential", "User")}
+    moved = move({**given, "UserIdentity": identities, **others})
     query = "SELECT name FROM roles JOIN role_mappings ON role_id = id ORDER BY name"
     assert move.rows(query) == [("admin",), ("editor",)]
     assert moved.counts["RoleMapping"].refused == 4
@@ -112,7 +113,12 @@ def test_roles_and_identities(move):
     [(issuer, subject, user_id, profile)] = move.rows(query)
     assert (issuer, subject, user_id) == ("https://accounts.google.com", "12", 7)
     assert profile in ("{}", {})
-    assert "not moved: ACL: 1 rows: rules in the database" in "\n".join(moved.lines())
+    lines = list(moved.lines())
+    rules = "  IMPORTANT, not moved: ACL: 1 rows: rules in the database, which change who"
+    assert lines[1].startswith(rules)
+    assert sum("ACL" in line for line in lines) == 1
+    for name in ("Application", "UserCredential", "User"):
+        assert sum(line.startswith(f"  not moved: {name}: 1 rows: ") for line in lines) == 1
     # A further run adds nothing, and says what is there.
     again = move({**given, "UserIdentity": identities})
     assert again.counts["RoleMapping"].present == 2
