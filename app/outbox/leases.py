@@ -2,10 +2,9 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from flask import Flask
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.state import AppState
 
@@ -55,8 +54,15 @@ class Leases:
                     self._thread = None
                     return
             for claim in held:
-                with suppress(SQLAlchemyError), self._app.app_context():
-                    claims.renew(claim)
+                self._renew(claim)
+
+    def _renew(self, claim: Claim) -> None:
+        try:
+            with self._app.app_context():
+                claims.renew(claim)
+        except Exception as error:
+            # Most likely the database: the thread must survive what it does not expect.
+            self._app.logger.error("a lease was not renewed: %s", type(error).__name__)
 
 
 leases = AppState("leases of deliveries", factory=Leases)
