@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 from ostiary.__main__ import main
-from tests.support.documents import blocks
 
 APPLICATION = Path(__file__).parent / "application"
 MODEL = """
@@ -332,14 +331,3 @@ def test_json_that_is_no_settings_is_reported(tmp_path, content, problem):
     [found] = json.loads(run(tmp_path, "--format", "json").output)["notRead"]
     assert found.startswith("datasources.json")
     assert problem in found
-
-
-def test_the_document_prints_what_the_command_prints():
-    [command] = blocks("docs/migration.md", "sh", "Inspect")
-    [printed] = blocks("docs/migration.md", "text", "Inspect")
-    program, *arguments = command.replace("$APPLICATION", str(APPLICATION)).split()
-
-    result = CliRunner().invoke(main, arguments)
-
-    assert program == "ostiary"
-    assert result.output.startswith(printed)

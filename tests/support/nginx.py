@@ -72,6 +72,13 @@ def balancer(folder: Path, port: int, instances: Sequence[str]) -> Iterator[str]
 
 
 @contextmanager
+def proxy_to(folder: Path, port: int, name: str, upstream: str) -> Iterator[str]:
+    """Run nginx on a port, in front of the upstream of this name, which is configured as given."""
+    with _run(folder, port, f"location / {{ proxy_pass http://{name}; }}", upstream) as url:
+        yield url
+
+
+@contextmanager
 def _run(folder: Path, port: int, locations: str, upstream: str = "") -> Iterator[str]:
     require("nginx")
     configuration = folder / "nginx.conf"

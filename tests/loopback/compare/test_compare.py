@@ -1,13 +1,11 @@
 """`ostiary loopback compare`, between Ostiary and a service whose answers differ as chosen."""
 
 import json
-import sys
 
 import pytest
 from click.testing import CliRunner
 
 from app.loopback.cli import loopback
-from tests.support.documents import blocks, run_shell
 from tests.support.live import serve_app
 
 from .servers import Altered, ok, raw_server
@@ -162,19 +160,6 @@ def test_recorded_calls_are_made_if_they_only_read(services, run, tmp_path):
     for word in ("logout", "onfirm", "exports", "elsewhere", "secret", "access_token"):
         assert word not in joined
     assert {verb for verb, _ in called} == {"GET", "HEAD"}
-
-
-def test_the_commands_of_the_document_work_as_printed(services, token, tmp_path):
-    old, old_url, new_url = services
-    (tmp_path / "access.log").write_text('- - - [x] "GET /api/todos?filter=7 HTTP/1.1" 200 5 "-"\n')
-    code = "\n".join(blocks("docs/migration.md", "sh", "Compare")).replace(
-        "ostiary", f"{sys.executable} -m ostiary"
-    )
-    code = code.replace("loopback compare", "loopback compare --rate 1000")
-    tokens = {"TOKEN_MEMBER": token, "TOKEN_CLERK": token}
-    _, _, printed = run_shell(code, tmp_path, OLD=old_url, NEW=new_url, **tokens)
-    assert printed.count("with differences: 0.") == 2
-    assert ("GET", "/api/todos?filter=7", token) in old.calls
 
 
 @pytest.mark.parametrize(

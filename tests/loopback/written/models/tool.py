@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from flask import has_request_context
 from sqlalchemy import ColumnElement, func, select
 from werkzeug.exceptions import Conflict
 
@@ -20,8 +21,8 @@ def before_save(resource: Resource, event: SaveEvent) -> None:
 
 
 def before_remote_create(resource: Resource, event: SaveEvent) -> None:
-    """Set `ownerId` of a new row."""
-    if not event.is_new:
+    """Set `ownerId` of a row that a request creates."""
+    if not event.is_new or not has_request_context():
         return
     if event.caller.user_id is None:
         raise AuthorizationRequired()
