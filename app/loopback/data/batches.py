@@ -134,9 +134,9 @@ class Mover:
         for row_id, values in rows:
             if values.get(column.name) in missing:
                 if not column.nullable:
-                    self._journal.refuse(plan.name, _dangling(column), row_id)
+                    self._journal.refuse(plan.name, dangling(column), row_id)
                     continue
-                self._journal.list(plan.name, "emptied", _dangling(column), row_id)
+                self._journal.list(plan.name, "emptied", dangling(column), row_id)
                 values = {**values, column.name: None}
             kept.append((row_id, values))
         return kept
@@ -177,7 +177,7 @@ class Mover:
             if row["id"] not in stored:
                 continue
             if row[column.name] in missing:
-                self._journal.list(plan.name, "emptied", _dangling(column), row["id"])
+                self._journal.list(plan.name, "emptied", dangling(column), row["id"])
             else:
                 given.append({"row_id": row["id"], "referred": row[column.name]})
         statement = update(plan.table).where(key == bindparam("row_id"))
@@ -193,7 +193,8 @@ def _reference(refer: Callable[[Row], Values], row: Row) -> Values | None:
         return None
 
 
-def _dangling(column: Column[Any]) -> str:
+def dangling(column: Column[Any]) -> str:
+    """Return what is said of a reference to no row."""
     return f"{column.name} refers to a row that does not exist"
 
 

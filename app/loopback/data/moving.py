@@ -22,6 +22,7 @@ from .source_models import SourceModel, source_model
 from .sources.base import Source
 from .sources.opening import open_source
 from .tokens import Tokens
+from .unchecked import list_unchecked
 from .users import Keep, Users
 
 # The folder in that of the project with the journal and the refused rows.
@@ -122,6 +123,7 @@ class _Move:
                 self._mover.move(plan)
         for plan in link_plans(self._app, self._source, self._application):
             self._mover.move(plan)
+        list_unchecked(self._app, self._journal)
         self._report_others(with_tokens)
 
     def _user_keys(self) -> list[str]:

@@ -40,6 +40,7 @@ MODELS = {
         "relations": {
             "customer": {"type": "belongsTo", "model": "Customer"},
             "parent": {"type": "belongsTo", "model": "Note"},
+            "labels": {"type": "hasMany", "model": "Tag", "polymorphic": "about"},
         },
         "acls": ALLOWED,
         "postgresql": {"schema": "old", "table": "Notes"},
@@ -52,6 +53,7 @@ MODELS = {
         "relations": {
             "note": {"type": "belongsTo", "model": "Note", "foreignKey": "note_id"},
             "customers": {"type": "hasAndBelongsToMany", "model": "Customer"},
+            "about": {"type": "belongsTo", "polymorphic": True},
         },
         "acls": ALLOWED,
     },
