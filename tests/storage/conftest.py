@@ -47,11 +47,16 @@ def database_url(sqlite_url):
     return sqlite_url
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def quiet_libraries():
     """Leave out what these log of each request while debugging: signatures look like tokens."""
-    for name in ("werkzeug", "botocore", "urllib3"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("werkzeug", "botocore", "urllib3")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")
