@@ -1,5 +1,6 @@
 """Files in responses: their types, and what a conditional request, or one for a part, is sent."""
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # Bytes that are read at once where the server does not send the descriptor.
 BLOCK = 64 * 1024
+# A range of the last bytes, by their number.
+SUFFIX = re.compile(r"-(?=[0-9])0*([0-9]*)")
 
 # The types of files by the ends of their names. Those of the machine differ from one to the next.
 TYPES = {
@@ -91,6 +94,7 @@ def send_file(
     response.last_modified = datetime.fromtimestamp(modified, UTC)
     response.set_etag(etag)
     response.content_length = size
+    environ = _with_usable_range(environ, size)
     response.make_conditional(environ, accept_ranges=True, complete_length=size)
     if response.status_code == PreconditionFailed.code:
         raise PreconditionFailed
@@ -102,3 +106,20 @@ def send_file(
             response.direct_passthrough = True
             # The server closes it.
             opened.pop_all()
+
+
+def _with_usable_range(environ: "WSGIEnvironment", size: int) -> "WSGIEnvironment":
+    """Return the environment with the range that a file of a size is sent by, or without one.
+
+    Ignored are a range of another method than GET, of another unit than bytes, and several ranges
+    (RFC 9110, 14.2). Of a suffix, Werkzeug refuses one longer than the file, and takes `-0` for all
+    of it; the former is the whole file, and the latter nothing (14.1.2).
+    """
+    unit, _, ranges = environ.get("HTTP_RANGE", "").partition("=")
+    if environ["REQUEST_METHOD"] != "GET" or unit.strip().lower() != "bytes" or "," in ranges:
+        return {name: value for name, value in environ.items() if name != "HTTP_RANGE"}
+    if suffix := SUFFIX.fullmatch(ranges.strip()):
+        # No file has a size of so many digits.
+        start = max(0, size - int(suffix[1][:19] or "0"))
+        return {**environ, "HTTP_RANGE": f"bytes={start}-"}
+    return environ

@@ -28,6 +28,8 @@ class Connection:
         self.timeout = 0.0
         # How much of an upload there was when it last went on.
         self.upload_seen = 0
+        # How much was read after the last answer, and forgotten.
+        self.discarded = 0
         # What surrounds the answer in its thread.
         self.turn: AbstractContextManager[None] = nullcontext()
         self.incoming: IncomingRequest

@@ -5,7 +5,6 @@ from urllib.parse import unquote_to_bytes
 
 from flask import Flask
 
-from app.observability.origin import forwarded, network_of
 from app.rest.hashing import hashing_views
 from app.rest.routing import routed_path
 
@@ -36,12 +35,7 @@ class HashCalls:
 
     def client(self, request: BufferedRequest) -> str:
         """Return the network by which the client of a request is counted, as throttles do."""
-        # Over a Unix socket the peer is no tuple, and all clients are one.
-        address = request.peer_addr[0] if isinstance(request.peer_addr, tuple) else ""
-        if self._proxies:
-            values = [value for name, value in request.headers if name == "X-FORWARDED-FOR"]
-            address = forwarded(",".join(values), self._proxies) or address
-        return network_of(address)
+        return request.network(self._proxies)
 
     def _hashed_property(self, verb: str, path: str) -> str | None:
         """Return what `hashing_views` says of the view to which a verb and a path lead."""

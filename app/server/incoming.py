@@ -19,6 +19,7 @@ from gunicorn.http.unreader import IterUnreader
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.errors import TemporarilyUnavailable
+from app.observability.origin import forwarded, network_of
 
 from .bodies import ChunkedBody, ChunkedUpload, SizedBody, SizedUpload, TooLargeBody
 
@@ -45,6 +46,15 @@ class BufferedRequest(Request):
     body: Any
     # Seconds that it waited for its turn to compute a password hash.
     waited = 0.0
+
+    def network(self, proxies: int) -> str:
+        """Return the network by which the client is counted, behind so many trusted proxies."""
+        # Over a Unix socket the peer is no tuple, and all clients are one.
+        address = self.peer_addr[0] if isinstance(self.peer_addr, tuple) else ""
+        if proxies:
+            values = [value for name, value in self.headers if name == "X-FORWARDED-FOR"]
+            address = forwarded(",".join(values), proxies) or address
+        return network_of(address)
 
 
 class IncomingRequest:

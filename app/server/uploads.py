@@ -34,8 +34,9 @@ class Uploads:
             for name, endpoint in served_endpoints.of(app).items()
             if endpoint.max_upload
         }
-        # Those under way; for the main loop.
-        self._connections: set[Connection] = set()
+        self._proxies = app.config["TRUSTED_PROXIES"]
+        # Those under way, with the networks of their clients; for the main loop.
+        self._networks: dict[Connection, str] = {}
 
     def max_bytes(self, request: BufferedRequest) -> int:
         """Return the bytes that a file may receive of a request's body; 0: it is no upload."""
@@ -50,16 +51,20 @@ class Uploads:
         return self._most.get(name, 0)
 
     def start(self, conn: Connection) -> bool:
-        """Take one of the places, if there is any."""
-        if len(self._connections) >= MAX_UPLOADS:
+        """Take one of the places, unless the client's network has as many as are free.
+
+        So one network gets half of them, and there is a place left for the next one.
+        """
+        network = conn.incoming.request.network(self._proxies)
+        free = MAX_UPLOADS - len(self._networks)
+        if list(self._networks.values()).count(network) >= free:
             return False
-        self._connections.add(conn)
+        self._networks[conn] = network
         return True
 
     def end(self, conn: Connection) -> None:
         """Give the place back, and forget what was received."""
-        if conn in self._connections:
-            self._connections.remove(conn)
+        if self._networks.pop(conn, None) is not None:
             conn.incoming.close()
 
     def is_allowed(self, conn: Connection) -> bool:

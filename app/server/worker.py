@@ -39,6 +39,8 @@ from .uploads import MIN_PROGRESS, Uploads
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 #: Seconds that a client has to close a connection after the last answer, as in gunicorn.
 LINGER_SECONDS = 2
+#: Bytes that are read, and forgotten, of a client in these seconds.
+MAX_LINGER_BYTES = 2 * 1024 * 1024
 #: Bytes of answers that a process keeps for clients that read slowly; beyond it, the connection
 #: whose client has read nothing for longest is closed.
 MAX_TOTAL_UNSENT = 8 * 1024 * 1024
@@ -387,10 +389,13 @@ class BufferingWorker(ThreadWorker):
         except OSError:
             self._close(conn)
         else:
+            conn.discarded = 0
             self._wait(conn, self.lingering, LINGER_SECONDS, EVENT_READ, self._discard)
 
     def _discard(self, conn: Connection) -> None:
-        if conn.receive() == b"":
+        data = conn.receive()
+        conn.discarded += len(data or b"")
+        if data == b"" or conn.discarded > MAX_LINGER_BYTES:
             self._resume(conn, self.lingering)
             self._close(conn)
 

@@ -66,6 +66,8 @@ class FormReader:
         with ExitStack() as stack:
             events = _events(body, content_type, self._settings.max_request_size)
             for event in events:
+                if isinstance(event, Field | File) and event.name is None:
+                    raise InvalidUpload("A part of the form has no name.")
                 if isinstance(event, File) and event.filename:
                     self._read_file(event, events, stack)
                 elif isinstance(event, Field | File):

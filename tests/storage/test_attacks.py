@@ -132,6 +132,8 @@ def test_types_are_those_that_are_declared_and_begin_so(serve_files):
         (b"", 400),
         (b"x" * 200_000, 413),
         (form(b"X: y\r\n\r\na"), 400),
+        (form(file_part("a.txt"), b"Content-Disposition: form-data\r\n\r\na"), 400),
+        (form(b'Content-Disposition: form-data; filename="a.txt"\r\n\r\na'), 400),
         (form(file_part("a.txt", b"x" * 21_000_000)), 413),
         (form(file_part("a.txt")).replace(b"filename", b"\xff"), 400),
     ],

@@ -92,6 +92,23 @@ def test_a_part_of_a_file_and_one_that_has_not_changed(files):
     assert "Last-Modified" in whole.headers
 
 
+def test_ranges_are_those_of_rfc_9110(local):
+    send(local, ("a.txt", b"0123456789", "text/plain"))
+
+    def get(range_, method="GET"):
+        headers = {"Range": range_}
+        answer = local.call(method, "/photos/download/a.txt", headers=headers)
+        return answer.status_code, answer.data if answer.status_code < 300 else b""
+
+    whole = b"0123456789"
+    assert get("bytes=-3") == (206, b"789")
+    assert get("bytes=-500") == get(f"bytes=-{'9' * 5000}") == get("bytes=0-") == (206, whole)
+    assert get("bytes=-0") == get("bytes=-000") == get("bytes=x") == get("bytes") == (416, b"")
+    for ignored in ("lines=1-2", "lines", "bytes=0-1,4-5", "bytes=0-0,-1", ""):
+        assert get(ignored) == (200, whole), ignored
+    assert get("bytes=2-4", "HEAD") == (200, b"")
+
+
 def test_without_the_container_there_are_no_files_and_nothing_is_stored(files):
     assert files.call("GET", "/photos/files").json == []
     assert refusal(send(files, ("a.txt", b"a", ""))) == (404, "CONTAINER_NOT_FOUND")

@@ -56,6 +56,7 @@ def server(project):
         "WEB_CONCURRENCY": "1",
         "THREADS": "2",
         "APP_REQUEST_TIMEOUT": "2",
+        "APP_TRUSTED_PROXIES": "1",
         "INSTANCE_PATH": str(project),
         "TMPDIR": str(project / "spool"),
     }
@@ -181,6 +182,19 @@ def test_who_may_not_upload_is_refused_before_the_body(server, begin):
     assert waiting.startswith(b"HTTP/1.1 401 ")
 
 
+def test_little_is_read_of_a_client_that_goes_on_after_its_refusal(begin):
+    connection = begin(LENGTH, token=False)
+    assert connection.recv(4096).startswith(b"HTTP/1.1 401 ")
+    sent = 0
+    with suppress(ConnectionError):
+        while sent < LENGTH:
+            connection.sendall(b"x" * MIB)
+            sent += MIB
+
+    # The kernel's buffers among it.
+    assert sent < 20 * MIB
+
+
 def test_an_upload_is_asked_for_once_it_is_allowed(begin):
     body = START + b"x" * MIB + END
     connection = begin(len(body), "Expect: 100-continue\r\n")
@@ -195,13 +209,20 @@ def test_a_body_that_is_too_large_is_refused_at_once(begin):
     assert begin(3 * LENGTH).recv(4096).startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_process_receives_a_bounded_number_of_uploads(server, begin):
-    connections = [begin(LENGTH) for _ in range(16)]
+def test_a_process_receives_a_bounded_number_of_uploads_and_half_of_them_for_one(server, begin):
+    def begin_from(network):
+        return begin(LENGTH, f"X-Forwarded-For: 192.0.2.{network}\r\n")
+
+    connections = [begin_from(0) for _ in range(8)]
+    eventually(lambda: len(files_of(server)) == 8)
+    answers = [begin_from(0).recv(4096)]
+    connections += [begin_from(network) for network in range(1, 9)]
     eventually(lambda: len(files_of(server)) == 16)
-    answer = begin(LENGTH).recv(4096)
+    answers.append(begin_from(9).recv(4096))
     for connection in connections:
         connection.close()
 
-    assert answer.startswith(b"HTTP/1.1 503 ")
-    assert b"TOO_MANY_UPLOADS" in answer
+    for answer in answers:
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"TOO_MANY_UPLOADS" in answer
     eventually(lambda: files_of(server) == [])
