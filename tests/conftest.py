@@ -42,6 +42,8 @@ TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
 LONG = {
     "test_model_example.py",
     "test_walk.py",
+    "test_guide.py",
+    "test_move.py",
     "test_kills.py",
     "test_browser.py",
     "test_drills.py",
