@@ -41,6 +41,11 @@ class Answer:
     body: bytes | None
     size: int
 
+    @property
+    def known_size(self) -> int:
+        """The size, or MAX_READ of a larger answer: how much more was read depends on its parts."""
+        return min(self.size, MAX_READ)
+
     @cached_property
     def json(self) -> Json | None:
         """The parsed body; None if there is none, or it is not JSON."""

@@ -98,7 +98,7 @@ def differences(
     if old.status != new.status:
         return [_by_status(_status_kind(call, old, new, context), old, new)]
     if old.body is None or new.body is None:
-        return [] if old.size == new.size else [_sizes(old, new)]
+        return [] if old.known_size == new.known_size else [_sizes(old, new)]
     if old.json is None or new.json is None:
         is_same = old.body == new.body or call.verb == "HEAD"
         return [] if is_same else [Difference(CONTENT, "", old.content_type, new.content_type)]
@@ -127,7 +127,7 @@ def _by_status(kind: Kind, old: Answer, new: Answer) -> Difference:
 
 
 def _sizes(old: Answer, new: Answer) -> Difference:
-    return Difference(SIZE, "", f"{old.size} bytes", f"{new.size} bytes")
+    return Difference(SIZE, "", f"{old.known_size} bytes", f"{new.known_size} bytes")
 
 
 def _status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:

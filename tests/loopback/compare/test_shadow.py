@@ -254,6 +254,14 @@ def test_a_client_that_goes_away_inside_a_body_has_sent_nothing(served):
     assert requests.get(f"{served.url}/ok", timeout=10).status_code == 200
 
 
+@pytest.mark.parametrize("chunks", [b"zz\r\nabc\r\n", b"0x3\r\nabc\r\n", b"3\r\nabcd0\r\n\r\n"])
+def test_malformed_chunks_are_refused_and_end_the_request_to_the_service(served, chunks):
+    head = b"POST /api/notes HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert talk(served.port, head + chunks).startswith(b"HTTP/1.1 400 ")
+    # Its head was passed on before.
+    wait_for(lambda: len(served.old.requests) == 1)
+
+
 @pytest.mark.parametrize(
     "lines",
     [

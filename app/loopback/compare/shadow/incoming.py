@@ -86,7 +86,10 @@ class Incoming:
         return int(next(iter(self.values("CONTENT-LENGTH")), "0"))
 
     def body(self) -> Iterator[bytes]:
-        """Yield the body in parts; raise ClientGoneError if not all of it comes."""
+        """Yield the body in parts; raise ClientGoneError if not all of it comes.
+
+        Raises BadRequestError for chunks that are malformed.
+        """
         received = 0
         while part := self._read():
             received += len(part)
@@ -98,7 +101,9 @@ class Incoming:
     def _read(self) -> bytes:
         try:
             part: bytes = self._body.read(PART)
-        except (ParseException, OSError):
+        except ParseException:
+            raise BadRequestError(HTTPStatus.BAD_REQUEST) from None
+        except OSError:
             raise ClientGoneError from None
         return part
 

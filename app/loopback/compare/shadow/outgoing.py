@@ -10,7 +10,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 
 from app.loopback.compare.answers import Service
 
-from .incoming import PART, PART_TIMEOUT, ClientGoneError, Incoming
+from .incoming import PART, PART_TIMEOUT, BadRequestError, ClientGoneError, Incoming
 
 # Header fields of one connection alone (RFC 9110, 7.6.1).
 _HOP_BY_HOP = {
@@ -64,7 +64,8 @@ class Upstream:
     def __init__(self, service: Service, request: Incoming, target: str, headers: Headers) -> None:
         """Send the request, once, on a connection of its own.
 
-        Raises ServiceFailedError, and ClientGoneError if the client does not send its body.
+        Raises ServiceFailedError, ClientGoneError if the client does not send its body, and
+        BadRequestError.
         """
         self._connection = _connect(service)
         try:
@@ -78,7 +79,7 @@ class Upstream:
         except (HTTPException, OSError, ValueError):
             self.close()
             raise ServiceFailedError(HTTPStatus.BAD_GATEWAY) from None
-        except ClientGoneError:
+        except (BadRequestError, ClientGoneError):
             self.close()
             raise
         self.status = self._response.status
