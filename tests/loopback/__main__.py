@@ -30,7 +30,7 @@ from .loopback3 import copy_application, run_loopback
 from .replay import WRITTEN
 from .restored import restore
 from .script import CALLS, SETUP
-from .sources import SOURCES, Source
+from .sources import DATA_SOURCES, SOURCES, Source
 
 ROOT = Path(__file__).parents[2]
 OSTIARY = [sys.executable, "-m", "ostiary"]
@@ -89,20 +89,23 @@ def ostiary(project: Path, *arguments: str, check: bool = True, **variables: str
 def move(source: Source, target: str, folder: Path, server: str) -> list[str]:
     """Move the application from a running LoopBack to a target; return what differs."""
     application, project = folder / "application", folder / "project"
+    # What is imported has the settings of the real connector, in place of MongoDB's too.
+    imported = folder / "imported"
     project.mkdir()
     url = f"sqlite:///{project}/moved.sqlite"
     if target == "postgresql":
         url = create_postgres_database(server, "ostiary_migration_drill")
     with serve_geocoder() as geocoder, source.run(application) as database:
         copy_application(application, source.ids, database.settings, geocoder)
+        copy_application(imported, source.ids, DATA_SOURCES[source.name], geocoder)
         with run_loopback(application) as old:
             client = Client(old)
             client.run(SETUP)
-            ostiary(project, "loopback", "import", str(application), "--models-only")
+            ostiary(project, "loopback", "import", str(imported), "--models-only")
             shutil.copytree(WRITTEN, project, dirs_exist_ok=True)
             shutil.copytree(application / "files", project / "files")
             with restore(source, database.dump(), folder, server) as data:
-                command = ("loopback", "import", str(application), "--data", data)
+                command = ("loopback", "import", str(imported), "--data", data)
                 ostiary(project, *command, DATABASE_URL=url)
                 # A further import adds what is new: nothing.
                 ostiary(project, *command, DATABASE_URL=url)
@@ -119,7 +122,8 @@ def _compared(project: Path, old: str, new: str, token: str) -> list[str]:
     command = ("loopback", "compare", "--old", old, "--new", new, "--token", "ada", "--rate", "200")
     printed = ostiary(project, *command, check=False, TOKEN_ADA=token)
     (project / "compared.txt").write_text(printed)
-    return re.findall(r"^(?:allowed|status|value|missing row|added row).*", printed, re.MULTILINE)
+    # The columns are the kind, and whether it is documented.
+    return re.findall(r"^\w[\w ]*? {2,}no .*", printed, re.MULTILINE)
 
 
 def _shadowed(project: Path, old: str, new: str) -> list[str]:

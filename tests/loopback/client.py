@@ -23,7 +23,8 @@ class Client:
 
     url: str
     kept: dict[str, Any] = field(default_factory=dict)
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    # MySQL's times are whole seconds.
+    started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
     def run(self, calls: Iterable[Call]) -> list[Answer]:
         """Make the calls, one after the other; return what is compared of the answers."""
@@ -31,7 +32,7 @@ class Client:
             return [self._call(session, call) for call in calls]
 
     def _call(self, session: requests.Session, call: Call) -> Answer:
-        headers = {"Authorization": self.kept[f"token of {call.by}"]} if call.by else {}
+        headers = {"Authorization": self.kept.get(f"token of {call.by}", "")} if call.by else {}
         response = session.request(
             call.method,
             self.url + self._filled(call.path),
@@ -50,13 +51,13 @@ class Client:
         self.kept[name] = answer["id"]
 
     def _filled(self, text: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda match: str(self.kept[match[1]]), text)
+        return re.sub(r"\{(\w+)\}", lambda match: str(self.kept.get(match[1], match[0])), text)
 
     def _filled_in(self, body: Any) -> Any:
         if isinstance(body, dict):
             return {name: self._filled_in(value) for name, value in body.items()}
         if isinstance(body, str) and (name := re.fullmatch(r"\{(\w+)\}", body)):
-            return self.kept[name[1]]
+            return self.kept.get(name[1], body)
         return body
 
     def _plain(self, value: Any, key: str = "") -> Any:

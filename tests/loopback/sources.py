@@ -13,6 +13,13 @@ from tests.support.mariadb import mariadb_server
 from tests.support.postgres import cluster
 
 RECORDINGS = Path(__file__).parent / "recordings"
+# The data source of the application, as its file has it. A database may be moved to any other.
+DATA_SOURCES = {
+    "memory": {"connector": "memory", "file": "data.json"},
+    "postgresql": {"connector": "postgresql", "host": "localhost"},
+    "mariadb": {"connector": "mysql", "host": "localhost"},
+    "mongodb": {"connector": "mongodb", "host": "localhost"},
+}
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,10 @@ from .geocoder import serve_geocoder
 from .loopback3 import copy_application
 from .restored import fresh_dump, restore
 from .script import CALLS
-from .sources import SOURCES
+from .sources import DATA_SOURCES, SOURCES
 
 ROOT = Path(__file__).parents[2]
 REPLAY = [sys.executable, "-m", "tests.loopback.replay"]
-# The data source of the application, as its file has it. A database may be moved to any other.
-DATA_SOURCES = {
-    "memory": {"connector": "memory", "file": "data.json"},
-    "postgresql": {"connector": "postgresql", "host": "localhost"},
-    "mariadb": {"connector": "mysql", "host": "localhost"},
-    "mongodb": {"connector": "mongodb", "host": "localhost"},
-}
 TARGETS = {
     "memory": "sqlite",
     "postgresql": "postgresql",

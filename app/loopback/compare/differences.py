@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .answers import Answer
 from .calls import Call, shape, shape_key
+from .filters import is_limited_include, selects_without_value
 
 # Objects and lists in one another, beyond which an answer is compared as text.
 MAX_DEPTH = 32
@@ -16,6 +17,8 @@ _OF_ACCOUNTS = ("created", "emailVerified")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 # An error of Ostiary for a condition on a property that a model does not have.
 _UNKNOWN_PROPERTY = "There is no property"
+# One for an include of what is embedded in a row.
+_EMBEDDED_SCOPE = "takes no scope: what is embedded"
 
 
 class Kind(NamedTuple):
@@ -37,6 +40,9 @@ HIDDEN_ROW = Kind("hidden row", True, "refused, and as if the row did not exist"
 OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the caller alone")
 NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 404")
 UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
+EMBEDDED_SCOPE = Kind("embedded scope", True, "an include of what is embedded has a scope")
+LINKED_LIMIT = Kind("limit of links", True, "limit in the include of a relation through a model")
+NO_VALUE = Kind("no value", True, "rows without the property fulfil neq, nin and nlike")
 RELATION = Kind("relation refused", True, "the rules of the related model refuse a relation")
 OWN_RECORD = Kind("own record", True, "exists of users is refused, and answered for their own")
 HIDDEN_USER = Kind("hidden user", True, "a related user whom the caller may not read is left out")
@@ -62,6 +68,7 @@ KINDS: Sequence[Kind] = (
     *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
     *(VALUE, CONTENT, SIZE, NO_ANSWER),
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
+    *(EMBEDDED_SCOPE, LINKED_LIMIT, NO_VALUE),
     *(OWN_RECORD, HIDDEN_USER, ACCOUNT, EMAIL),
     *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
 )
@@ -84,6 +91,8 @@ class Context(NamedTuple):
     is_own_record: bool = False
     # Names of relations that lead to users.
     user_relations: frozenset[str] = frozenset()
+    # Those whose rows are linked by a model between both.
+    linked: frozenset[str] = frozenset()
 
 
 NO_CONTEXT = Context()
@@ -104,8 +113,9 @@ def differences(
         return [] if is_same else [Difference(CONTENT, "", old.content_type, new.content_type)]
     if old.status >= 400:
         return list(_errors(old.json.value, new.json.value))
-    found = _values(old.json.value, new.json.value, "")
-    return [_of_users(difference, call, context) for difference in found]
+    rows = old.json.value, new.json.value
+    found = (_of_users(difference, call, context) for difference in _values(*rows, ""))
+    return [_of_filters(difference, call, context, *rows) for difference in found]
 
 
 def _of_users(difference: Difference, call: Call, context: Context) -> Difference:
@@ -115,6 +125,22 @@ def _of_users(difference: Difference, call: Call, context: Context) -> Differenc
     is_left_out = difference.kind in (MISSING, TYPE) and difference.new in ("missing", "null")
     if is_left_out and name in context.user_relations:
         return difference._replace(kind=HIDDEN_USER)
+    return difference
+
+
+def _of_filters(
+    difference: Difference, call: Call, context: Context, old: object, new: object
+) -> Difference:
+    """Return a difference, as one of filters if LoopBack 3 is known to read this one otherwise."""
+    relation = difference.place.removeprefix("[].").removesuffix("[]")
+    if difference.kind is MISSING_ROW and relation in context.linked:
+        if is_limited_include(call.query, relation):
+            return difference._replace(kind=LINKED_LIMIT)
+    elif difference.kind is ADDED_ROW and isinstance(old, list) and isinstance(new, list):
+        before, after = _by_id(old) or {}, _by_id(new) or {}
+        added = [row for key, row in after.items() if key not in before]
+        if difference.place == "[]" and selects_without_value(call.query, added):
+            return difference._replace(kind=NO_VALUE)
     return difference
 
 
@@ -137,8 +163,12 @@ def _status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind
         return RELATION
     if old.status == 200 and new.status == 404 and _is_relation(call.path) and _is_empty(old):
         return NO_RELATED
-    if old.status < 500 and new.status == 400 and _names_unknown_property(new):
-        return UNKNOWN_PROPERTY
+    if old.status < 500 and new.status == 400:
+        message = str(_error_of(new.json.value if new.json else None).get("message"))
+        if _UNKNOWN_PROPERTY in message:
+            return UNKNOWN_PROPERTY
+        if _EMBEDDED_SCOPE in message:
+            return EMBEDDED_SCOPE
     return STATUS
 
 
@@ -168,11 +198,6 @@ def _names_relation(answer: Answer) -> bool:
     """Tell whether the rules of the target of a relation refuse a call."""
     details = _error_of(answer.json.value if answer.json else None).get("details")
     return isinstance(details, dict) and "relation" in details
-
-
-def _names_unknown_property(answer: Answer) -> bool:
-    message = _error_of(answer.json.value if answer.json else None).get("message")
-    return isinstance(message, str) and _UNKNOWN_PROPERTY in message
 
 
 def _error_of(body: object) -> Mapping[str, Any]:

@@ -25,6 +25,8 @@ _ORDERED = ("gt", "gte", "lt", "lte", "between")
 _LISTS = ("inq", "nin")
 _PATTERNS = ("like", "nlike", "regexp")
 LISTING = filtered("", filter={"limit": LIMIT}).query
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_LINK = "/rel/{fk}"
 _WORD = re.compile(r"[A-Za-z0-9]{2,12}")
 _METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
 _RELATION = re.compile(r"__[A-Za-z]+__")
@@ -117,6 +119,7 @@ class Document:
         self._user_relations = frozenset(
             entry.relation for entry in self.operations if entry.relation and entry.schema in users
         )
+        self._linked = frozenset(_linked(document))
         self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
 
     def operation(self, path: str) -> Operation | None:
@@ -137,12 +140,13 @@ class Document:
         """Return what the document says of a call."""
         entry = self.operation(call.path)
         if entry is None:
-            return Context(user_relations=self._user_relations)
+            return Context(user_relations=self._user_relations, linked=self._linked)
         is_existence = entry.method == "exists" or (call.verb, entry.method) == ("HEAD", "findById")
         return Context(
             is_own_rows=entry.is_owners and entry.method in _OWN_ROWS,
             is_own_record=entry.model == _USERS and is_existence,
             user_relations=self._user_relations,
+            linked=self._linked,
         )
 
     def calls(self, seen: Seen) -> Iterator[Call]:
@@ -207,6 +211,13 @@ def _operations(document: Any) -> Iterator[Operation]:
             relations = []
         is_owners = "For the owner" in described.get("description", "")
         yield Operation(path, model, method, is_owners, schema, where, relations)
+
+
+def _linked(document: Any) -> Iterator[str]:
+    """Yield the names of relations whose rows are linked by a model between both."""
+    for path in document["paths"]:
+        if path.endswith(_LINK):
+            yield path.removesuffix(_LINK).rpartition("/")[2]
 
 
 def _filter_schemas(parameters: Sequence[Schema], schemas: Schema) -> tuple[str, Schema, list[str]]:
@@ -294,8 +305,10 @@ def _operands(operators: Schema, values: Sequence[Any]) -> Iterator[dict[str, An
     if all(isinstance(value, type(values[0])) for value in values):
         for word in filter(operators.__contains__, _ORDERED):
             yield {word: sorted(values) * (3 - len(values)) if word == "between" else values[0]}
-    for word in filter(operators.__contains__, _LISTS):
-        yield {word: list(values)}
+    # LoopBack 3's memory connector finds no time in a list.
+    if not _TIME.fullmatch(str(values[0])):
+        for word in filter(operators.__contains__, _LISTS):
+            yield {word: list(values)}
     found = _WORD.search(values[0]) if isinstance(values[0], str) else None
     for word in filter(operators.__contains__, _PATTERNS if found else ()):
         yield {word: found[0] if word == "regexp" else f"%{found[0]}%"}  # type: ignore[index]
