@@ -43,7 +43,7 @@ class ManyToMany:
         through = self._model_between(own, target, relation)
         if through is None and not relation.mapping.get("through"):
             return self._link_by_table(own, target, relation)
-        problem = _problem_of(through, target, relation)
+        problem = _problem_of(through, own, target, relation)
         if through is None or problem:
             relation["through"].warn(f"is not served: {problem}")
             return None
@@ -113,7 +113,9 @@ def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_k
     return next(found, target.usual_key)
 
 
-def _problem_of(through: RelatedModel | None, target: RelatedModel, relation: Declaration) -> str:
+def _problem_of(
+    through: RelatedModel | None, own: RelatedModel, target: RelatedModel, relation: Declaration
+) -> str:
     """Return why a model cannot be the one between two others, if that is so."""
     if through is None:
         return f"there is no model {relation.mapping.get('through')!r}"
@@ -122,4 +124,7 @@ def _problem_of(through: RelatedModel | None, target: RelatedModel, relation: De
     if through.resource in RESOURCES and target.resource not in RESOURCES:
         # Nothing else would keep its links from being written.
         return f"{through.resource} leads to roles only"
+    if through.resource in RESOURCES and own.resource != USERS:
+        # The id of a row would be taken for that of a user, whose roles others must not see.
+        return f"{through.resource} has the roles of users only"
     return ""

@@ -119,6 +119,10 @@ WARNINGS = [
         "relations.a.through: is not served: RoleMapping leads to roles only",
     ),
     (
+        note(relations={"a": {"type": "hasMany", "model": "Role", "through": "RoleMapping"}}),
+        "relations.a.through: is not served: RoleMapping has the roles of users only",
+    ),
+    (
         note(
             relations={
                 "a": {"type": "hasMany", "model": "Note", "polymorphic": "b", "through": "Note"}
