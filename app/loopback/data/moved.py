@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from app.ids import Id
-
 #: Different reasons that are told apart; further ones are counted together.
 MAX_REASONS = 1000
 #: Characters of an id in lists.
@@ -215,7 +213,3 @@ class Journal:
             if is_empty and self.moved.refusals:
                 self.moved.refusals.unlink()
                 self.moved.refusals = None
-
-
-# What a row is called in lists: its id, or for a token the beginning of its digest.
-Label = Id | str

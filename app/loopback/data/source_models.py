@@ -49,7 +49,7 @@ def source_model(
     application: Application, name: str, further: Iterable[str] = (), id_name: str | None = None
 ) -> SourceModel:
     """Return a model by its name; `further` are names of properties that relations add."""
-    chain = _chain(application, name)
+    chain = application.bases(name)
     root = next((base for base in chain if base in OWN), "PersistedModel")
     properties: dict[str, Mapping[str, Any]] = {}
     settings: dict[str, Any] = {}
@@ -63,16 +63,6 @@ def source_model(
     declared_id = next((key for key, value in properties.items() if value.get("id")), "id")
     properties |= {key: {} for key in further if key not in properties}
     return SourceModel(name, root, id_name or declared_id, properties, settings)
-
-
-def _chain(application: Application, name: str) -> list[str]:
-    """Return the name of a model and those of its bases."""
-    chain = [name]
-    while (model := application.models.get(chain[-1])) and model.definition:
-        if model.base in chain:
-            break
-        chain.append(model.base)
-    return chain
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
