@@ -25,10 +25,15 @@ class LiveToken(NamedTuple):
     scope: str | None
     created: datetime
     expires_at: datetime
+    # How the session was authenticated, joined by commas; None if that is not known.
+    methods: str | None
     # Whether the user has any role; if not, the roles are not queried.
     has_roles: bool
 
 
+# What the methods of a session have if its user proved several factors (RFC 8176, 2). A passkey
+# whose device verified its user is two: the device, and what unlocks it.
+MULTI_FACTOR = "mfa"
 # The parts of a request that may contain a token, by OpenAPI's names.
 HEADER, QUERY, COOKIE = "header", "query", "cookie"
 
@@ -72,6 +77,12 @@ class Identity:
         """The id of the user who is logged in; None for an anonymous caller."""
         session = self.session
         return None if session is None else session.user_id
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether the user proved several factors in this session, or used a verifying passkey."""
+        session = self.session
+        return session is not None and MULTI_FACTOR in (session.methods or "").split(",")
 
     @cached_property
     def roles(self) -> frozenset[str]:

@@ -120,7 +120,7 @@ def _open_session(client: ProviderClient, profile: Profile) -> IssuedToken:
     )
     details = {"provider": provider.provider}
     try:
-        token = login_identified(identity.user_id, is_linked, **details)
+        token = login_identified(identity.user_id, is_linked, methods=("fed",), **details)
     except EmailNotVerified:
         answer = partial(EmailNotVerified, identity.user_id)
         raise LoginError(UNVERIFIED_EMAIL, answer, identity.user_id) from None

@@ -28,6 +28,8 @@ LEFT_OUT = bytes(range(256 - 256 % len(TOKEN_ALPHABET), 256))
 # Hexadecimal digits of the public id of a token.
 HANDLE_LENGTH = 16
 HANDLE = re.compile(rf"[0-9a-f]{{{HANDLE_LENGTH}}}", re.ASCII)
+#: Characters of the names of the methods by which a session was authenticated.
+MAX_METHODS = 64
 # The scopes of tokens that are mailed: each is only valid for one purpose.
 RESET_SCOPE = "reset-password"
 VERIFY_SCOPE = "verify-email"
@@ -115,6 +117,11 @@ class AccessToken(Model):
     # Where it was issued.
     user_agent: Mapped[str | None] = mapped_column(String(MAX_USER_AGENT))
     address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
+    # How the session was authenticated: names of RFC 8176, `email` and `fed`, joined by commas.
+    # None for a token of before this was known, and for one that is mailed.
+    methods: Mapped[str | None] = mapped_column(String(MAX_METHODS))
+    # When its user last authenticated in this session; None: when it was created.
+    authenticated_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
     @classmethod
     def is_live(cls, scope: str | None = None) -> ColumnElement[bool]:
@@ -140,5 +147,7 @@ def new_token_values(value: str, ttl: float, **columns: object) -> dict[str, Any
         "remember_me": True,
         "user_agent": None,
         "address": None,
+        "methods": None,
+        "authenticated_at": None,
         **columns,
     }

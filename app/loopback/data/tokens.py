@@ -82,6 +82,8 @@ class Tokens:
             "remember_me": True,
             "user_agent": None,
             "address": None,
+            "methods": None,
+            "authenticated_at": None,
         }
 
     def _check(self, row: Row) -> None:

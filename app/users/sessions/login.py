@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from flask import current_app
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.exc import IntegrityError
 
 from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
@@ -69,12 +69,15 @@ def login(
 
 
 def login_identified(
-    user_id: Id, *conditions: ColumnElement[bool], **details: object
+    user_id: Id,
+    *conditions: ColumnElement[bool],
+    methods: Iterable[str],
+    **details: object,
 ) -> IssuedToken:
-    """Issue a login token for a user whom an identity provider has identified.
+    """Issue a login token for a user who was identified by something else than the password.
 
-    `details` are those of the record in the audit log. Raises EmailNotVerified as `login` does, and
-    what `open_session` does.
+    `methods` and `details` are those of `open_session`. Raises EmailNotVerified as `login` does,
+    and what `open_session` does.
     """
     columns = select(User.email_verified).where(User.id == user_id, User.disabled_at.is_(None))
     is_verified = db.session.scalar(columns)
@@ -82,7 +85,7 @@ def login_identified(
         raise LoginFailed()
     if not (is_verified or _may_log_in_unverified()):
         raise EmailNotVerified(user_id)
-    return open_session(user_id, parse_ttl(None), True, *conditions, **details)
+    return open_session(user_id, parse_ttl(None), True, *conditions, methods=methods, **details)
 
 
 def open_session(
@@ -90,15 +93,22 @@ def open_session(
     ttl: float,
     remember_me: bool = True,
     *conditions: ColumnElement[bool],
+    methods: Iterable[str] = (),
     **details: object,
 ) -> IssuedToken:
     """Issue a login token for an identified user; `remember_me`: its cookie outlives the browser.
 
-    `details` are further ones of the record in the audit log. Raises LoginFailed if the user does
-    not exist, is disabled or does not meet the conditions.
+    `methods` are those by which the user was authenticated, by the names of RFC 8176, `email` for a
+    code that was mailed and `fed` for an identity provider; `mfa` among them makes the session
+    strong. `details` are further ones of the record in the audit log. Raises LoginFailed if the
+    user does not exist, is disabled or does not meet the conditions.
     """
     origin = current_origin()
-    columns = {"user_agent": origin.user_agent, "address": origin.address}
+    columns = {
+        "user_agent": origin.user_agent,
+        "address": origin.address,
+        "methods": ",".join(methods) or None,
+    }
     try:
         with transaction():
             value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
@@ -109,13 +119,14 @@ def open_session(
     return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
 
 
-def issue_token(user_id: Id, ttl: float | None = None) -> IssuedToken:
+def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = ()) -> IssuedToken:
     """Open a session for a user whom the application has identified; return its access token.
 
-    `ttl` are seconds, by default TOKEN_TTL and at most TOKEN_MAX_TTL. Raises LoginFailed if the
-    user does not exist or is disabled, and InvalidTtl.
+    `ttl` are seconds, by default TOKEN_TTL and at most TOKEN_MAX_TTL. `methods` are the names of
+    RFC 8176 for how the user was authenticated; with `mfa` the session is a strong one. Raises
+    LoginFailed if the user does not exist or is disabled, and InvalidTtl.
     """
-    return open_session(user_id, parse_ttl(ttl))
+    return open_session(user_id, parse_ttl(ttl), methods=methods)
 
 
 def reauthenticate(digest: str, password: str | None) -> None:
@@ -124,11 +135,13 @@ def reauthenticate(digest: str, password: str | None) -> None:
     A stolen token must not suffice to take over an account. Raises ValidationError for a missing
     password, what `check_password` does, and InvalidToken for a session that has ended meanwhile.
     """
-    session = select(AccessToken.created, AccessToken.user_id, User.password_hash).join(User)
+    authenticated_at = func.coalesce(AccessToken.authenticated_at, AccessToken.created)
+    columns = authenticated_at.label("time"), AccessToken.user_id, User.password_hash
+    session = select(*columns).join_from(AccessToken, User)
     row = db.session.execute(session.where(AccessToken.digest == digest)).first()
     if row is None:
         raise InvalidToken()
-    if row.created > now() - timedelta(seconds=RECENT_SESSION):
+    if row.time > now() - timedelta(seconds=RECENT_SESSION):
         return
     if password is None:
         raise ValidationError({"password": ["is needed for a new email"]})
@@ -164,7 +177,8 @@ def _open_session(
 ) -> IssuedToken:
     """Open a session for the user with this password, and renew its hash if it is outdated."""
     # The verified hash: a concurrent reset either deletes the token or is detected by this.
-    token = open_session(user_id, ttl, remember_me, User.password_hash == stored)
+    is_current = User.password_hash == stored
+    token = open_session(user_id, ttl, remember_me, is_current, methods=("pwd",))
     if needs_rehash(stored) or form != normal_form(form):
         replace_hash(user_id, stored, hash_password(form))
     return token

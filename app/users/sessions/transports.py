@@ -46,6 +46,7 @@ TOKEN = select(
     TOKENS.scope,
     TOKENS.created,
     TOKENS.expires_at,
+    TOKENS.methods,
     # Most users have no role; then the roles are not queried.
     exists().where(ROLE_MAPPINGS.user_id == TOKENS.user_id).label("has_roles"),
 ).where(or_(TOKENS.digest == bindparam("first"), TOKENS.digest == bindparam("last")))

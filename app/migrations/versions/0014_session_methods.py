@@ -1,0 +1,21 @@
+"""How and when the user of a session was authenticated."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0014"
+down_revision = "0013"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Add the columns; of sessions that are open already no method is known."""
+    op.add_column("access_tokens", sa.Column("methods", sa.String(64)))
+    op.add_column("access_tokens", sa.Column("authenticated_at", sa.DateTime(timezone=True)))
+
+
+def downgrade() -> None:
+    """Drop the columns."""
+    for name in ("authenticated_at", "methods"):
+        op.drop_column("access_tokens", name)
