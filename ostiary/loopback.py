@@ -1,11 +1,11 @@
 """Stubs for the code of a LoopBack 3 application, as `ostiary loopback import` writes them.
 
 `ostiary loopback todo` lists them. Whoever writes one takes away its decorator, and connects a hook
-or a role::
+or a role, or adds a route::
 
     from typing import Any
 
-    from ostiary.loopback import NotWritten, hook_stub, method_stub, role_stub
+    from ostiary.loopback import NotWritten, hook_stub, method_stub, role_stub, route_stub
 
 
     @method_stub("Tool.lend", "POST /Tools/{id}/lend")
@@ -23,13 +23,18 @@ or a role::
         '''A role that nobody has.'''
 
 
+    @route_stub("GET /status")
+    def status(**arguments: Any) -> Any:
+        '''Is not served yet: `init_app` of project.py adds it.'''
+
+
     try:
         lend(None)
     except NotWritten as error:
         print(error.description)
 """
 
-from app.definitions.stubs import hook_stub, method_stub, role_stub
+from app.definitions.stubs import hook_stub, method_stub, role_stub, route_stub
 from app.errors import NotWritten
 
-__all__ = ["NotWritten", "hook_stub", "method_stub", "role_stub"]
+__all__ = ["NotWritten", "hook_stub", "method_stub", "role_stub", "route_stub"]

@@ -11,7 +11,12 @@ from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.problems import Problems
 from app.rest.added_relations import with_added_relations
-from app.rest.collection import Collection, replaced_by_others, served_collections
+from app.rest.collection import (
+    Collection,
+    declared_resources,
+    replaced_by_others,
+    served_collections,
+)
 from app.rest.resource import Resource
 from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
@@ -30,7 +35,7 @@ from .role_endpoints import register_endpoints_of_roles
 from .roles import RESOURCES
 from .tables import Tables
 from .taken_names import check_names, free_resources, takes_place
-from .users import configure_users
+from .users import declare_users, make_users
 
 SUBJECT = "the models"
 
@@ -118,16 +123,23 @@ def targets_of(resolved: Mapping[str, ResolvedRelations]) -> set[str]:
 def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
     """Register the resources of all models, and set what users are."""
     ruled_by_parent = app.config["RELATION_PERMISSIONS"] == PARENT
+    declared = declared_resources.of(app)
     for name, definition in models.definitions.items():
-        resource = make_resource(definition, definition.model, resolved[name], ruled_by_parent)
+        declared[definition.plural] = make_resource(
+            definition, definition.model, resolved[name], ruled_by_parent
+        )
+    if models.users is not None:
+        declared[users.name] = make_users(app, models.users, resolved[models.users.name])
+    for definition in models.definitions.values():
+        resource = declared[definition.plural]
         models.extend(definition.source, resource)
         try:
             register_resource(app, with_switches(resource, definition))
         except ConfigurationError as error:
             definition.source.declared.add(str(error))
     if models.users is not None:
-        extend = partial(models.extend, models.users.source)
-        configure_users(app, models.users, resolved[models.users.name], extend)
+        models.extend(models.users.source, declared[users.name])
+        declare_users(app, models.users, declared[users.name])
     if models.problems.found:
         return
     collections = served_collections.of(app)

@@ -29,6 +29,14 @@ def method_stub(name: str, *routes: str) -> Callable[[Function], Function]:
     return decorate
 
 
+def route_stub(route: str) -> Callable[[Function], Function]:
+    """Mark a view of a route beside the models that is to be written, and then to be added.
+
+    Nothing is served at the route before. `ostiary loopback todo` lists it.
+    """
+    return method_stub(route)
+
+
 def hook_stub(name: str) -> Callable[[Function], Function]:
     """Mark a hook that is to be written, and then to be connected; it does nothing.
 

@@ -1,6 +1,6 @@
 """Users as a model with the base User declares them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from flask import Flask
@@ -86,16 +86,8 @@ def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
             report(f"cannot be used: {error.messages[0]}")
 
 
-def configure_users(
-    app: Flask,
-    definition: Definition,
-    related: ResolvedRelations,
-    extend: Callable[[Resource], None],
-) -> None:
-    """Set what the app's users are; what the settings say otherwise than usual stays.
-
-    `extend` lets the Python code beside the model add to the resource.
-    """
+def make_users(app: Flask, definition: Definition, related: ResolvedRelations) -> Resource:
+    """Return what the app's users are; what the settings say otherwise than usual stays."""
     usual = SettingsSchema().load({})
     for name, value in {"USERS_PATH": definition.path, **definition.settings}.items():
         if app.config[name] == usual[name]:
@@ -117,13 +109,11 @@ def configure_users(
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
     )
-    resource = extended_users(app, extension)
-    extend(resource)
-    declared_users.set(app, _with_methods(resource, definition))
+    return extended_users(app, extension)
 
 
-def _with_methods(resource: Resource, definition: Definition) -> Resource:
-    """Return users, who have all of their endpoints, with rules and methods that are switched off.
+def declare_users(app: Flask, definition: Definition, resource: Resource) -> None:
+    """Set the app's users, who have all of their endpoints: with rules, and methods switched off.
 
     The rules are in addition to our own, as LoopBack 3 adds rules to those of its User.
     """
@@ -131,11 +121,12 @@ def _with_methods(resource: Resource, definition: Definition) -> Resource:
     rules = applicable_rules(
         definition, {endpoint.method: endpoint.owned for endpoint in endpoints}
     )
-    return replace(
+    extended = replace(
         resource,
         rules=lambda settings: [*resource.rules(settings), *rules],
         shared_methods=usable_switches(definition, endpoints),
     )
+    declared_users.set(app, extended)
 
 
 def users_endpoints(users: Resource, relations: Mapping[str, Relation]) -> list[Endpoint]:

@@ -374,6 +374,8 @@ class Collection:
 
 # The collections of an app by their names, also those that only relations lead to.
 served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
+# The resources of models in JSON by their names, before they are served too.
+declared_resources = AppState[dict[str, Resource]]("resources", factory=lambda _app: {})
 # Tells whether something else is served in place of a sample.
 replaced_by_others = AppState[Callable[[Resource], bool]](
     "replaced samples", factory=lambda _app: lambda _sample: False
@@ -383,7 +385,8 @@ replaced_by_others = AppState[Callable[[Resource], bool]](
 def get_resource(name: str) -> Resource:
     """Return the resource with this name as the current app serves it; raise LookupError.
 
-    This is how to reach models in JSON. What is connected to its hooks holds for this app alone.
+    This is how to reach models in JSON, in `extend` too, where their hooks and endpoints may not be
+    complete yet. What is connected to its hooks holds for this app alone.
 
     Example::
 
@@ -392,10 +395,13 @@ def get_resource(name: str) -> Resource:
         titles = db.session.scalars(select(books.model.title))
     """
     served = served_collections.current
-    if name not in served:
-        known = ", ".join(sorted(served))
+    if name in served:
+        return served[name].resource
+    declared = declared_resources.current
+    if name not in declared:
+        known = ", ".join(sorted({*served, *declared}))
         raise LookupError(f"there is no resource {name!r}; there are {known}")
-    return served[name].resource
+    return declared[name]
 
 
 def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:

@@ -43,6 +43,7 @@ FILES = {
         "User": {"dataSource": "db", "public": False},
         "Member": {"dataSource": "db"},
         "Note": {"dataSource": "db"},
+        "Tag": {"dataSource": "db"},
         "Plugged": {"dataSource": "db"},
     },
     "common/models/member.json": {
@@ -50,6 +51,7 @@ FILES = {
         "base": "User",
         "relations": {"notes": {"type": "hasMany", "model": "Note", "foreignKey": "ownerId"}},
     },
+    "common/models/tag.json": {"name": "Tag", "base": "PersistedModel"},
     "common/models/plugged.json": {"name": "Plugged", "base": "OfAPackage"},
     "common/models/note.json": {
         "name": "Note",
@@ -66,7 +68,7 @@ FILES = {
                 "principalId": "$authenticated",
                 "principalType": "ROLE",
                 "permission": "ALLOW",
-                "property": ["create", "find", "star", "search"],
+                "property": ["create", "find", "star", "search", "author"],
             },
             {
                 "principalId": "reader",
@@ -112,6 +114,17 @@ module.exports = function(Note) {
     returns: {arg: 'found', type: ['Note']},
     http: {verb: 'get'},
   });
+  Note.remoteMethod('recent', {
+    accepts: {arg: 'notes', type: ['Note'], http: {source: 'body'}},
+    returns: {arg: 'found', type: ['Note'], root: true},
+    http: {verb: 'post'},
+  });
+  Note.remoteMethod('author', {
+    accepts: {arg: 'others', type: ['Member']},
+    returns: {arg: 'author', type: 'Member', root: true},
+    http: {path: '/author', verb: 'post'},
+  });
+  Note.remoteMethod('tagged', {returns: {type: 'Tag', root: true}, http: {verb: 'get'}});
   Note.remoteMethod('find', {accepts: []});
   Note.remoteMethod(process.env.NAME, {});
 };
@@ -121,6 +134,7 @@ module.exports = function(app) {
   app.models.Role.create([{name: 'clerk'}, {name: 'boss'}]);
   app.models.Member.create({email: 'boss@example.com', password: 'seventh secret'});
   app.models.Note.create([{text: 'first'}, {text: 'other', state: 'old'}]);
+  app.get('/status', (req, res) => res.send('ok'));
   app.models.Role.registerResolver('reader', function(role, context, cb) { cb(null, true); });
 };
 """
@@ -248,7 +262,30 @@ def test_the_document_has_the_remote_methods(service, token):
     assert "requestBody" in star
     assert [parameter["name"] for parameter in search["parameters"] if "name" in parameter] == ["q"]
     found = search["responses"]["200"]["content"]["application/json"]["schema"]
-    assert found["properties"]["found"]["type"] == "array"
+    items = {"$ref": "#/components/schemas/Note"}
+    assert found["properties"]["found"] == {"type": "array", "items": items}
+
+
+def test_answers_of_rows_have_the_schemas_of_their_models(service, token, imported):
+    paths = call(service, token, "GET", "/openapi.json").json["paths"]
+
+    def answer(operation):
+        return operation["responses"]["200"]["content"]["application/json"]["schema"]
+
+    recent, author = (paths[f"/notes/{name}"]["post"] for name in ("recent", "author"))
+    notes = recent["requestBody"]["content"]["application/json"]["schema"]
+    written = (imported[0] / "models" / "note.py").read_text()
+
+    assert answer(paths["/notes/{id}/star"]["post"]) == {"$ref": "#/components/schemas/Note"}
+    assert answer(recent) == {"type": "array", "items": {"$ref": "#/components/schemas/Note"}}
+    assert answer(author) == {"$ref": "#/components/schemas/User"}
+    assert notes == {"type": "array", "items": {"$ref": "#/components/schemas/NotePartial"}}
+    # Models whose files are read after this one, and users.
+    assert answer(paths["/notes/tagged"]["get"]) == {"$ref": "#/components/schemas/Tag"}
+    assert "answer=[resource.schema]," in written
+    assert "others = fields.Array(dict, allow_none=True)" in written
+    invalid = call(service, token, "POST", "/Notes/author", json={"others": [1]})
+    assert invalid.status_code == 422
 
 
 def test_what_is_certain_is_translated(service, token, imported):
@@ -277,6 +314,10 @@ def test_what_is_left_is_listed(imported, monkeypatch):
         ("method", "Note.find", "GET /Notes/find, POST /Notes/find, PUT /Notes/find,"
          " PATCH /Notes/find, DELETE /Notes/find"),
         ("method", "Note.process.env.NAME", ""),
+        ("method", "Note.recent", "POST /Notes/recent"),
+        ("method", "Note.author", "POST /Notes/author"),
+        ("method", "Note.tagged", "GET /Notes/tagged"),
+        ("route", "GET /status", ""),
         ("hook", "Note: after save", ""),
         ("hook", "Note: validatesInclusionOf state", ""),
         ("role", "reader", ""),

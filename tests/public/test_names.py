@@ -40,7 +40,7 @@ NAMES = {
         "Schema Text Timestamp Uuid not_blank"
     ),
     "identity": ("Identity LiveToken current_identity"),
-    "loopback": ("NotWritten hook_stub method_stub role_stub"),
+    "loopback": ("NotWritten hook_stub method_stub role_stub route_stub"),
     "mail": ("send"),
     "outbox": ("Attempt DeliveryError UndeliverableError define record subscribe"),
     "resources": (

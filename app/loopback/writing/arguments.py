@@ -1,10 +1,13 @@
 """The arguments and answers of remote methods, as Python and OpenAPI write them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from app.loopback.application import Application, Model
 from app.loopback.javascript.finding import RemoteMethod
 
+from .models import resource_name
 from .python import function_name, literal
 
 # What LoopBack 3 gives to a method, and no client sends.
@@ -24,6 +27,8 @@ FIELDS = {
 FIRST_ARGUMENTS = {"fields.Text": "10_000, multiline=True"}
 ITEMS = {"string": "str", "number": "float"}
 ANY = ("any", "file", "buffer", "array", "readablefile", "readable")
+# Of their arrays, the items are not checked; those of other names are objects.
+UNCHECKED = (*ANY, "", "integer", "boolean", "date", "geopoint")
 SCHEMAS: Mapping[str, Mapping[str, object]] = {
     "string": {"type": "string"},
     "number": {"type": "number"},
@@ -67,13 +72,6 @@ def _argument(method: RemoteMethod, declared: Mapping[str, Any]) -> Argument | N
     return Argument(name, source, declared.get("type"), declared.get("required") is True)
 
 
-def body_of(arguments: Sequence[Argument], schema: str) -> str:
-    """Return the argument `body` of an endpoint; `schema` is the class of its fields."""
-    if any(argument.source == "form" for argument in arguments):
-        return schema
-    return "" if not any(a.source == "body" for a in arguments) else '{"type": "object"}'
-
-
 def schema_lines(arguments: Sequence[Argument]) -> Iterator[str]:
     """Yield the fields of a body, one a line."""
     taken = ["fields", "marshmallow"]
@@ -105,7 +103,7 @@ def field_of(type_: object) -> tuple[str, str]:
     """Return the field of a type of LoopBack 3, and its first arguments."""
     if isinstance(type_, list):
         item = str(type_[0]).lower() if type_ else ""
-        return ("fields.Array", ITEMS[item]) if item in ITEMS else (RAW, "")
+        return (RAW, "") if item in UNCHECKED else ("fields.Array", ITEMS.get(item, "dict"))
     name = type_.lower() if isinstance(type_, str) else "any"
     if name in ANY:
         return RAW, ""
@@ -121,29 +119,61 @@ def parameters_of(arguments: Sequence[Argument]) -> list[Mapping[str, object]]:
             "name": argument.name,
             "in": argument.source,
             "required": argument.is_required,
-            "schema": schema_of(argument.type),
+            "schema": _schema_of(argument.type),
         }
         for argument in arguments
         if argument.source in ("query", "header")
     ]
 
 
-def answer_of(method: RemoteMethod) -> Mapping[str, object] | None:
-    """Return the JSON schema of the answer; None if there is none."""
-    if not method.returns:
-        return None
-    for declared in method.returns:
-        if declared.get("root") is True:
-            return schema_of(declared.get("type"))
-    named = {
-        str(item["arg"]): schema_of(item.get("type")) for item in method.returns if "arg" in item
-    }
-    return {"type": "object", "properties": named}
+@dataclass(frozen=True)
+class Types:
+    """What the types of LoopBack 3 are in a method of a model."""
+
+    application: Application
+    model: Model
+
+    def body_of(self, arguments: Sequence[Argument]) -> str:
+        """Return the argument `body` of an endpoint for which one argument is the whole of it."""
+        types = [argument.type for argument in arguments if argument.source == "body"]
+        return literal(self._json(types[0], "Partial")) if types else ""
+
+    def answer_of(self, method: RemoteMethod) -> str:
+        """Return the argument `answer` of an endpoint; empty if there is none."""
+        for declared in method.returns:
+            if declared.get("root") is True:
+                type_ = declared.get("type")
+                return self._rows(type_) or literal(self._json(type_))
+        named = {
+            str(item["arg"]): self._json(item.get("type"))
+            for item in method.returns
+            if "arg" in item
+        }
+        return literal({"type": "object", "properties": named}) if method.returns else ""
+
+    def _rows(self, type_: object) -> str:
+        """Return the schema of a model as `extend` finds it, in a list for an array of rows."""
+        if isinstance(type_, list):
+            inner = self._rows(type_[0]) if len(type_) == 1 else ""
+            return f"[{inner}]" if inner else ""
+        name = resource_name(self.application, str(type_))
+        if not name:
+            return ""
+        is_own = type_ == self.model.name
+        return "resource.schema" if is_own else f"get_resource({literal(name)}).schema"
+
+    def _json(self, type_: object, variant: str = "") -> Mapping[str, object]:
+        """Return the JSON schema of a type; `variant` is that of models, such as `Partial`."""
+        if isinstance(type_, list):
+            return {"type": "array", "items": self._json(type_[0], variant) if type_ else {}}
+        if resource_name(self.application, str(type_)):
+            return {"$ref": f"#/components/schemas/{type_}{variant}"}
+        return _schema_of(type_)
 
 
-def schema_of(type_: object) -> Mapping[str, object]:
-    """Return the JSON schema of a type of LoopBack 3."""
+def _schema_of(type_: object) -> Mapping[str, object]:
+    """Return the JSON schema of a type that is no model."""
     if isinstance(type_, list):
-        return {"type": "array", "items": schema_of(type_[0]) if type_ else {}}
+        return {"type": "array", "items": _schema_of(type_[0]) if type_ else {}}
     name = type_.lower() if isinstance(type_, str) else "any"
     return SCHEMAS.get(name, {"type": "object"})

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, WITHOUT_ROWS
+from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, USER
 from app.definitions.switches import DISABLED
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding
@@ -17,8 +17,11 @@ from .validations import translate_validations
 
 JsonObject = Mapping[str, Any]
 # How a model's file declares the ids of a type.
+ROOTS = [name.lower() for name in (*PERSISTED, USER)]
 _TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
 USERS = "users"
+# What the path of a model ends with whose own one is taken.
+ROWS = "Rows"
 
 
 def to_json(value: object) -> str:
@@ -59,9 +62,9 @@ def _model_file(application: Application, model: Model, found: Sequence[Finding]
     _add_javascript(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
     _separate_columns(definition, changes)
-    if takes_users_name(application, model):
-        definition |= {"plural": f"{model.name}Rows", "http": {}}
-        changes.append(f"it is served at /{model.name}Rows: Ostiary's own users have its path")
+    if _takes_users_name(application, model):
+        definition |= {"plural": f"{model.name}{ROWS}", "http": {}}
+        changes.append(f"it is served at /{model.name}{ROWS}: Ostiary's own users have its path")
     return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
 
 
@@ -91,7 +94,7 @@ def _add_javascript(
         changes.append(f"{DISABLED} has {', '.join(off)}")
 
 
-def takes_users_name(application: Application, model: Model) -> bool:
+def _takes_users_name(application: Application, model: Model) -> bool:
     """Tell whether a model that users are not has their name."""
     return model.plural.lower() == USERS and not application.is_user(model)
 
@@ -138,13 +141,25 @@ def _is_id(property_: object) -> bool:
 
 
 def has_rows(application: Application, model: Model) -> bool:
-    """Tell whether a model has rows: whether it does not extend Model or TransientModel."""
+    """Tell whether a model has rows here: whether it extends PersistedModel or User."""
     seen = set[str]()
     base = model.name
     while (found := application.models.get(base)) and found.definition and base not in seen:
         seen.add(base)
         base = str(found.options.get("base") or PERSISTED[0])
-    return base not in WITHOUT_ROWS
+    return base.lower() in ROOTS
+
+
+def resource_name(application: Application, name: str) -> str:
+    """Return the name by which `get_resource` finds a model; empty if it has no rows here."""
+    model = application.models.get(name)
+    if model is None or not model.definition or not model.data_source:
+        return ""
+    if application.is_user(model):
+        return USERS if model is users_model(application) else ""
+    if name in SHADOWED or not has_rows(application, model):
+        return ""
+    return f"{name}{ROWS}" if _takes_users_name(application, model) else model.plural
 
 
 def _has_own_base(definition: Mapping[str, Any]) -> bool:

@@ -15,7 +15,12 @@ from app.projects.folder import enter_project, project_folder
 
 # The module with the decorators of stubs, and each of these with what it marks.
 MODULE = "ostiary.loopback"
-DECORATORS = {"method_stub": "method", "hook_stub": "hook", "role_stub": "role"}
+DECORATORS = {
+    "method_stub": "method",
+    "hook_stub": "hook",
+    "role_stub": "role",
+    "route_stub": "route",
+}
 # Folders of a project without its own code.
 SKIPPED = ("migrations", "tests", "node_modules", "build")
 COLUMNS = ("place", "kind", "name", "routes")
@@ -33,7 +38,7 @@ class Stub(NamedTuple):
 @click.command("todo")
 @json_option
 def todo(as_json: bool) -> None:
-    """List what is still to be written: methods, hooks and roles of the LoopBack application."""
+    """List what is still to be written: methods, hooks, roles and routes of the application."""
     enter_project()
     found = list(find_stubs(project_folder()))
     if found or as_json:
