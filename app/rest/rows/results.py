@@ -13,8 +13,9 @@ from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
 from app.database.dialects import reads_whole_results
+from app.database.execution import PARTITION
 from app.database.session import connection, db, transaction
-from app.database.statements import PARTITION, PreparedStatement
+from app.database.statements import PreparedStatement
 from app.errors import DatabaseTimeout
 from app.rest.fields import json as json_fields
 from app.rest.fields.base import MAX_TEXT
