@@ -93,6 +93,8 @@ class BufferingWorker(ThreadWorker):
         health.is_serving.set(self.wsgi, lambda: self.alive)
         outbox.start(self.wsgi)
         purger.of(self.wsgi).start()
+        # Otherwise gunicorn searches for a setting each time that it reads one.
+        vars(self.cfg).update({name: found.get() for name, found in self.cfg.settings.items()})
         # The other connections are for requests that do not wait.
         most = max(1, self.worker_connections // 2)
         self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
@@ -161,7 +163,9 @@ class BufferingWorker(ThreadWorker):
         """Handle what happens, a new connection among it, and keep room for what comes next."""
         super().wait_for_and_dispatch_events(timeout)
         # Only now: an event of a connection that is closed here might have been handled next.
-        while sum(conn.outgoing.unsent for conn in self.sending) > MAX_TOTAL_UNSENT:
+        while (
+            self.sending and sum(conn.outgoing.unsent for conn in self.sending) > MAX_TOTAL_UNSENT
+        ):
             self._close_unread(self.sending.popleft())
         if self.is_full or self.nr_conns >= self.worker_connections:
             self.is_full = False
