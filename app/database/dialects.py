@@ -19,6 +19,9 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 ESCAPE = "\\"
+# How a transaction begins that can write: on SQLite one that starts with a read fails to write if
+# another one wrote since.
+BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN"}
 # Seconds to wait for another process that migrates.
 MIGRATION_WAIT = 600
 # The key of the lock by which PostgreSQL lets one process migrate at a time; any number will do.
@@ -268,12 +271,8 @@ def _processed(
 
 
 def begin(connection: Connection) -> None:
-    """Begin a transaction that can write.
-
-    On SQLite one that starts with a read fails to write if another one wrote since.
-    """
-    is_sqlite = connection.dialect.name == "sqlite"
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_sqlite else "BEGIN")
+    """Begin a transaction that can write."""
+    connection.exec_driver_sql(BEGIN[connection.dialect.name])
 
 
 @contextmanager

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Dialect, Engine
+from sqlalchemy import ColumnElement, Connection, Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection
 
+from .dialects import BEGIN
 from .engine import STATEMENTS, abandon, limit_statement
 
 Convert = Callable[[Any], Any]
@@ -35,6 +36,13 @@ class Compiled:
     columns: Sequence[ColumnElement[Any]]
     # Known from the first execution on: they may depend on the driver's type of a column.
     read: Sequence[tuple[int, Convert]] | None = None
+
+
+def begin(connection: Connection) -> None:
+    """Begin a transaction that can write, at a third of the cost of `exec_driver_sql`."""
+    sql = BEGIN[connection.dialect.name]
+    compiled = Compiled(sql, sql.encode(), (), {}, {}, tuple, (), read=())
+    fetch(connection.connection, compiled, {}, connection.engine, lambda *_: None)
 
 
 def fetch(

@@ -9,25 +9,19 @@ KEPT = "kept_connection"
 
 
 class RequestPool(QueuePool):
-    """A pool that gets back what a request keeps before the request takes another connection."""
+    """A pool that gives a request the connection which it keeps before any other one."""
 
     # The logger of SQLAlchemy's pools, as that of this package logs more.
     _sqla_logger_namespace = "sqlalchemy.pool.QueuePool"
 
     def connect(self) -> PoolProxiedConnection:
-        """Return a connection."""
-        release()
-        return super().connect()
+        """Return the connection that the request keeps, and keeps no longer, or another one."""
+        return _taken() or super().connect()
 
 
 def init_app(app: Flask) -> None:
     """Release the connection that a request keeps at its end."""
     app.teardown_request(lambda _: release())
-
-
-def take(engine: Engine) -> PoolProxiedConnection:
-    """Return the connection that the request keeps, and keeps no longer, or another one."""
-    return _taken() or engine.raw_connection()
 
 
 def keep(connection: PoolProxiedConnection, engine: Engine) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
@@ -14,11 +14,11 @@ from sqlalchemy.sql.dml import Delete, Update
 from app.state import AppState
 
 from . import pool
-from .dialects import begin
 from .engine import engine_options, prepare_engine
+from .execution import begin
 
-# The actions that follow the commit, in the `info` of a session while a `transaction` is open.
-ACTIONS = "after_commit"
+# The open transaction, in the `info` of a session.
+TRANSACTION = "transaction"
 
 
 class Base(DeclarativeBase):
@@ -44,6 +44,13 @@ else:
     Model = db.Model
 
 
+class Transaction(NamedTuple):
+    """An open transaction: its connection, and the actions that follow the commit."""
+
+    connection: Connection
+    actions: list[Callable[[], None]]
+
+
 @contextmanager
 def transaction() -> Iterator[None]:
     """Run the statements of a block in one transaction; roll back if it raises.
@@ -60,8 +67,7 @@ def transaction() -> Iterator[None]:
         if not may_repeat(error):
             raise
         begin(session.connection())
-    actions: list[Callable[[], None]] = []
-    session.info[ACTIONS] = actions
+    opened = session.info[TRANSACTION] = Transaction(session.connection(), [])
     try:
         yield
         session.commit()
@@ -69,8 +75,8 @@ def transaction() -> Iterator[None]:
         session.rollback()
         raise
     finally:
-        del session.info[ACTIONS]
-    for action in actions:
+        del session.info[TRANSACTION]
+    for action in opened.actions:
         action()
 
 
@@ -97,14 +103,23 @@ def after_commit(action: Callable[[], None]) -> None:
     Outside of a transaction it runs at once.
     """
     if in_transaction():
-        db.session().info[ACTIONS].append(action)
+        db.session().info[TRANSACTION].actions.append(action)
     else:
         action()
 
 
 def in_transaction() -> bool:
     """Tell whether this thread is in the block of a `transaction`."""
-    return db.session.registry.has() and ACTIONS in db.session().info
+    return db.session.registry.has() and TRANSACTION in db.session().info
+
+
+def session_connection() -> Connection | None:
+    """Return the connection of the session, which may be in a transaction, if there is one."""
+    if not db.session.registry.has():
+        return None
+    session = db.session()
+    opened: Transaction | None = session.info.get(TRANSACTION)
+    return opened.connection if opened else session.connection()
 
 
 @contextmanager
@@ -113,8 +128,8 @@ def connection() -> Iterator[Connection]:
 
     It is the session's, if that has one: it may be in a transaction. Otherwise a pooled one.
     """
-    if db.session.registry.has():
-        yield db.session.connection()
+    if joined := session_connection():
+        yield joined
     else:
         with db.engine.connect() as pooled:
             yield pooled

@@ -14,7 +14,7 @@ from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 from . import pool
 from .execution import Compiled, Read, Result, fetch, first, rows, translate
 from .faults import is_read_only
-from .session import db, engines, may_repeat
+from .session import engines, may_repeat, session_connection
 
 Statement = Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any] | ReturningDelete[Any]
 # A parameter of SQLAlchemy's statements, or an escaped percent sign.
@@ -110,11 +110,10 @@ def _execute(
     engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: Read[Result]
 ) -> Result:
     """Read the driver's rows, by the session's connection if it may have a transaction."""
-    if db.session.registry.has():
-        connection = db.session.connection()
-        return fetch(connection.connection, compiled, values, engine, read)
+    if joined := session_connection():
+        return fetch(joined.connection, compiled, values, engine, read)
     try:
-        pooled = pool.take(engine)
+        pooled = engine.raw_connection()
     except engine.dialect.loaded_dbapi.Error as error:
         raise translate(error, engine, compiled.sql) from error
     try:

@@ -48,15 +48,15 @@ def at_use(app, token, monkeypatch):
             if pending and (action := pending.pop(0)):
                 action(connection)
 
-        def take(engine):
+        def connect(connections):
             kept = getattr(g, pool.KEPT, None)
-            connection = usual(engine)
+            connection = usual(connections)
             if connection is kept:
                 act(connection.driver_connection)
             return connection
 
-        usual = pool.take
-        monkeypatch.setattr(pool, "take", take)
+        usual = pool.RequestPool.connect
+        monkeypatch.setattr(pool.RequestPool, "connect", connect)
         with app.app_context():
             event.listen(db.engine, "checkout", lambda connection, *_: act(connection))
 
