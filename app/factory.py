@@ -63,7 +63,9 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     Raises ConfigurationError, with one sentence, for settings that cannot be used.
     """
     instance = config.instance_path()
-    app = Flask("app", instance_path=instance, instance_relative_config=True, static_folder=None)
+    app = routing.Application(
+        "app", instance_path=instance, instance_relative_config=True, static_folder=None
+    )
     app.logger.setLevel(logging.INFO)
     app.ensure_sync = _remembering(app.ensure_sync)  # type: ignore[method-assign]
     routing.init_app(app)
