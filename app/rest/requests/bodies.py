@@ -2,10 +2,11 @@
 
 import json
 import re
+from io import BytesIO
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
-from flask import current_app, request
+from flask import Request, current_app, request
 from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from app.errors import MalformedBody, TooDeep
@@ -56,7 +57,9 @@ def parse_json(text: str) -> Any:
     except ValueError as error:
         # Python refuses integers of more than 4300 digits with a long message.
         raise ValueError(str(error).partition(":")[0]) from None
-    check_text(data)
+    # Without an escape there is no such character, and without so many brackets no such depth.
+    if "\\u" in text or text.count("{") + text.count("[") > MAX_DEPTH:
+        check_text(data)
     return data
 
 
@@ -77,17 +80,26 @@ def check_text(data: Any, depth: int = 0) -> None:
 
 
 def _read() -> Any:
+    # What is behind the proxy, each use of which costs several calls.
+    current: Request = request._get_current_object()  # type: ignore[attr-defined]
     try:
-        raw = _read_bytes()
-        return _read_form(raw) if request.mimetype == FORM else _read_json(raw)
+        raw = _read_bytes(current)
+        return _read_form(raw) if current.mimetype == FORM else _read_json(current, raw)
     except ValueError as error:
         raise MalformedBody(f"The body cannot be read: {error}.") from None
 
 
-def _read_bytes() -> bytes:
+def _read_bytes(current: Request) -> bytes:
     """Return the body; Werkzeug silently truncates a chunked one that exceeds the limit."""
-    raw = request.get_data()
-    if len(raw) >= current_app.config["MAX_CONTENT_LENGTH"] and request.content_length is None:
+    received, most = current.environ["wsgi.input"], current_app.config["MAX_CONTENT_LENGTH"]
+    if isinstance(received, BytesIO):
+        # The worker has received all of it: Werkzeug's streams would take as long as the JSON.
+        raw = received.getvalue()
+        is_too_large = len(raw) > most
+    else:
+        raw = current.get_data()
+        is_too_large = len(raw) >= most and current.content_length is None
+    if is_too_large:
         raise RequestEntityTooLarge()
     return raw
 
@@ -105,10 +117,10 @@ def _read_form(raw: bytes) -> dict[str, Any]:
     return form
 
 
-def _read_json(raw: bytes) -> Any:
+def _read_json(current: Request, raw: bytes) -> Any:
     if not raw.strip():
         return {}
-    if not request.is_json:
+    if not current.is_json:
         raise UnsupportedMediaType("Send the body with Content-Type: application/json.")
     return parse_json(raw.decode())
 
