@@ -1,6 +1,8 @@
 """The origin of the current work: the client's address, program and user, and the request id."""
 
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address, ip_network
+from socket import AF_INET, inet_ntop, inet_pton
 from typing import NamedTuple
 
 from flask import Request, g, has_app_context, has_request_context, request
@@ -91,8 +93,12 @@ def network_of(address: str) -> str:
     An IPv4 address, or the /64 of an IPv6 address, which one client can use all of (RFC 6177).
     Clients whose address is unknown, as over a Unix socket without a trusted proxy, are one.
     """
+    address = _without_port(address[:MAX_ADDRESS])
+    with suppress(OSError, ValueError):
+        # Most addresses are of this form, which the system reads at a tenth of the cost.
+        return inet_ntop(AF_INET, inet_pton(AF_INET, address))
     try:
-        found = ip_address(_without_port(address[:MAX_ADDRESS]))
+        found = ip_address(address)
     except ValueError:
         return ""
     if isinstance(found, IPv6Address):

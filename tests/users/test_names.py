@@ -1,10 +1,13 @@
 """Email addresses and usernames in their stored forms, and in those for comparison."""
 
+from itertools import product
+
 import pytest
-from email_validator import EmailNotValidError
+from email_validator import EmailNotValidError, validate_email
 
 from app.users.names import (
     MAX_USERNAME_LENGTH,
+    PLAIN_EMAIL,
     normalize_email,
     normalize_username,
     username_key,
@@ -25,6 +28,19 @@ LONGEST = f"{'a' * 64}@{'.'.join(['b' * 61] * 3)}.cc"
 )
 def test_the_stored_form_of_an_address(address, expected):
     assert normalize_email(address, case_sensitive=False) == expected
+
+
+def test_plain_addresses_are_valid_and_in_their_stored_form():
+    texts = ["".join(chars) for chars in product("a1-.x", repeat=4)]
+    plain = [address for text in texts for address in (f"{text}@a", f"a@{text}", f"a@x{text}--a")]
+    plain = [address for address in plain if PLAIN_EMAIL.fullmatch(address)]
+
+    assert len(plain) > 300
+    for address in plain:
+        found = validate_email(address, check_deliverability=False, globally_deliverable=False)
+        assert found.normalized == address
+    # One character too long for a label.
+    assert not PLAIN_EMAIL.fullmatch(f"a@{'b' * 64}")
 
 
 def test_case_is_kept_before_the_domain_if_it_is_to_be():
