@@ -86,6 +86,13 @@ def count(app: Flask, model: type[Model]) -> int:
         return db.session.scalar(select(func.count()).select_from(model))
 
 
+def count_live_tokens(app: Flask) -> int:
+    """Count the tokens that have not expired, as decoys have."""
+    with app.app_context():
+        live = AccessToken.expires_at > now()
+        return db.session.scalar(select(func.count()).select_from(AccessToken).where(live))
+
+
 def stored_hash(app: Flask, email: str = "ada@example.com") -> str:
     with app.app_context():
         return db.session.scalar(select(User.password_hash).where(User.email == email))

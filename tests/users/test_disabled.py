@@ -4,13 +4,12 @@ import pytest
 
 from app.signals import verification_request
 from app.users.accounts.removal import disable_user, enable_user
-from app.users.models import AccessToken
 from app.users.passwords.stored_hashes import cached_schemes
 from app.users.sessions import login as login_service
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.support.answers import field_codes, refusal
 from tests.support.races import at_once
-from tests.support.rows import count, statements
+from tests.support.rows import count_live_tokens, statements
 
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 
@@ -34,7 +33,7 @@ def test_the_tokens_of_a_disabled_user_open_nothing_in_any_process(
     assert [refusal(answer) for answer in answers] == [(401, "AUTHORIZATION_REQUIRED")] * 2
     body = {"newPassword": NEW}
     assert api("POST", "/users/reset-password", body, token=reset_token).status_code == 401
-    assert count(app, AccessToken) == 0
+    assert count_live_tokens(app) == 0
 
 
 def test_a_disabled_user_gets_the_answer_of_an_unknown_one(app, api, runner, token):
@@ -66,7 +65,7 @@ def test_a_disabled_user_is_mailed_no_reset_link(app, api, runner, token, reset_
 
     assert (response.status_code, response.json) == (200, {})
     assert reset_events == []
-    assert count(app, AccessToken) == 0
+    assert count_live_tokens(app) == 0
 
 
 def test_enabling_revives_no_token(app, api, runner, token, reset_token):
@@ -122,7 +121,7 @@ def test_a_login_that_is_disabled_after_its_password_was_verified_fails(
     response = api("POST", "/users/login", CREDENTIALS)
 
     assert refusal(response) == (401, "LOGIN_FAILED")
-    assert count(app, AccessToken) == 0
+    assert count_live_tokens(app) == 0
 
 
 def test_concurrent_logins_leave_no_token_of_a_disabled_user(app, token):
@@ -137,7 +136,7 @@ def test_concurrent_logins_leave_no_token_of_a_disabled_user(app, token):
 
     assert done is True
     assert set(logins) <= {200, 401}
-    assert count(app, AccessToken) == 0
+    assert count_live_tokens(app) == 0
 
 
 def test_a_session_cannot_be_opened_for_a_disabled_user(app, token):
@@ -168,4 +167,4 @@ def test_a_disabled_user_is_mailed_no_link_that_confirms_the_address(shared_app,
     assert [(answer.status_code, answer.data) for answer in answers] == [(204, b"")] * 2
     assert len(sent) == 1
     assert api.client.post("/confirm-email", data={"token": sent[0]}).status_code == 400
-    assert count(app, AccessToken) == 0
+    assert count_live_tokens(app) == 0

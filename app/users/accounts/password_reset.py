@@ -32,8 +32,9 @@ def request_password_reset(email: object, realm: object = None) -> None:
     TooManyRequests for a client with too many requests.
     """
     address, within = _read_request(email, realm)
-    throttles.count(throttles.RESET_ADDRESS, current_network())
-    if _is_within_budget(within, address):
+    network = current_network()
+    throttles.count(throttles.RESET_ADDRESS, network)
+    if _is_within_budget(network, within, address):
         account = find_enabled_account(address, within)
         mail_token(reset_password_request, RESET_SCOPE, account, address)
 
@@ -50,12 +51,12 @@ def _read_request(email: object, realm: object) -> tuple[str, str]:
         raise InvalidEmail() from None
 
 
-def _is_within_budget(realm: str, email: str) -> bool:
+def _is_within_budget(network: str | None, realm: str, email: str) -> bool:
     """Count a request for an email: by client, and if that is within its budget for the mailbox.
 
     A single client leaves most of the mailbox's budget to others.
     """
-    by_client = throttles.allows(throttles.RESET_EMAIL, current_network(), realm, email)
+    by_client = throttles.allows(throttles.RESET_EMAIL, network, realm, email)
     return by_client and throttles.allows(throttles.RESET_RECIPIENT, mailbox(email))
 
 

@@ -36,15 +36,12 @@ class Account(NamedTuple):
     email: str
 
 
-# Of the tokens that are mailed, compiled once.
 TOKENS = inspect(AccessToken).columns
-THE_TOKEN = TOKENS.digest == bindparam("digest")
 LIVE = TOKENS.scope == bindparam("scope"), TOKENS.expires_at > bindparam("moment")
 LIVE_TOKEN = PreparedStatement(
-    select(TOKENS.ttl, TOKENS.created, TOKENS.user_id).where(THE_TOKEN, *LIVE)
-)
-DELETE_TOKEN = PreparedStatement(
-    delete(TOKENS.digest.table).where(THE_TOKEN).returning(TOKENS.digest)
+    select(TOKENS.ttl, TOKENS.created, TOKENS.user_id).where(
+        TOKENS.digest == bindparam("digest"), *LIVE
+    )
 )
 
 
@@ -52,20 +49,20 @@ def mail_token(event: NamedSignal, scope: str, user: User | Account | None, emai
     """Issue a token, record the event that mails it to `email`, and emit it after the commit.
 
     Does nothing if the user is deleted meanwhile. Without a user decoys are stored, which takes the
-    same time: otherwise it would reveal which users there are.
+    same time: otherwise it would reveal which users there are. That of the token has expired.
     """
     ttl = current_app.config[TTL_SETTINGS[scope]]
     with suppress(IntegrityError), transaction():
-        value, row = issue(user.id if user else None, ttl, scope=scope, email=email)
-        data = {"scope": scope, "handle": row.handle}
-        if user:
+        if user is None:
+            _, row = issue(None, 0, scope=scope, email=email)
+            outbox.record_decoy(event.name, {"scope": scope, "handle": row.handle}, ttl)
+        else:
+            value, row = issue(user.id, ttl, scope=scope, email=email)
+            data = {"scope": scope, "handle": row.handle}
             known = {"user_id": user.id, "user_email": user.email, "email": email}
             outbox.record(event.name, data | known, ttl, secret=value)
             token = IssuedToken(value, ttl, row.created, user.id)
             after_commit(partial(_emit, event, token, email))
-        else:
-            outbox.record_decoy(event.name, data, ttl)
-        DELETE_TOKEN.first({"digest": "" if user else row.digest})
 
 
 def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:

@@ -60,9 +60,8 @@ class Session:
 
 
 class NewToken(NamedTuple):
-    """The row of a token that was issued."""
+    """What the row of a token has that was issued."""
 
-    digest: str
     handle: str
     created: datetime
 
@@ -74,7 +73,7 @@ def _inserting(user_id: object) -> PreparedStatement:
     """Return the statement that inserts a token of a user, who is a parameter or a query."""
     values: dict[Any, Any] = {column: bindparam(name) for name, column in TOKENS.items()}
     stored = insert(TOKENS.digest.table).values(values | {TOKENS.user_id: user_id})
-    return PreparedStatement(stored.returning(TOKENS.digest, TOKENS.handle, TOKENS.created))
+    return PreparedStatement(stored.returning(TOKENS.handle, TOKENS.created))
 
 
 INSERT_TOKEN = _inserting(bindparam("user_id"))
