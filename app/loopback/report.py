@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.definitions.bases import WITHOUT_ROWS
+
 from .application import Application, connector_of
 from .javascript import Finding, Kind
 from .javascript.finding import RemoteMethod, Validation
@@ -16,6 +18,8 @@ MODEL_COLUMNS = (
 )
 # LoopBack's own models that have rules of their own; the others are open without `acls`.
 WITH_RULES = ("User", "AccessToken")
+# What becomes of a model, if nothing is to be written.
+BY_ITSELF, OTHERWISE, OWN_ENDPOINTS = "by itself", "with a difference", "its own endpoints"
 # Where files can be kept, and the connectors of databases whose rows `import` reads.
 PROVIDERS = ("filesystem", "amazon")
 DATABASES = ("memory", "mongodb", "mysql", "postgresql", "sqlite3")
@@ -151,16 +155,13 @@ def _summary(
     application: Application, checks: Sequence[ModelCheck], found: Sequence[Finding]
 ) -> Table:
     """Return what there is of each kind: how much moves by itself, otherwise, or not."""
-    kept = [check for check in checks if check.is_kept]
-    refused = [check for check in kept if check.problems]
-    changed = [check for check in kept if not check.problems and check.differences]
-    as_is = len(kept) - len(refused) - len(changed)
-    # Others without rows are no endpoints either, such as models that stand in properties.
-    methods = [check for check in checks if not check.is_kept and check.model.is_public]
+    # Others are no endpoints either, such as models that stand in properties.
+    moved = Counter(_verdict(check) for check in checks if check.is_kept or check.model.is_public)
+    as_is, otherwise = moved[BY_ITSELF] + moved[OWN_ENDPOINTS], moved[OTHERWISE]
     rules = sum(len(model.acls) for model in application.models.values())
     mixins = {name for check in checks for name in check.mixins}
     counts = [
-        ("models", as_is, len(changed), len(refused) + len(methods)),
+        ("models", as_is, otherwise, moved.total() - as_is - otherwise),
         ("rules", rules, 0, 0),
         *((_plural(kind), 0, n, 0) for kind, n in _counts(found, MOVES_OTHERWISE).items()),
         ("mixins of models", 0, 0, len(mixins)),
@@ -231,10 +232,11 @@ def _models(application: Application, checks: Sequence[ModelCheck], opened: Sequ
 
 def _verdict(check: ModelCheck) -> str:
     if not check.is_kept:
-        return f"no rows: a model of {check.root}"
+        is_served = check.root in WITHOUT_ROWS and check.model.is_public
+        return OWN_ENDPOINTS if is_served else f"no rows: a model of {check.root}"
     if check.problems:
         return "is to be changed"
-    return "with a difference" if check.differences else "by itself"
+    return OTHERWISE if check.differences else BY_ITSELF
 
 
 def _data_sources(application: Application) -> Table:

@@ -44,6 +44,7 @@ FILES = {
         "Member": {"dataSource": "db"},
         "Note": {"dataSource": "db"},
         "Tag": {"dataSource": "db"},
+        "Draft": {"dataSource": "db", "public": False},
         "Plugged": {"dataSource": "db"},
     },
     "common/models/member.json": {
@@ -52,6 +53,11 @@ FILES = {
         "relations": {"notes": {"type": "hasMany", "model": "Note", "foreignKey": "ownerId"}},
     },
     "common/models/tag.json": {"name": "Tag", "base": "PersistedModel"},
+    "common/models/draft.json": {
+        "name": "Draft",
+        "properties": {"text": "string"},
+        "options": {"mysql": {"table": "Note"}},
+    },
     "common/models/plugged.json": {"name": "Plugged", "base": "OfAPackage"},
     "common/models/note.json": {
         "name": "Note",
@@ -138,6 +144,16 @@ module.exports = function(app) {
   app.models.Role.registerResolver('reader', function(role, context, cb) { cb(null, true); });
 };
 """
+FILES_OF_JAVASCRIPT = """
+const path = require('path');
+module.exports = {
+  files: {
+    connector: 'loopback-component-storage',
+    provider: 'filesystem',
+    root: path.join(__dirname, 'files'),
+  },
+};
+"""
 SECRETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 PASSWORD = "a quiet harbour"
 
@@ -158,6 +174,7 @@ def application(tmp_path_factory):
     folder = tmp_path_factory.mktemp("application")
     files = {name: json.dumps(content) for name, content in FILES.items()}
     scripts = {"common/models/note.js": NOTE, "server/boot/roles.js": BOOT}
+    scripts["server/datasources.local.js"] = FILES_OF_JAVASCRIPT
     for name, text in {**files, **scripts}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -219,6 +236,18 @@ def test_the_settings_are_those_of_the_application(imported):
     assert output.startswith("Note: DEFAULT_PERMISSION is allow: ")
     assert "base is Model: it is not served, as no file has its base OfAPackage" in output
     assert "ldap is left out" in output
+
+
+def test_what_lets_no_project_start_is_changed(imported, service):
+    folder, output = imported
+
+    draft = json.loads((folder / "models" / "draft.json").read_text())
+    store = json.loads((folder / "datasources.json").read_text())["files"]
+
+    assert draft["options"]["postgresql"] == {"table": "draft"}
+    assert "its table is draft: another model has note, with the same rows" in output
+    assert store == {"connector": "loopback-component-storage", "provider": "filesystem"}
+    assert "files.root is left out, as only the JavaScript knows it" in output
 
 
 def test_secrets_become_variables_of_the_environment(imported):
@@ -378,6 +407,26 @@ def test_a_kept_file_that_is_no_text_is_one_sentence(application, tmp_path):
 
     assert result.exit_code == 1
     assert "Error: models/note.py cannot be read: UnicodeDecodeError" in result.output
+
+
+def test_a_row_that_cannot_be_moved_is_one_line_with_its_property(application, tmp_path):
+    notes = [
+        {"id": 1, "text": "no member", "ownerId": 99},
+        {"id": 2, "text": "late", "changed": "10000-01-01T00:00:00.000Z"},
+        {"id": 3, "text": "early", "changed": "0000-01-01T00:00:00.000Z"},
+    ]
+    rows = {"Note": {str(note["id"]): json.dumps(note) for note in notes}}
+    (tmp_path / "rows.json").write_text(json.dumps({"ids": {}, "models": rows}))
+
+    result = run(tmp_path, "import", str(application), "--dry-run", "--data", "rows.json")
+
+    assert result.exit_code == 0, result.output
+    assert "  Note: 3 read, 1 written, 0 already there, 2 refused, 0 left out\n" in result.output
+    assert (
+        "  emptied: Note: 1 ownerId refers to a row that does not exist, such as 1\n"
+        in result.output
+    )
+    assert "  refused: Note: 2 changed is not a time, such as 2\n" in result.output
 
 
 def test_all_files_are_written_or_none(application, tmp_path):

@@ -1,8 +1,8 @@
 """Writing rows in batches: those that are new, with what they refer to, each batch at once."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import Column, Table, bindparam, func, insert, select, tuple_, u
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
 from app.database.dialects import count_on_after
+from app.database.faults import violated_columns
 from app.database.ids import IdColumn
 from app.database.session import db, transaction
 from app.ids import INTEGER
@@ -23,6 +24,8 @@ from .values import InvalidValue
 # Rows of one transaction.
 BATCH = 1000
 SAVEPOINT = "moved_rows"
+# Of values that no type of Python holds, such as dates after the year 9999; InvalidValue is one.
+UNREADABLE = (ValueError, ArithmeticError)
 
 Values = dict[str, Any]
 
@@ -45,11 +48,21 @@ class Plan:
     # returns their values with the id of a row.
     own_references: Sequence[str] = ()
     refer: Callable[[Row], Values] | None = None
+    # The properties of columns, where they have other names.
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The name of the model."""
         return self.model.name
+
+    def dangling(self, column: Column[Any]) -> str:
+        """Return what is said of a reference to no row."""
+        return dangling(self.property_of(column.name))
+
+    def property_of(self, column: str) -> str:
+        """Return the name that a column has in the model."""
+        return self.properties.get(column, column)
 
 
 class Mover:
@@ -108,6 +121,8 @@ class Mover:
             except LeftOut as error:
                 self._moved.of(plan.name).left_out += 1
                 self._moved.add(plan.name, "left out", str(error))
+            except UNREADABLE:
+                self._journal.refuse(plan.name, "has a value out of range", plan.label(row))
 
     def _new(
         self, plan: Plan, rows: Sequence[tuple[object, Values]]
@@ -134,9 +149,9 @@ class Mover:
         for row_id, values in rows:
             if values.get(column.name) in missing:
                 if not column.nullable:
-                    self._journal.refuse(plan.name, dangling(column), row_id)
+                    self._journal.refuse(plan.name, plan.dangling(column), row_id)
                     continue
-                self._journal.list(plan.name, "emptied", dangling(column), row_id)
+                self._journal.list(plan.name, "emptied", plan.dangling(column), row_id)
                 values = {**values, column.name: None}
             kept.append((row_id, values))
         return kept
@@ -145,11 +160,11 @@ class Mover:
         """Insert rows, one by one if the database refuses any; return their number."""
         emptied = dict.fromkeys(plan.own_references)
         given = [{**values, **emptied} for _, values in rows]
-        if not given or _try(plan.table, given) is None:
+        if not given or _try(plan, given) is None:
             return len(given)
         written = 0
         for (row_id, _), values in zip(rows, given, strict=True):
-            if reason := _try(plan.table, [values]):
+            if reason := _try(plan, [values]):
                 self._journal.refuse(plan.name, reason, row_id)
             else:
                 written += 1
@@ -177,7 +192,7 @@ class Mover:
             if row["id"] not in stored:
                 continue
             if row[column.name] in missing:
-                self._journal.list(plan.name, "emptied", dangling(column), row["id"])
+                self._journal.list(plan.name, "emptied", plan.dangling(column), row["id"])
             else:
                 given.append({"row_id": row["id"], "referred": row[column.name]})
         statement = update(plan.table).where(key == bindparam("row_id"))
@@ -189,13 +204,13 @@ class Mover:
 def _reference(refer: Callable[[Row], Values], row: Row) -> Values | None:
     try:
         return refer(row)
-    except (Refused, InvalidValue, RecursionError):
+    except (Refused, RecursionError, *UNREADABLE):
         return None
 
 
-def dangling(column: Column[Any]) -> str:
-    """Return what is said of a reference to no row."""
-    return f"{column.name} refers to a row that does not exist"
+def dangling(name: str) -> str:
+    """Return what is said of a property that refers to no row."""
+    return f"{name} refers to a row that does not exist"
 
 
 def progress(name: str, length: int) -> Any:
@@ -219,14 +234,14 @@ def _missing(column: Column[Any], values: Sequence[Any]) -> set[Any]:
     return wanted - set(found)
 
 
-def _try(table: Table, rows: Sequence[Values]) -> str | None:
+def _try(plan: Plan, rows: Sequence[Values]) -> str | None:
     """Insert rows; return why the database refuses them, without values."""
     connection = db.session.connection()
     connection.exec_driver_sql(f"SAVEPOINT {SAVEPOINT}")
     try:
-        connection.execute(insert(table), rows)
+        connection.execute(insert(plan.table), rows)
     except IntegrityError as error:
-        reason = f"violates a rule of the table: {_constraint(error)}"
+        reason = _constraint(plan, error)
     except DBAPIError as error:
         if error.connection_invalidated:
             raise
@@ -240,9 +255,12 @@ def _try(table: Table, rows: Sequence[Values]) -> str | None:
     return reason
 
 
-def _constraint(error: IntegrityError) -> str:
+def _constraint(plan: Plan, error: IntegrityError) -> str:
     """Return what an error says without values: those of PostgreSQL are in further lines."""
-    return str(error.orig).splitlines()[0]
+    if violated := violated_columns(error):
+        names = " and ".join(sorted(map(plan.property_of, violated.columns)))
+        return f"another row has the same {names}, which must be unique"
+    return f"violates a rule of the table: {str(error.orig).splitlines()[0]}"
 
 
 def continue_ids(table: Table) -> None:

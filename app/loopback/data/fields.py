@@ -9,7 +9,7 @@ import marshmallow
 
 from app.properties.properties import Property
 
-from .batches import Values
+from .batches import UNREADABLE, Values
 from .moved import Moved, Refused
 from .sources.base import Row
 from .values import Convert, InvalidValue, converter
@@ -49,6 +49,8 @@ class Fields:
                 values[column] = None if value is None else own.convert(value)
             except InvalidValue as error:
                 raise Refused(f"{name} {error}") from None
+            except UNREADABLE:
+                raise Refused(f"{name} has a value out of range") from None
             if values[column] is None:
                 values[column] = self._default(own.property, label)
             elif own.validators:

@@ -50,7 +50,14 @@ def identities(app: Flask, model: SourceModel, zone: tzinfo) -> Plan:
         }
 
     table = cast("Table", ExternalIdentity.__table__)
-    return Plan(model, table, convert, lambda row: row.get(model.id_name), ("issuer", "subject"))
+    return Plan(
+        model,
+        table,
+        convert,
+        lambda row: row.get(model.id_name),
+        key=("issuer", "subject"),
+        properties={"user_id": "userId"},
+    )
 
 
 def _time(zone: tzinfo, value: object) -> object:

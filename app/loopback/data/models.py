@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import tzinfo
+from typing import Any
 
 from flask import Flask
-from sqlalchemy import Table
+from sqlalchemy import Column, Table
 
 from app.database.ids import IdColumn
 from app.database.metadata import app_metadata
@@ -51,6 +52,7 @@ class Rows:
         assert isinstance(key_type, IdColumn)  # noqa: S101 - that of every model
         self._id_form = key_type.form
         properties = definition.properties.values()
+        self._names = {own.column_name: own.name for own in properties}
         self._fields = Fields(model.name, properties, zone, moved)
         self._own_references = [
             column.name
@@ -64,9 +66,14 @@ class Rows:
     def plan(self) -> Plan:
         """Return the plan."""
         own = self._own_references
-        refer = self._refer if own else None
         return Plan(
-            self._model, self._table, self._convert, self._id, own_references=own, refer=refer
+            self._model,
+            self._table,
+            self._convert,
+            self._id,
+            own_references=own,
+            refer=self._refer if own else None,
+            properties=self._names,
         )
 
     def _refer(self, row: Row) -> Values:
@@ -104,7 +111,7 @@ def link_plans(app: Flask, source: Source, application: Application) -> Iterator
         for name in ("".join(ends), "".join(reversed(ends))):
             model = source_model(application, name, _foreign_keys(ends))
             if name not in application.models and source.holder(model):
-                yield _link_plan(model, table)
+                yield _link_plan(model, table, dict(zip(keys, _foreign_keys(ends), strict=True)))
 
 
 def _foreign_keys(models: Iterable[str]) -> list[str]:
@@ -112,19 +119,28 @@ def _foreign_keys(models: Iterable[str]) -> list[str]:
     return [f"{name[:1].lower()}{name[1:]}Id" for name in models]
 
 
-def _link_plan(model: SourceModel, table: Table) -> Plan:
+def _link_plan(model: SourceModel, table: Table, names: Mapping[Column[Any], str]) -> Plan:
+    """Return the plan of a table between two models; `names` are those of its keys in LoopBack."""
+
     def convert(row: Row) -> Values:
         given: Mapping[str, object] = {_plain(name): value for name, value in row.items()}
         values: Values = {}
-        for column in table.primary_key.columns:
+        for column, name in names.items():
             assert isinstance(column.type, IdColumn)  # noqa: S101 - that of every key
             values[column.name] = to_id(column.type.form, given.get(_plain(column.name)))
             if values[column.name] is None:
-                raise Refused(f"has no {column.name}")
+                raise Refused(f"has no {name}")
         return values
 
-    key = [column.name for column in table.primary_key.columns]
-    return Plan(model, table, convert, lambda row: row.get(model.id_name), key)
+    properties = {column.name: name for column, name in names.items()}
+    return Plan(
+        model,
+        table,
+        convert,
+        lambda row: row.get(model.id_name),
+        key=list(properties),
+        properties=properties,
+    )
 
 
 def _plain(name: str) -> str:

@@ -99,6 +99,12 @@ class Roles:
             return {"user_id": user_id, "role_id": role_id}
 
         table = cast("Table", RoleMapping.__table__)
+        properties = {"user_id": "principalId", "role_id": "roleId"}
         return Plan(
-            model, table, convert, lambda row: row.get(model.id_name), ("user_id", "role_id")
+            model,
+            table,
+            convert,
+            lambda row: row.get(model.id_name),
+            key=list(properties),
+            properties=properties,
         )

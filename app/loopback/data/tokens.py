@@ -50,7 +50,15 @@ class Tokens:
     def plan(self) -> Plan:
         """Return the plan; where a token is in its source would be its value."""
         table = cast("Table", AccessToken.__table__)
-        return Plan(self._model, table, self._convert, self._label, ("digest",), False)
+        return Plan(
+            self._model,
+            table,
+            self._convert,
+            self._label,
+            key=("digest",),
+            is_resumable=False,
+            properties={"user_id": "userId"},
+        )
 
     def _label(self, row: Row) -> str:
         value = str(row.get(self._model.id_name)).encode(errors="replace").decode()

@@ -24,14 +24,18 @@ from .moved import Journal
 def list_unchecked(app: Flask, journal: Journal) -> None:
     """List the rows whose references, without a constraint, lead to rows that do not exist."""
     models = json_models.of(app)
-    names = {definition.table: definition.name for definition in models.definitions.values()}
+    definitions = {definition.table: definition for definition in models.definitions.values()}
     for collection in served_collections.of(app).values():
-        name = names.get(collection.rows.key.table.name)
+        definition = definitions.get(collection.rows.key.table.name)
+        if definition is None:
+            continue
+        properties = {own.column_name: own.name for own in definition.properties.values()}
         for relation in collection.relations.values():
-            if name and relation.kind == BELONGS_TO:
+            if relation.kind == BELONGS_TO:
                 column = collection.rows.column(relation.foreign_key)
+                text = dangling(properties.get(column.name, column.name))
                 for row_id in _dangling_rows(app, collection, relation, column):
-                    journal.list(name, "kept", dangling(column), row_id)
+                    journal.list(definition.name, "kept", text, row_id)
 
 
 def _dangling_rows(

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from flask import Flask
+from sqlalchemy import Table
 
 from app.database.ids import app_id_form
 from app.errors import ValidationError
@@ -54,13 +55,14 @@ class Users:
         self._keep = keep
         self._moved = moved
         self._fields = Fields(model.name, user_properties.of(app), zone, moved)
-        self._properties = {own.name for own in user_properties.of(app)}
+        self._names = {own.column_name: own.name for own in user_properties.of(app)}
         self._duplicates: set[str] = set()
 
     def plan(self, source: Source) -> Plan:
         """Return the plan; reads the users once to find names that several have."""
         self._duplicates = self._find_duplicates(source)
-        return Plan(self._model, user_model().__table__, self._convert, self._id)  # type: ignore[arg-type]
+        table = cast("Table", user_model().__table__)
+        return Plan(self._model, table, self._convert, self._id, properties=self._names)
 
     def _id(self, row: Row) -> object:
         return row.get(self._model.id_name)

@@ -4,7 +4,7 @@ import json
 import re
 import struct
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -242,7 +242,9 @@ def checked_json(value: object) -> object:
     try:
         found = to_json(value)
         written = json.dumps(found, ensure_ascii=False, allow_nan=False)
-    except (ValueError, RecursionError):
+    except InvalidValue:
+        raise
+    except (ValueError, ArithmeticError, RecursionError):
         raise InvalidValue("is not JSON") from None
     if "\\u0000" in written or _has_surrogates(written):
         raise InvalidValue("has a character that no database holds")
@@ -261,15 +263,20 @@ def to_json(value: object) -> Any:
     if isinstance(value, datetime):
         aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return iso_time(aware)
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
+    for type_, convert in SCALARS:
+        if isinstance(value, type_):
+            return convert(value)
+    # A time of BSON that Python does not have; its library need not be there.
+    if type(value).__name__ == "DatetimeMS":
+        raise InvalidValue("has a time out of range")
     return str(value)
 
 
+SCALARS: Sequence[tuple[type, Callable[[Any], object]]] = (
+    (Decimal, float),
+    (bytes, lambda value: b64encode(value).decode()),
+    (timedelta, timedelta.total_seconds),
+)
 CONVERTERS: Mapping[str, Convert] = {
     "number": to_number,
     "integer": _to_integer,

@@ -21,7 +21,7 @@ TAKEN = {
 STANDARD = (("typing", {"Any": "Any"}),)
 LIBRARIES = (("flask", {"has_request_context": "has_request_context("}),)
 PUBLIC = (
-    ("ostiary", {"fields": " fields."}),
+    ("ostiary", {"fields": "(fields.Schema)"}),
     ("ostiary.columns", {"now": "now()"}),
     ("ostiary.errors", {"AuthorizationRequired": "AuthorizationRequired("}),
     ("ostiary.loopback", {name: f"@{name}(" for name in STUBS}),

@@ -9,6 +9,7 @@ from app.definitions.switches import DISABLED
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding
 from app.loopback.javascript.finding import DisabledMethod
+from app.loopback.models_check import SERVED
 from app.properties.properties import MAPPINGS, column_name
 
 from .files import ProjectFile
@@ -31,8 +32,9 @@ def to_json(value: object) -> str:
 
 def model_files(application: Application, found: Sequence[Finding]) -> list[ProjectFile]:
     """Return the file of each model that the application defines."""
-    models = (model for model in application.models.values() if model.definition)
-    return [_model_file(application, model, found) for model in models]
+    models = [model for model in application.models.values() if model.definition]
+    tables = _other_tables(application, models)
+    return [_model_file(application, model, found, tables.get(model.name)) for model in models]
 
 
 def file_name(model: Model) -> str:
@@ -51,7 +53,9 @@ def certain_disabled(found: Iterable[Finding], model: Model) -> list[Finding]:
     ]
 
 
-def _model_file(application: Application, model: Model, found: Sequence[Finding]) -> ProjectFile:
+def _model_file(
+    application: Application, model: Model, found: Sequence[Finding], table: str | None
+) -> ProjectFile:
     definition, changes = dict(model.definition), list[str]()
     if definition.get("methods") == []:
         definition["methods"] = {}
@@ -62,10 +66,56 @@ def _model_file(application: Application, model: Model, found: Sequence[Finding]
     _add_javascript(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
     _separate_columns(definition, changes)
+    if table:
+        definition["options"] = _with_table(definition.get("options"), table)
+        changes.append(
+            f"its table is {table}: another model has {_table(model)}, with the same rows"
+        )
     if _takes_users_name(application, model):
         definition |= {"plural": f"{model.name}{ROWS}", "http": {}}
         changes.append(f"it is served at /{model.name}{ROWS}: Ostiary's own users have its path")
     return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
+
+
+def _other_tables(application: Application, models: Iterable[Model]) -> Mapping[str, str]:
+    """Return the tables of models that share one, which LoopBack 3 allows, with another model.
+
+    A public model keeps it. Each of them gets the rows.
+    """
+    stored = [model for model in models if _has_table(application, model)]
+    taken = {
+        _table(model): model.name for model in sorted(stored, key=lambda model: model.is_public)
+    }
+    found = dict[str, str]()
+    for model in stored:
+        if taken[_table(model)] != model.name:
+            own = column_name(model.name)
+            found[model.name] = own = f"{own}_2" if own in taken else own
+            taken[own] = model.name
+    return found
+
+
+def _has_table(application: Application, model: Model) -> bool:
+    if not model.data_source or application.connector(model) in SERVED:
+        return False
+    return has_rows(application, model) and not application.is_user(model)
+
+
+def _table(model: Model) -> str:
+    """Return the table of a model, as the reader of models names it."""
+    mappings = [_mapping(model.options.get(connector)) for connector in MAPPINGS]
+    named = [mapping.get(key) for mapping in mappings for key in ("table", "collection")]
+    return column_name(next((name for name in named if name and isinstance(name, str)), model.name))
+
+
+def _with_table(options: object, table: str) -> JsonObject:
+    """Return the options of a model with the name of its table, which precedes all others."""
+    options = _mapping(options)
+    return {**options, MAPPINGS[0]: {**_mapping(options.get(MAPPINGS[0])), "table": table}}
+
+
+def _mapping(value: object) -> JsonObject:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _is_unknown(application: Application, model: Model) -> bool:

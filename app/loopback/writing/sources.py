@@ -15,6 +15,7 @@ from .secrets import PARAMETER, SECRET, Variables, without_secrets
 SOURCES, PROVIDERS = "datasources.json", "providers.json"
 # Why others are left out.
 LEFT_OUT = "rows are in the project's own database"
+ROOT = "files are in the folder storage, or where `root` says"
 WITHOUT = {
     "no connector": "it does nothing",
     "mail": "the mail server is the variable APP_MAIL_URL",
@@ -30,6 +31,9 @@ def source_files(application: Application, variables: Variables) -> list[Project
     for name, source in application.data_sources.items():
         if connector_of(source) in SERVED:
             moved = _without_parameters(source)
+            if moved.get("root", "") is None:
+                moved = {key: value for key, value in moved.items() if key != "root"}
+                changes.append(f"{name}.root is left out, as only the JavaScript knows it: {ROOT}")
             sources[name] = _masked(moved, name, variables)
         else:
             kind = connector_of(source) or "no connector"

@@ -81,7 +81,7 @@ def test_an_email_of_several_users_is_that_of_one_or_none(move, keep, kept):
     assert reasons["6"] == "email is not an email address"
     assert reasons["seven"] == "is not a whole number from 1"
     assert len(reasons) == 7 - len(kept)
-    assert ("Note", "1", "customer_id refers to a row that does not exist") in move.refused
+    assert ("Note", "1", "customerId refers to a row that does not exist") in move.refused
     assert move.rows("SELECT customer_id FROM notes") == [(None,)]
     assert "1 have no hash of a password" in "\n".join(moved.lines())
     assert move.rows("SELECT password_hash FROM users WHERE id = 5") == [(None,)]

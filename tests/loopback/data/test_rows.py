@@ -52,13 +52,13 @@ def test_values_and_references_of_rows(move):
         "8": "at is not a time",
         "9": "title has a character that no database holds",
         "0": "is not a whole number from 1",
-        "5": "parent_id refers to a row that does not exist",
+        "5": "parentId refers to a row that does not exist",
     }
     about = {"aboutId": 1, "aboutType": "Note"}
     shown = {"id": "a/b", "note_id": 1, "more": {"x": "2026"}, **about}
     assert move.api("GET", "/Tags/a%2Fb").json == shown
     # No constraint of the database checks a polymorphic reference.
-    unchecked = [row[1] for row in move.refused if row[2].startswith("about_id refers to a row")]
+    unchecked = [row[1] for row in move.refused if row[2].startswith("aboutId refers to a row")]
     assert sorted(unchecked) == ["c d", "e"]
     assert move.api("GET", "/Tags/c%20d").json["note_id"] is None
     counts = moved.counts["Note"]
@@ -94,6 +94,7 @@ def test_odd_values_are_refused_and_the_others_are_moved(move):
         {"id": 13, "title": "not finite", "data": {"a": float("nan")}},
         {"id": 14, "title": "far", "at": "+275760-09-13"},
         {"id": 15, "title": deep},
+        {"id": 16, "title": "early", "at": "0000-01-01T00:00:00.000Z"},
     ]
     tags = [
         {"id": "a\0b"},

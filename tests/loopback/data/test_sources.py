@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import bson
 import pytest
 from bson import json_util
+from bson.datetime_ms import DatetimeMS
 from sqlalchemy import create_engine, text
 
 from app.loopback.data.sources.base import SourceError
@@ -69,7 +70,18 @@ def test_postgresql_and_its_schemas_columns_and_points(move, postgres_url):
     try:
         run(postgres_url, script)
         # The URL of other tools.
-        check(move, postgres_url.replace("postgresql+psycopg", "postgres"))
+        url = postgres_url.replace("postgresql+psycopg", "postgres")
+        check(move, url)
+        # Times that Python does not have: one row is refused, and the others are moved.
+        times = "('10000-01-01'), ('0001-01-01 BC'), ('infinity'), ('2026-01-01')"
+        run(
+            postgres_url,
+            f"""INSERT INTO old."Notes" (id, title, at) SELECT 1 + row_number() OVER (), 'far',
+            CAST(at AS timestamptz) FROM (VALUES {times}) AS far (at)""",
+        )
+        move(url)
+        assert move.refused == [("Note", str(number), "at is not a time") for number in (2, 3, 4)]
+        assert move.rows("SELECT id FROM notes ORDER BY id") == [(1,), (5,)]
     finally:
         run(postgres_url, "DROP TABLE customer; DROP SCHEMA old CASCADE")
 
@@ -125,6 +137,49 @@ def test_dumps_of_mongodb(move, form):
     assert move.api("GET", "/Tags").json == [
         {"id": "507f1f77bcf86cd799439011", "note_id": 1, **other}
     ]
+
+
+@pytest.mark.parametrize("form", ["bson", "json"])
+@on_one_database
+def test_what_python_does_not_have_is_one_refused_row(move, form):
+    far = DatetimeMS(2**55)
+    notes = [{"_id": 1, "title": "b"}, {"_id": 2, "title": "b", "at": far}]
+    notes += [{"_id": 3, "title": "b", "data": {"far": [far]}}, {"_id": 4, "title": "XXX"}]
+    if form == "bson":
+        # Text that is not UTF-8.
+        written = b"".join(map(bson.encode, notes)).replace(b"XXX", b"\xff\xff\xff")
+        refused = "title has a character that no database holds"
+    else:
+        lines = [
+            json_util.dumps(note, json_options=json_util.CANONICAL_JSON_OPTIONS) for note in notes
+        ]
+        lines[3] = lines[3].replace('"XXX"', '"b", "at": {"$date": "0000-01-01T00:00:00Z"}')
+        written, refused = "\n".join(lines).encode(), "at is not a time"
+    folder = move.folder / "dump"
+    folder.mkdir()
+    (folder / f"Note.{form}").write_bytes(written)
+
+    move(str(folder))
+
+    assert move.rows("SELECT id FROM notes") == [(1,)]
+    assert move.refused == [
+        ("Note", "2", "at is not a time"),
+        ("Note", "3", "data has a time out of range"),
+        ("Note", "4", refused),
+    ]
+
+
+@on_one_database
+def test_text_of_sqlite_that_is_not_utf_8_is_one_refused_row(move):
+    path = move.folder / "old.sqlite"
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(
+            "CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT);"
+            "INSERT INTO note VALUES (1, 'b'), (2, CAST(x'ff' AS TEXT));"
+        )
+    move(f"sqlite:///{path}")
+    assert move.rows("SELECT id FROM notes") == [(1,)]
+    assert move.refused == [("Note", "2", "title has a character that no database holds")]
 
 
 @on_one_database

@@ -5,7 +5,10 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -55,6 +58,7 @@ class SourceDatabase:
             reason = type(getattr(error, "orig", None) or error).__name__
             raise SourceError(f"the database of --data cannot be reached ({reason})") from None
         self._dialect = self._engine.dialect.name
+        _read_all_values(self._connection)
         self._connector = CONNECTORS[self._dialect]
         self._inspector = sa.inspect(self._connection)
         self._names: dict[str | None, list[str]] = {}
@@ -155,6 +159,15 @@ class SourceDatabase:
             given = model.column(name, self._connector)
             names |= {given: name} if given else {name.lower(): name, name: name}
         return {column: names.get(column, column) for column in columns}
+
+
+def _read_all_values(connection: sa.Connection) -> None:
+    """Let values that Python does not have be texts, so that their rows alone are refused."""
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        driver.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    if connection.dialect.name == "postgresql":
+        import_module("app.loopback.data.sources.postgresql_times").read_all_times(driver)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Folders of MongoDB dumps: files of mongodump, or lines of mongoexport; no server is needed."""
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from io import BufferedIOBase
@@ -26,10 +27,13 @@ UNREADABLE = (
     *(OSError, EOFError, zlib.error),
 )
 OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
-    tz_aware=True, datetime_conversion=bson.DatetimeConversion.DATETIME_AUTO
+    tz_aware=True,
+    datetime_conversion=bson.DatetimeConversion.DATETIME_AUTO,
+    # Their rows are refused, and not the whole file.
+    unicode_decode_error_handler="surrogateescape",
 )
 JSON_OPTIONS = json_util.JSONOptions(
-    tz_aware=True, datetime_representation=json_util.DatetimeRepresentation.ISO8601
+    tz_aware=True, datetime_conversion=bson.DatetimeConversion.DATETIME_AUTO
 )
 
 
@@ -107,7 +111,15 @@ def _lines(file: BufferedIOBase, name: str) -> Iterator[Mapping[str, Any]]:
                 f"{name} is one array: export it without --jsonArray, or write"
                 " a line for each document with `jq -c '.[]'`"
             )
-        document = json_util.loads(line.decode("utf-8-sig"), json_options=JSON_OPTIONS)
+        document = json.loads(line.decode("utf-8-sig"), object_hook=_value)
         if not isinstance(document, dict):
             raise ValueError("not an object in a line")
         yield document
+
+
+def _value(declared: dict[str, Any]) -> Any:
+    """Return the value of a type of MongoDB; what it cannot be stays as it is written."""
+    try:
+        return json_util.object_hook(declared, JSON_OPTIONS)
+    except (BSONError, ValueError, TypeError, ArithmeticError):
+        return declared
