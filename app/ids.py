@@ -14,6 +14,9 @@ Id = int | str
 #: Characters of an id that is text, unless its column says otherwise.
 MAX_TEXT_ID = 255
 UUID_LENGTH = 36
+#: The highest id that clients may choose where ids count up: those generated after it stay exact in
+#: JavaScript.
+MAX_CHOSEN = 2**52
 
 
 def new_uuid() -> str:

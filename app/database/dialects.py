@@ -358,16 +358,22 @@ def reads_whole_results(dialect: Dialect) -> bool:
     return dialect.name == "postgresql"
 
 
-def count_on_after(connection: Connection, table: str, highest: int) -> None:
+def count_on_after(connection: Connection, table: sa.Table, highest: int) -> None:
     """Let the database generate only ids after this one; SQLite does so when it is stored.
 
     To be called in a transaction: ids that are given out meanwhile would be given out again.
     """
     if connection.dialect.name != "postgresql":
         return
-    connection.execute(sa.text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
-    sequence = str(connection.scalar(sa.select(func.pg_get_serial_sequence(table, "id"))))
+    quoted = connection.dialect.identifier_preparer.format_table(table)
+    sequence = connection.scalar(sa.select(func.pg_get_serial_sequence(quoted, "id")))
+    if sequence is None:
+        return
     # Only if it would generate one of these ids: asking it for the next one would take that.
     next_id = sa.literal_column("last_value + CAST(is_called AS integer)", sa.BigInteger())
     count_on = sa.select(func.setval(sequence, highest)).select_from(sa.text(sequence))
-    connection.execute(count_on.where(next_id <= highest))
+    would_generate = sa.select(next_id <= highest).select_from(sa.text(sequence))
+    if connection.scalar(would_generate):
+        # Others cannot take ids until the transaction ends.
+        connection.execute(sa.text(f"LOCK TABLE {quoted} IN SHARE ROW EXCLUSIVE MODE"))
+        connection.execute(count_on.where(next_id <= highest))

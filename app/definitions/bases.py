@@ -49,7 +49,7 @@ NO_SETTINGS_OF_OPTIONS = ("relations", "acls")
 # lists, and lists of names.
 INHERITED = (
     *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner", "ownerRelations"),
-    *("defaultPermission", "replaceOnPUT"),
+    *("defaultPermission", "replaceOnPUT", "strictDelete", "forceId"),
 )
 COLLECTED = ("mixins", "methods")
 NAMES = ("hidden", "protected")

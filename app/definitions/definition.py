@@ -20,7 +20,7 @@ from app.rest.relations import BELONGS_TO
 
 from .bases import USER, USER_SETTINGS, MergedModel
 from .files import CONFIG, Source
-from .ids import IdProperty, take_id
+from .ids import FORCE_ID, IdProperty, take_id
 from .mixins import read_times
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
@@ -37,7 +37,7 @@ PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
 # Keys of LoopBack 3 that change nothing here, or are read elsewhere.
 WITHOUT_EFFECT = (
     *("name", "base", "plural", "http", "description", "scopes", "validations", "indexes"),
-    *("idInjection", "forceId", "validateUpsert", "validateUpdate", "strictDelete"),
+    *("idInjection", "validateUpsert", "validateUpdate"),
     *("injectOptionsFromRemoteContext", "trackChanges", "enableRemoteReplication"),
     *("persistUndefinedAsNull", "strictObjectIDCoercion", "automaticHydration"),
     *("caseSensitiveEmail", "disableDefaultSort", "legacyExplorer", "dataSource", "public"),
@@ -48,7 +48,7 @@ KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("mixins", "methods", "owner", "ownerRelations", "defaultPermission", "resourceName"),
     *MAPPINGS,
-    *("replaceOnPUT", REMOTING, DISABLED),
+    *("replaceOnPUT", "strictDelete", FORCE_ID, REMOTING, DISABLED),
 )
 
 
@@ -100,6 +100,8 @@ class Definition:
     # Methods that are switched off and on.
     switches: Switches = field(default_factory=Switches)
     replaces_on_put: bool = True
+    # Whether deleting a row that does not exist is an error for every client.
+    finds_deleted: bool = False
     # The models in JSON that it extends.
     bases: frozenset[str] = frozenset()
     is_public: bool = True
@@ -239,6 +241,7 @@ def read_definition(merged: MergedModel) -> Definition:
         allows_by_default=_allows_by_default(declared),
         switches=merged.switches,
         replaces_on_put=settings.get("replaceOnPUT") is not False,
+        finds_deleted=settings.get("strictDelete") is True,
         bases=merged.bases,
         is_public=merged.is_public,
         data_source=merged.data_source,

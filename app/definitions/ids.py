@@ -14,13 +14,16 @@ from .bases import MergedModel
 
 # The name of an id that is not declared.
 ID = "id"
-# The types of ids that clients choose if `generated` is false.
 COLUMN_TYPES: dict[str, type[IdColumn]] = {
     "number": IntegerId,
     "integer": IntegerId,
     "uuid": UuidId,
     "objectid": ObjectId,
 }
+# Those of them that the service generates, unless `generated` is false.
+GENERATED = ("uuid", "objectid")
+# Whether clients cannot choose ids; by default they can choose those that are not generated.
+FORCE_ID = "forceId"
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,10 @@ def take_id(merged: MergedModel, properties: dict[str, Property]) -> IdProperty:
         marked = []
     # The one called `id` rather than another.
     chosen = ID if ID in properties else next(iter(marked), None)
+    forces = merged.settings.get(FORCE_ID)
     if chosen is None:
-        return IdProperty()
-    return _read(properties.pop(chosen), merged.properties[chosen])
+        return IdProperty(on_create=forces is False)
+    return _read(properties.pop(chosen), merged.properties[chosen], forces)
 
 
 def _keep(names: list[str], merged: MergedModel, properties: dict[str, Property]) -> None:
@@ -70,23 +74,26 @@ def _keep(names: list[str], merged: MergedModel, properties: dict[str, Property]
         properties[name] = replace(properties[name], required=True)
 
 
-def _read(property_: Property, declared: Declaration) -> IdProperty:
+def _read(property_: Property, declared: Declaration, forces: object) -> IdProperty:
     kind = property_.type.name
-    generated = declared.mapping.get("generated")
+    given = declared.mapping.get("generated")
+    generated = kind in GENERATED if given is None else given
+    is_chosen = forces is False or not generated
     if kind in COLUMN_TYPES:
-        return _chosen(property_, COLUMN_TYPES[kind], generated is False)
+        return _chosen(property_, COLUMN_TYPES[kind], is_chosen and forces is not True)
     if kind == "string":
-        return _text_id(property_, not generated, bool(declared.mapping.get("defaultFn")))
+        has_default = bool(generated or declared.mapping.get("defaultFn"))
+        return _text_id(property_, is_chosen, has_default)
     if declared.mapping.get("type") is not None:
         declared["type"].warn(f"is ignored: an id cannot be of the type {kind}")
-    return IdProperty(property_.name)
+    return IdProperty(property_.name, on_create=forces is False)
 
 
 def _text_id(property_: Property, is_chosen: bool, has_default: bool) -> IdProperty:
     """Return an id that is a text; clients need not choose one that has a default."""
     declared = getattr(property_.type.column_type, "length", None)
     length = min(declared or MAX_TEXT_ID, MAX_TEXT_ID)
-    if has_default or not is_chosen:
+    if has_default:
         return IdProperty(property_.name, TextId(max(length, UUID_LENGTH)), is_chosen)
     return _chosen(property_, TextId(length), on_create=True)
 

@@ -48,6 +48,7 @@ def make_resource(
         is_public=definition.is_public,
         ruled_by_parent=ruled_by_parent,
         replaces_on_put=definition.replaces_on_put,
+        finds_deleted=definition.finds_deleted,
         protected=definition.protected,
         withheld=definition.hidden - _written_only(definition) - {definition.id.name},
         default_filter=definition.scope,

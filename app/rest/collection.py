@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 from flask import Flask
+from marshmallow.validate import Range
 from sqlalchemy import inspect
 
 from app import ids
@@ -121,7 +122,8 @@ class Collection:
         if self.resource.id_on_create:
             name, key = schema.__name__, self.rows.key
             required = self.resource.id_required or has_short_ids(key)
-            id_field = Id(key.type, data_key=self.id_name, required=required)
+            limits = [Range(max=ids.MAX_CHOSEN)] if self.id_form.python_type is int else []
+            id_field = Id(key.type, data_key=self.id_name, required=required, validate=limits)
             schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
         return schema()
 

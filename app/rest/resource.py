@@ -112,6 +112,8 @@ class Resource:
     shared_methods: Mapping[str, bool] = field(default_factory=dict)
     # Whether `PUT` replaces a row; otherwise it changes what is sent, as `PATCH` does.
     replaces_on_put: bool = True
+    # Whether deleting a row that does not exist is 404, whatever COMPATIBILITY says.
+    finds_deleted: bool = False
     # Whether clients may choose the id of a row that they create.
     id_on_create: bool = False
     # Whether they must; so it is where none is generated.

@@ -210,3 +210,10 @@ def test_the_openapi_document_has_what_is_served(make_app):
         assert [("get" in document["paths"].get(each, {})) for each in paths] == [
             *([bool(settings)] * 2),
         ]
+
+
+def test_strict_delete_finds_no_row_to_delete(serve):
+    api = serve({"note": {**NOTE, "relations": {}, "strictDelete": True}}, **ON)
+    token = api.logged_in()
+
+    assert refusal(api("DELETE", "/notes/99", token=token)) == (404, "MODEL_NOT_FOUND")

@@ -1,5 +1,7 @@
 """Ids that models in JSON declare: those that clients choose, and those that are generated."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.support.answers import field_codes, refusal
@@ -82,6 +84,102 @@ def test_an_id_that_a_client_sends_takes_the_place_of_a_default(items, function)
     assert call("PATCH", "", {"id": "chosen", "a": "new"}).json == {"id": "chosen", "a": "new"}
     assert len(call("POST", "", {"id": None}).json["id"]) == 36
     assert refusal(call("POST", "", {"id": "x" * 37}))[0] == 422
+
+
+@pytest.fixture
+def rows(serve):
+    """Serve a model that is declared like this; return what calls it."""
+
+    def start(**declared):
+        api = serve({"item": {"name": "Item", "acls": OPEN, **declared}})
+        token = api.logged_in()
+        return lambda verb, path="", body=None: api(verb, f"/items{path}", body, token=token)
+
+    return start
+
+
+NUMBER = {"id": {"type": "number", "id": True}, "a": "string"}
+
+
+def ids_of(answer):
+    return [row["id"] for row in answer.json]
+
+
+def test_a_number_that_a_client_chooses_is_the_id(rows):
+    call = rows(properties=NUMBER)
+
+    assert call("POST", "", {"id": 7, "a": "x"}).json == {"id": 7, "a": "x"}
+    assert call("POST", "", {"a": "y"}).json["id"] == 8
+    assert ids_of(call("POST", "", [{"id": 20}, {}, {"id": 12}, {}])) == [20, 21, 12, 22]
+    assert call("PATCH", "", {"id": 30, "a": "z"}).json == {"id": 30, "a": "z"}
+    assert call("PUT", "", {"id": 40, "a": "z"}).json["id"] == 40
+    assert call("PUT", "", {"id": 7, "a": "new"}).json == {"id": 7, "a": "new"}
+    assert call("PUT", "/50", {"a": "z"}).status_code == 404
+    assert field_codes(call("POST", "", {"id": 7})) == {"id": ["uniqueness"]}
+    assert call("POST", "", {}).json["id"] == 41
+
+
+def test_a_number_that_was_chosen_is_given_to_no_other_row(rows):
+    call = rows(properties=NUMBER)
+    call("POST", "", {"id": 3})
+    call("DELETE", "/3")
+
+    assert ids_of(call("POST", "", [{}, {}])) == [4, 5]
+
+
+def test_a_number_that_a_client_chooses_leaves_room_for_those_after_it(rows):
+    call = rows(properties=NUMBER)
+
+    for number in (0, -1, 1.5, 2**52 + 1, 10**30):
+        assert field_codes(call("POST", "", {"id": number})) == {"id": ["invalid"]}, number
+    assert call("POST", "", {"id": 2**52}).status_code == 200
+    after = call("POST", "", {}).json["id"]
+    assert after == 2**52 + 1
+    assert call("PATCH", f"/{after}", {"a": "x"}).json == {"id": after, "a": "x"}
+
+
+def test_numbers_that_are_chosen_and_generated_at_once_are_different(rows):
+    call = rows(properties=NUMBER)
+    bodies = [{"id": number} if number % 2 else {} for number in range(1, 9)]
+
+    with ThreadPoolExecutor(len(bodies)) as threads:
+        answers = list(threads.map(lambda body: call("POST", "", body), bodies))
+
+    made = [answer.json["id"] for answer in answers if answer.status_code == 200]
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert len({*made}) == len(made) >= 4
+    assert all(field_codes(answer) == {"id": ["uniqueness"]} for answer in refused)
+    assert call("POST", "", {}).json["id"] > max(made)
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_chosen"),
+    [
+        ({"properties": {"id": {"type": "number", "id": True, "generated": True}}}, False),
+        ({"properties": NUMBER, "forceId": True}, False),
+        ({"properties": NUMBER, "forceId": "auto"}, True),
+        ({}, False),
+        ({"forceId": False}, True),
+        ({"options": {"forceId": False}}, True),
+        (
+            {
+                "properties": {"id": {"type": "number", "id": True, "generated": True}},
+                "forceId": False,
+            },
+            True,
+        ),
+    ],
+)
+def test_an_id_may_be_chosen_as_loopback_has_it(rows, declared, is_chosen):
+    call = rows(**declared)
+
+    created = call("POST", "", {"id": 7})
+    if is_chosen:
+        assert created.json["id"] == 7
+        assert call("POST", "", {}).json["id"] == 8
+    else:
+        assert field_codes(created) == {"id": ["absence"]}
+        assert call("POST", "", {"id": None}).json["id"] == 1
 
 
 def test_a_row_between_two_others_may_have_an_id_that_clients_choose(serve):

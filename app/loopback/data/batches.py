@@ -269,6 +269,5 @@ def continue_ids(table: Table) -> None:
     if key is None or not isinstance(key.type, IdColumn) or key.type.form is not INTEGER:
         return
     if highest := db.session.scalar(select(func.max(key))):
-        quoted = db.engine.dialect.identifier_preparer.quote(table.name)
         with transaction():
-            count_on_after(db.session.connection(), quoted, highest)
+            count_on_after(db.session.connection(), table, highest)

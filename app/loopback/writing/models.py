@@ -160,7 +160,8 @@ def _set_id(
     if not model.data_source or application.is_user(model) or _has_own_base(definition):
         return
     if not declared and given != usual and definition.get("idInjection") is not False:
-        definition["properties"] = {"id": {"type": _TYPES[given], "id": True}, **properties}
+        id_property = {"type": _TYPES[given], "id": True, "generated": True}
+        definition["properties"] = {"id": id_property, **properties}
         changes.append(f"properties.id is declared: {model.data_source} gives ids of {given}")
     for name in declared:
         if given == "objectid" and properties[name].get("generated"):

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from app.access.policy import Grant
+from app.database.dialects import count_on_after
 from app.database.ids import ObjectId, TextId, UuidId, new_id
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
@@ -230,7 +231,18 @@ class Repository:
         return values
 
     def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
-        """Store new rows, all or none; return them in the same order."""
+        """Store new rows, all or none; return them in the same order.
+
+        The database generates ids above those that are given.
+        """
+        given = [item["id"] for item in items if isinstance(item.get("id"), int)]
+        if not given:
+            return self._insert(items)
+        with transaction():
+            count_on_after(db.session.connection(), self.key.table, max(given))
+            return self._insert(items)
+
+    def _insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         if len(items) == 1:
             values = self._with_defaults(items[0])
             return [self._insert_statement(tuple(values)).first(values)]

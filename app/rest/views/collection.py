@@ -90,10 +90,14 @@ class RowViews:
             self.collection.delete_one(row_id, self.rows.scope(grant))
         except ModelNotFound:
             # As LoopBack 3 answers; a row that the caller may not delete is none that is missing.
-            if not grant.covers_all or not is_compatible(current_app.config):
+            if not (grant.covers_all and self._may_miss_deleted()):
                 raise
             return jsonify({"count": 0})
         return jsonify({"count": 1})
+
+    def _may_miss_deleted(self) -> bool:
+        """Tell whether deleting a row that does not exist is no error."""
+        return is_compatible(current_app.config) and not self.collection.resource.finds_deleted
 
     def _update_one(
         self, row_id: Id, scope: Conditions, body: dict[str, Any], partial: bool

@@ -208,7 +208,7 @@ def _count_on_after(highest: int) -> None:
     """Let the database go on after this id, if it generates them."""
     if app_id_form().generate is None:
         with transaction():
-            count_on_after(db.session.connection(), "users", highest)
+            count_on_after(db.session.connection(), db.metadata.tables["users"], highest)
 
 
 def _insert(users: Sequence[NewUser]) -> None:
