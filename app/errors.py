@@ -167,6 +167,38 @@ class AccessDenied(exceptions.Forbidden):
     description = "Access Denied"
 
 
+class StrongerLoginRequired(exceptions.Unauthorized):
+    """The call takes a more recent authentication; `details` has its `maxAge` in seconds.
+
+    As RFC 9470 has it; `POST /users/{id}/reauthenticate` is one.
+    """
+
+    error_code = "STRONGER_LOGIN_REQUIRED"
+    description = "Authenticate again."
+
+    def __init__(self, max_age: int) -> None:
+        super().__init__()
+        self.details = {"maxAge": max_age}
+        self.challenge = f'Bearer error="insufficient_user_authentication", max_age="{max_age}"'
+
+
+class InsufficientScope(exceptions.Forbidden):
+    """No scope of the personal token names the call; `details` has its model and method.
+
+    Without them no personal token may make it (RFC 6750, 3.1).
+    """
+
+    error_code = "INSUFFICIENT_SCOPE"
+    challenge = 'Bearer error="insufficient_scope"'
+
+    def __init__(self, model: str = "", method: str = "") -> None:
+        if method:
+            super().__init__(f"The token has no scope for {method} of {model}.")
+            self.details = {"model": model, "method": method}
+        else:
+            super().__init__("No personal token may do this; log in.")
+
+
 class ModelNotFound(exceptions.NotFound):
     """There is no such row, or the caller may not read it."""
 
@@ -342,8 +374,9 @@ def error_response(error: HTTPException) -> Response:
     response.headers.extend(
         {name: value for name, value in error.get_headers() if name != "Content-Type"}
     )
-    if response.status_code == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
+    challenge = getattr(error, "challenge", "Bearer" if response.status_code == 401 else None)
+    if challenge:
+        response.headers["WWW-Authenticate"] = challenge
     return response
 
 

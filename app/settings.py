@@ -180,6 +180,29 @@ class TokenMiddlewareSchema(Schema):
     )
 
 
+class PersonalTokensSchema(Schema):
+    """Entries of PERSONAL_TOKENS."""
+
+    ttl = _setting(
+        fields.Integer,
+        2592000,
+        "Lifetime in seconds of a token that is made without an end. At most `max_ttl`.",
+        validate=lifetime,
+    )
+    max_ttl = _setting(
+        fields.Integer,
+        31556926,
+        "Longest lifetime in seconds that a token may be made with.",
+        validate=lifetime,
+    )
+
+    @validates_schema
+    def _compare_limits(self, settings: dict[str, Any], **_options: Any) -> None:
+        if settings["ttl"] > settings["max_ttl"]:
+            message = f"{settings['ttl']} is more than max_ttl, which is {settings['max_ttl']}"
+            raise ValidationError(message, "ttl")
+
+
 class PasswordHashSchema(Schema):
     """Entries of PASSWORD_HASH; the defaults are OWASP's second choice for Argon2id."""
 
@@ -314,6 +337,12 @@ class SettingsSchema(Schema):
         None,
         "An object, `{}` included, switches cookies on: login sets one, and requests from"
         " pages of `PUBLIC_URL` may present it. Its entries are below.",
+    )
+    PERSONAL_TOKENS = _setting(
+        partial(fields.Nested, PersonalTokensSchema),
+        None,
+        "An object, `{}` included, lets users make tokens for programs, with scopes:"
+        " [identity.md](identity.md#personal-tokens). Its entries are below.",
     )
     REALM_REQUIRED = _setting(fields.Boolean, False, "`true`: login needs a realm.")
     REALM_DELIMITER = _setting(

@@ -169,7 +169,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
     @books.endpoint("lend", EXECUTE, "POST /<id>/lend", answer=LoanSchema)
     def lend(book: Row) -> Row:
         '''Lend a book to the caller.'''
-        reader_id = current_identity().require_session().user_id
+        reader_id = current_identity().require_user()
         [loan] = loans.insert([{"book_id": book.id, "reader_id": reader_id}])
         return loan
 

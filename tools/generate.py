@@ -22,6 +22,7 @@ from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, outbox_gauges
 from app.settings import (
     PasswordHashSchema,
+    PersonalTokensSchema,
     SettingsSchema,
     ThrottlesSchema,
     TokenMiddlewareSchema,
@@ -201,6 +202,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "settings": lambda: settings(SettingsSchema()),
     "token_middleware": lambda: settings(TokenMiddlewareSchema()),
     "password_hash": lambda: settings(PasswordHashSchema()),
+    "personal_tokens": lambda: settings(PersonalTokensSchema()),
     "throttles": lambda: settings(ThrottlesSchema()),
     "own_errors": own_errors,
     "http_errors": http_errors,

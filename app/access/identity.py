@@ -9,11 +9,12 @@ from typing import NamedTuple
 from flask import g
 from werkzeug.exceptions import HTTPException
 
-from app.errors import AuthorizationRequired
+from app.errors import AuthorizationRequired, InsufficientScope
 from app.ids import Id
 from app.state import AppState
 
 from .roles import role_names
+from .scopes import Scopes
 
 
 class LiveToken(NamedTuple):
@@ -21,7 +22,8 @@ class LiveToken(NamedTuple):
 
     digest: str
     user_id: Id
-    # None for a login; a token with a scope is only valid for endpoints that require the scope.
+    # None for a login; a mailed token is only valid for endpoints that require its scope. What a
+    # personal token may call is in the `scopes` of the identity.
     scope: str | None
     created: datetime
     expires_at: datetime
@@ -61,6 +63,8 @@ class Identity:
     error: HTTPException | None = None
     # The part of the request in which a known token came.
     transport: TokenTransport | None = None
+    # What a personal token may call; None for every other caller.
+    scopes: Scopes | None = None
 
     def has_token_in(self, location: str, name: str) -> bool:
         """Tell whether the caller's token, live or expired, is in this part of the request."""
@@ -74,9 +78,11 @@ class Identity:
 
     @property
     def user_id(self) -> Id | None:
-        """The id of the user who is logged in; None for an anonymous caller."""
-        session = self.session
-        return None if session is None else session.user_id
+        """The id of the user who is logged in, or has the personal token; None for nobody."""
+        token = self.token
+        if token is None or (token.scope is not None and self.scopes is None):
+            return None
+        return token.user_id
 
     @property
     def is_strong(self) -> bool:
@@ -87,15 +93,21 @@ class Identity:
     @cached_property
     def roles(self) -> frozenset[str]:
         """The names of the user's roles, queried at most once per request."""
-        session = self.session
-        return (
-            frozenset(role_names(session.user_id)) if session and session.has_roles else frozenset()
-        )
+        user_id = self.user_id
+        if user_id is None or self.token is None or not self.token.has_roles:
+            return frozenset()
+        return frozenset(role_names(user_id))
+
+    def require_user(self) -> Id:
+        """Return the id of the user, also of a personal token; raise 401 when there is none."""
+        if self.user_id is None:
+            raise self.unauthorized()
+        return self.user_id
 
     def require_session(self) -> LiveToken:
-        """Return the token of a login; raise 401 when there is none."""
+        """Return the token of a login; raise 401 when there is none, 403 for a personal token."""
         if self.session is None:
-            raise self.unauthorized()
+            raise InsufficientScope() if self.scopes is not None else self.unauthorized()
         return self.session
 
     def require_scope(self, scope: str) -> LiveToken:

@@ -10,11 +10,11 @@ from sqlalchemy import Column, ColumnElement, and_, false, func, not_, or_, true
 from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
-from app.errors import AccessDenied, AuthorizationRequired, ModelNotFound
+from app.errors import AccessDenied, AuthorizationRequired, InsufficientScope, ModelNotFound
 from app.ids import FORMS, Id
 from app.state import AppState
 
-from .identity import current_identity
+from .identity import Identity, current_identity
 from .rules import (
     OWNER,
     Decision,
@@ -31,6 +31,9 @@ from .rules import (
 # The name of the rules for rows that are created through a relation, for which $owner may be the
 # caller: their model is not asked alone, but after the row that they belong to.
 CREATE_RELATED = "create through a relation"
+
+# What a caller gets whom no rule, or no scope, permits a method.
+NOTHING = Decision(own=False, others=False)
 
 # The rules of each model and method.
 compiled_rules = AppState[dict[tuple[str, str], MethodRules]](
@@ -116,13 +119,15 @@ def install_rules(
     rules: Iterable[Rule],
     by_row: Collection[str] = (),
     dynamic: Mapping[str, DynamicRole] | None = None,
+    session_only: Collection[str] = (),
 ) -> None:
     """Compile a model's rules for each of its methods; ACLS in the settings replaces them.
 
     `methods` maps each method's name to its access type; `owned` are the methods whose rows have
     owners, and rules for $owner apply to no others; `by_row` are those that apply the scope of a
-    grant, and rules for the `dynamic` roles apply to no others. Raises ConfigurationError for a
-    rule of a method that does not exist, or to which it cannot apply.
+    grant, and rules for the `dynamic` roles apply to no others; no personal token may call those
+    that are `session_only`. Raises ConfigurationError for a rule of a method that does not exist,
+    or to which it cannot apply.
     """
     dynamic = dynamic or {}
     replaced = (app.config["ACLS"] or {}).get(model)
@@ -138,7 +143,9 @@ def install_rules(
     compiled = compiled_rules.of(app)
     for method, access in methods.items():
         applicable = _applicable(rules, method in owned, () if method in by_row else dynamic)
-        compiled[model, method] = MethodRules(applicable, method, access, dynamic)
+        compiled[model, method] = MethodRules(
+            applicable, method, access, dynamic, session_only=method in session_only
+        )
     if "create" in methods:
         applicable = _applicable(rules, bool(owned), dynamic)
         compiled[model, CREATE_RELATED] = MethodRules(applicable, "create", methods["create"])
@@ -175,7 +182,7 @@ def authorize(model: str, method: str, row_id: object = None) -> Grant:
     """Return the caller's grant for a method; raise the `denial` if there is none."""
     grant = find_grant(model, method)
     if not grant.decision:
-        raise denial(model, row_id)
+        raise _refusal(model, method, row_id)
     return grant
 
 
@@ -184,6 +191,8 @@ def find_grant(model: str, method: str) -> Grant:
     rules = compiled_rules.current[model, method]
     identity = current_identity()
     user_id = identity.user_id
+    if identity.scopes is not None and not _covers(identity, model, rules):
+        return Grant(user_id, NOTHING)
     roles = identity.roles & rules.roles if rules.roles else frozenset()
     if rules.dynamic and user_id is not None:
         return _row_grant(rules, user_id, roles)
@@ -205,21 +214,50 @@ def authorize_related(model: str, method: str, relation: str) -> Grant:
     """
     grant = find_grant(model, method)
     if not grant.decision:
-        error = denial(model)
-        error.details = {"relation": relation}  # type: ignore[attr-defined]
+        error: Any = _refusal(model, method)
+        error.details = {**getattr(error, "details", {}), "relation": relation}
         raise error
     return grant
 
 
-def unlimited_grant() -> Grant:
-    """Return a grant for all rows, for methods that no rules of their model decide on."""
+def unlimited_grant(model: str, method: str) -> Grant:
+    """Return a grant for all rows, for a method that no rules of its model decide on.
+
+    Raises InsufficientScope: the scopes of a personal token must name the method all the same.
+    """
+    if not is_in_scope(model, method):
+        raise InsufficientScope(model, method)
     return Grant(current_identity().user_id, Decision(own=True, others=True))
+
+
+def is_in_scope(model: str, method: str) -> bool:
+    """Tell whether the caller has no personal token, or one whose scopes name a method."""
+    identity = current_identity()
+    return identity.scopes is None or _covers(
+        identity, model, compiled_rules.current[model, method]
+    )
+
+
+def _covers(identity: Identity, model: str, rules: MethodRules) -> bool:
+    """Tell whether the scopes of a personal token name a method that it may call at all."""
+    scopes = identity.scopes
+    if scopes is None or rules.session_only:
+        return False
+    return scopes.cover(model, rules.method, rules.access)
+
+
+def _refusal(model: str, method: str, row_id: object = None) -> HTTPException:
+    """Return the error for a method that the caller may call on no row."""
+    if is_in_scope(model, method):
+        return denial(model, row_id)
+    rules = compiled_rules.current[model, method]
+    return InsufficientScope() if rules.session_only else InsufficientScope(model, rules.method)
 
 
 def denial(model: str, row_id: object = None) -> HTTPException:
     """Return the error for a denied call: 401 if anonymous, else as ACL_ERROR_STATUS says."""
     identity = current_identity()
-    if identity.session is None:
+    if identity.user_id is None:
         return identity.unauthorized()
     status = current_app.config["ACL_ERROR_STATUS"]
     if status == 404:

@@ -128,8 +128,12 @@ class MethodRules:
         method: str,
         access: str,
         dynamic: Mapping[str, DynamicRole] = MappingProxyType({}),
+        session_only: bool = False,
     ) -> None:
         """Rank the rules; `dynamic` are the model's dynamic roles."""
+        self.method, self.access = method, access
+        # Whether no personal token may call the method.
+        self.session_only = session_only
         self._ranked = _rank(rules, method, access)
         principals = {rule.principal for rule in self._ranked}
         users = {principal for principal in principals if isinstance(principal, UserPrincipal)}

@@ -53,7 +53,8 @@ class Action(StrEnum):
     LOGIN_FAILED = (
         "login-failed",
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
-        " this name. `reason` says that the password was right and the email not verified. Of a"
+        " this name. `reason` says that the password was right and the email not verified, or that"
+        " it was a `reauthentication`. Of a"
         " login by an identity provider, or of adding an identity, the details are `provider` and"
         " `reason`.",
     )
@@ -62,12 +63,22 @@ class Action(StrEnum):
         "A request was refused by the throttle `throttle`. `key` is a digest of what it counts by;"
         " for `login_identity` it is the `identity` of the failed logins.",
     )
+    REAUTHENTICATED = (
+        "reauthenticated",
+        "The user authenticated again in a session; `methods` are all of it, by the names of RFC"
+        " 8176.",
+    )
     LOGOUT = "logout", "The user ended the session with the handle `session`."
     SESSION_REVOKED = (
         "session-revoked",
         "The session with the handle `session` was ended from outside of it, or `tokens`, all of"
         " them.",
     )
+    TOKEN_CREATED = (
+        "token-created",
+        "A personal token was made, with the handle `token` and the name `name`.",
+    )
+    TOKEN_REVOKED = "token-revoked", "The personal token with the handle `token` was ended."
     PASSWORD_CHANGED = "password-changed", "The password was changed."
     PASSWORD_RESET = "password-reset", "The password was set with a reset token."
     EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."

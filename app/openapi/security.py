@@ -30,7 +30,7 @@ def security_schemes(app: Flask) -> dict[str, Json]:
         scheme = {"type": "apiKey", "in": location, "name": name}
         key = location if location not in schemes else f"{location}.{name}"
         schemes[key] = {**scheme, "description": description} if description else scheme
-    # The Authorization header may also carry a Bearer token.
+    # The Authorization header may also carry a Bearer token, and so may a personal one.
     return {**schemes, "bearer": {"type": "http", "scheme": "bearer"}}
 
 
@@ -45,6 +45,7 @@ class Security:
             [*self._rules, compiled_rules.of(app)[creation]] if endpoint.may_create else []
         )
         self._app = app
+        self._name = name.partition(".")[0]
         self._endpoint = endpoint
         # Whether the id in the path is that of a user, so that another user's is denied.
         self._is_owner_id = is_owner_id
@@ -99,6 +100,8 @@ class Security:
                 yield self._denial()
         if self._app.config["TOKEN_MIDDLEWARE"] and verb in UNSAFE:
             yield errors.AccessDenied()
+        if self._app.config["PERSONAL_TOKENS"]:
+            yield self._out_of_scope()
 
     def _may_deny(self) -> bool:
         """Tell whether a logged-in user may be denied access."""
@@ -115,6 +118,11 @@ class Security:
         if status == 404:
             return errors.ModelNotFound("user", app_id_form().example)
         return errors.AuthorizationRequired() if status == 401 else errors.AccessDenied()
+
+    def _out_of_scope(self) -> HTTPException:
+        if self._endpoint.session_only:
+            return errors.InsufficientScope()
+        return errors.InsufficientScope(self._name, self._endpoint.method)
 
     def _dynamic(self) -> list[str]:
         """Return the dynamic roles with which a user may call the endpoint."""

@@ -17,6 +17,7 @@ from app.access.policy import (
     authorize_related,
     denial,
     find_grant,
+    is_in_scope,
     unlimited_grant,
 )
 from app.errors import MalformedBody, ModelNotFound, ValidationError
@@ -237,13 +238,15 @@ class Collection:
     def related_grant(self, method: str, relation: str) -> Grant:
         """Return the caller's grant for a method that a relation calls; raise the access error."""
         if self.resource.ruled_by_parent:
-            return unlimited_grant()
+            return unlimited_grant(self.name, method)
         return authorize_related(self.name, method, relation)
 
     @property
     def related_readable(self) -> Conditions:
         """The conditions for the rows that the caller may read by a relation, which may be none."""
-        return [] if self.resource.ruled_by_parent else self.readable
+        if self.resource.ruled_by_parent and is_in_scope(self.name, "findById"):
+            return []
+        return self.readable
 
     @property
     def readable(self) -> Conditions:

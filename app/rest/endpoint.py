@@ -100,6 +100,8 @@ class Endpoint:
     # Whether it does with rows that exist and its view applies the scope of the grant. Rules for
     # dynamic roles are allowed for these methods only.
     by_row: bool = False
+    # Whether no personal token may call it, whatever its scopes name. None: as its resource says.
+    session_only: bool | None = None
     # The scope that the token must have, and whether it may be called without a token.
     scope: str | None = None
     token_optional: bool = False
@@ -183,8 +185,9 @@ def register_endpoints(
         _claim_path(app, segment, name)
     # Also for those that are not served.
     methods = {endpoint.method: endpoint.access for endpoint in declared}
-    owned = _methods(declared, "owned")
-    install_rules(app, name, methods, owned, rules, _methods(declared, "by_row"), dynamic)
+    owned, by_row = _methods(declared, "owned"), _methods(declared, "by_row")
+    session_only = _methods(declared, "session_only")
+    install_rules(app, name, methods, owned, rules, by_row, dynamic, session_only)
     switched_off.of(app)[name] = sorted(_methods(declared, "is_off"))
     bp = Blueprint(name, __name__)
     for endpoint in served:

@@ -110,6 +110,8 @@ class Resource:
     # Methods that are switched off and on, as LoopBack 3's `sharedMethods`; in addition to the
     # setting SHARED_METHODS.
     shared_methods: Mapping[str, bool] = field(default_factory=dict)
+    # Whether no personal token may call its own endpoints, unless one says otherwise.
+    session_only: bool = False
     # Whether `PUT` replaces a row; otherwise it changes what is sent, as `PATCH` does.
     replaces_on_put: bool = True
     # Whether deleting a row that does not exist is 404, whatever COMPATIBILITY says.

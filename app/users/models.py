@@ -7,7 +7,7 @@ import string
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, ForeignKey, Index, String, and_, true
+from sqlalchemy import ColumnElement, ForeignKey, Index, String, Text, and_, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
@@ -28,13 +28,17 @@ LEFT_OUT = bytes(range(256 - 256 % len(TOKEN_ALPHABET), 256))
 # Hexadecimal digits of the public id of a token.
 HANDLE_LENGTH = 16
 HANDLE = re.compile(rf"[0-9a-f]{{{HANDLE_LENGTH}}}", re.ASCII)
+#: Characters of the name of a personal token.
+MAX_TOKEN_NAME = 100
 #: Characters of the names of the methods by which a session was authenticated.
 MAX_METHODS = 64
 # The scopes of tokens that are mailed: each is only valid for one purpose.
 RESET_SCOPE = "reset-password"
 VERIFY_SCOPE = "verify-email"
 CHANGE_SCOPE = "change-email"
-# The settings that say how many seconds they are valid.
+# The scope of personal tokens; what each may call is in its column `scopes`.
+PERSONAL_SCOPE = "personal"
+# The settings that say how many seconds mailed tokens are valid.
 TTL_SETTINGS = {
     RESET_SCOPE: "RESET_TOKEN_TTL",
     VERIFY_SCOPE: "VERIFY_TOKEN_TTL",
@@ -104,17 +108,18 @@ class AccessToken(Model):
     handle: Mapped[str] = mapped_column(String(HANDLE_LENGTH), default=new_handle)
     user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     ttl: Mapped[float]
-    # None for a login; a token with a scope is only valid for endpoints that require the scope.
+    # None for a login; a mailed token is only valid for endpoints that require its scope.
     scope: Mapped[str | None] = mapped_column(String(32))
     # The address that a mailed token proves; None for a login.
     email: Mapped[str | None] = mapped_column(String(320))
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
-    # When a use last prolonged it; None before that, and without TOKEN_SLIDING.
+    # When a use last prolonged it, or a personal token was last used; None before that. Logins have
+    # it with TOKEN_SLIDING only.
     last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
     # Whether its cookie outlives the browser's session: `rememberMe` of the login.
     remember_me: Mapped[bool] = mapped_column(default=True, server_default=true())
-    # Where it was issued.
+    # Where it was issued; the address of a personal token is that of its last use.
     user_agent: Mapped[str | None] = mapped_column(String(MAX_USER_AGENT))
     address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
     # How the session was authenticated: names of RFC 8176, `email` and `fed`, joined by commas.
@@ -122,6 +127,9 @@ class AccessToken(Model):
     methods: Mapped[str | None] = mapped_column(String(MAX_METHODS))
     # When its user last authenticated in this session; None: when it was created.
     authenticated_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    # What its user calls a personal token, and what it may call, as JSON; None for other tokens.
+    name: Mapped[str | None] = mapped_column(String(MAX_TOKEN_NAME))
+    scopes: Mapped[str | None] = mapped_column(Text)
 
     @classmethod
     def is_live(cls, scope: str | None = None) -> ColumnElement[bool]:
@@ -149,5 +157,7 @@ def new_token_values(value: str, ttl: float, **columns: object) -> dict[str, Any
         "address": None,
         "methods": None,
         "authenticated_at": None,
+        "name": None,
+        "scopes": None,
         **columns,
     }

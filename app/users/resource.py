@@ -25,7 +25,7 @@ from .accounts.removal import delete_users
 from .mailed import verification
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
-from .sessions.login import reauthenticate
+from .sessions.assurance import require_recent_or_password
 
 if TYPE_CHECKING:
     from .extension import UsersExtension
@@ -45,6 +45,11 @@ OWNER_METHODS = (
     "__get__audit",
     "__get__identities",
     "__destroyById__identities",
+    "reauthenticate",
+    "__create__personalTokens",
+    "__get__personalTokens",
+    "__findById__personalTokens",
+    "__destroyById__personalTokens",
 )
 # The methods that may change an email, which takes the password.
 UPDATING_METHODS = (
@@ -102,7 +107,7 @@ class UserRows(Repository):
         """Ask for the password if the email changes, and for no other change.
 
         If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
-        confirmed. Raises what `reauthenticate` and `count_change` do.
+        confirmed. Raises what `require_recent_or_password` and `count_change` do.
         """
         changes = dict(values)
         password = changes.pop("password", None)
@@ -132,7 +137,7 @@ def _allow_new_email(password: str | None) -> None:
         path = current_app.config["USERS_PATH"]
         raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
     identity = current_identity()
-    reauthenticate(identity.require_session().digest, password)
+    require_recent_or_password(identity.require_session(), password)
     if verification.is_enabled(current_app.config):
         verification.count_change(identity.user_id)
 
@@ -149,6 +154,8 @@ users = Resource(
     repository=UserRows,
     # Each user takes a password hash.
     max_create=20,
+    # They log in, change credentials, or are about sessions.
+    session_only=True,
     errors={"create": (TooManyRequests(60),)}
     | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), TooManyRequests(60))),
 )

@@ -212,6 +212,12 @@ class ChangePasswordSchema(NewPasswordSchema):
     old_password = Password(is_new=False, data_key="oldPassword")
 
 
+class ReauthenticationSchema(Schema):
+    """The body of a reauthentication."""
+
+    password = Password(is_new=False)
+
+
 class ChangeEmailSchema(Schema):
     """The body of a request for another address."""
 

@@ -1,5 +1,6 @@
 """Every route of every declared endpoint with every kind of caller, and the expected status."""
 
+import json
 import re
 from datetime import timedelta
 
@@ -9,12 +10,20 @@ from sqlalchemy import delete
 from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
 from app.database.session import db
+from app.factors.personal_tokens.values import new_value
 from app.oauth.models import ExternalIdentity
 from app.rest.endpoint import served_endpoints
 from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user
-from app.users.models import RESET_SCOPE, VERIFY_SCOPE, AccessToken, User, new_token_values
+from app.users.models import (
+    PERSONAL_SCOPE,
+    RESET_SCOPE,
+    VERIFY_SCOPE,
+    AccessToken,
+    User,
+    new_token_values,
+)
 from app.users.passwords.hashing import hash_password
 from tests.conftest import PASSWORD, Api
 from tests.support.rows import populate
@@ -28,12 +37,20 @@ HANDLE = "0123456789abcdef"
 
 # The callers, in the order of the columns below. The clerk has a role that no rule speaks of; the
 # token of "capped" was used until its longest life from the login was over.
-CALLERS = [
+BASIC = [
     *("anonymous", "owner", "other", "clerk", "admin"),
     *("expired", "reset", "verification", "deleted", "disabled", "capped"),
 ]
-# The scopes of the tokens that are no logins.
+# Callers who may do what the owner may: with a session of several factors; with a personal token
+# for everything, unless the endpoint is for sessions only; with one whose scopes name nothing here.
+CALLERS = [*BASIC, "strong", "personal", "unscoped"]
+# The scopes of the tokens that are no logins, and those of the personal ones.
 SCOPES = {"reset": RESET_SCOPE, "verification": VERIFY_SCOPE}
+SCOPES |= dict.fromkeys(("personal", "unscoped"), PERSONAL_SCOPE)
+WORDS = {
+    "personal": {"todos": ["*"], "users": ["*"]},
+    "unscoped": {"audit": ["*"], "gone": ["*"]},
+}
 
 PEOPLE = {
     "owner": OWNER,
@@ -44,11 +61,13 @@ PEOPLE = {
     "disabled": DISABLED,
 }
 TOKENS = {name: name * 8 for name in CALLERS} | {"anonymous": None}
+TOKENS |= {name: new_value() for name in WORDS}
 
 OPEN = [200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200]
 LOGGED_IN = [401, 200, 200, 200, 200, 401, 401, 401, 401, 401, 401]
 OWN_ROW = [401, 200, 404, 404, 200, 401, 401, 401, 401, 401, 401]
 OWN_RECORD = [401, 200, 403, 403, 200, 401, 401, 401, 401, 401, 401]
+OWN_SESSION = [401, 200, 403, 403, 403, 401, 401, 401, 401, 401, 401]
 ADMINS = [401, 403, 403, 403, 200, 401, 401, 401, 401, 401, 401]
 RESET = [401, 401, 401, 401, 401, 401, 200, 401, 401, 401, 401]
 # By verb, where the routes of an endpoint answer differently.
@@ -104,6 +123,11 @@ EXPECTED = {
     "users.__destroyById__accessTokens": [(OWN_RECORD, None)],
     "users.__delete__accessTokens": [(OWN_RECORD, None)],
     "users.__get__audit": [(OWN_RECORD, None)],
+    "users.reauthenticate": [(OWN_SESSION, {"password": PASSWORD})],
+    "users.__create__personalTokens": [(OWN_SESSION, {"name": "x", "scopes": {"todos": ["READ"]}})],
+    "users.__get__personalTokens": [(OWN_RECORD, None)],
+    "users.__findById__personalTokens": [(OWN_RECORD, None)],
+    "users.__destroyById__personalTokens": [(OWN_RECORD, None)],
     "users.__get__identities": [(OWN_RECORD, None)],
     "users.__destroyById__identities": [(OWN_RECORD, None)],
     "users.__get__todos": [(OWN_RECORD, None)],
@@ -142,6 +166,7 @@ def app(shared_app, database_url):
         USERS_PATH="Accounts" if database_url.startswith("sqlite") else "users",
         EMAIL_VERIFICATION="optional",
         EMAIL_CHANGE="confirmed",
+        PERSONAL_TOKENS={},
         TOKEN_SLIDING=True,
         TOKEN_MAX_TTL=MAX_TTL,
         PROVIDERS={"gitlab": {"clientID": "ostiary"}},
@@ -157,7 +182,7 @@ def test_every_caller_gets_the_expected_status(app, api, name):
 def test_every_caller_gets_the_expected_status_from_what_loopback_has_too(
     shared_app, secrets, name
 ):
-    app = shared_app(COMPATIBILITY="loopback3", ACL_ERROR_STATUS=403)
+    app = shared_app(COMPATIBILITY="loopback3", ACL_ERROR_STATUS=403, PERSONAL_TOKENS={})
 
     check(app, Api(app.test_client(), secrets), name, COMPATIBLE[name])
     assert served_endpoints.of(app).keys() - EXPECTED.keys() <= COMPATIBLE.keys()
@@ -176,6 +201,9 @@ def check(app, api, name, expectations):
             # 204 where the endpoint declares no answer.
             success = 204 if endpoint.answer is None else 200
             expected = expected[route.verb] if isinstance(expected, dict) else expected
+            owner = expected[BASIC.index("owner")]
+            personal = 403 if endpoint.session_only else owner
+            expected = [*expected, owner, personal, 403]
             expected = [success if status == 200 else status for status in expected]
             given = {}
             for caller in CALLERS:
@@ -196,7 +224,7 @@ def test_every_caller_gets_the_expected_status_on_undeclared_routes(app, api, ve
 
     given = {caller: status(api, caller, verb, path) for caller in CALLERS}
 
-    assert given == by_caller(expected)
+    assert given == by_caller([*expected, 200, 200, 200])
 
 
 def test_every_route_is_declared_and_every_endpoint_has_its_expectation(app):
@@ -264,8 +292,12 @@ def token_of(caller):
     email = scope and "owner@example.com"
     values = new_token_values(TOKENS[caller], 600, scope=scope, email=email)
     row = AccessToken(user_id=user, **values)
-    if caller == "owner":
+    if caller in ("owner", "personal"):
         row.handle = HANDLE
+    if caller == "strong":
+        row.methods = "pwd,otp,mfa"
+    if caller in WORDS:
+        row.scopes = json.dumps(WORDS[caller])
     if caller == "expired":
         row.expires_at = now() - timedelta(seconds=1)
     if caller == "capped":

@@ -122,6 +122,12 @@ CASES = {
         ),
         (2, 1, {"session"}),
     ),
+    Action.REAUTHENTICATED: (
+        lambda world: world.api(
+            "POST", "/users/1/reauthenticate", {"password": PASSWORD}, token=world.token
+        ),
+        (1, 1, {"methods": ["pwd"]}),
+    ),
     Action.PASSWORD_CHANGED: (change_password, (1, 1, {})),
     Action.PASSWORD_RESET: (
         lambda world: world.api(
@@ -179,6 +185,8 @@ def test_every_action_has_its_case():
     # provider, and are in tests/oauth.
     elsewhere = {Action.THROTTLED, Action.ACCOUNT_CLAIMED}
     elsewhere |= {Action.IDENTITY_LINKED, Action.IDENTITY_UNLINKED}
+    # Those of personal tokens are in tests/factors.
+    elsewhere |= {Action.TOKEN_CREATED, Action.TOKEN_REVOKED}
     assert CASES.keys() | elsewhere == set(Action)
 
 

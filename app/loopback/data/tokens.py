@@ -92,6 +92,8 @@ class Tokens:
             "address": None,
             "methods": None,
             "authenticated_at": None,
+            "name": None,
+            "scopes": None,
         }
 
     def _check(self, row: Row) -> None:

@@ -17,9 +17,15 @@ from app.rest.rows.undeclared import flatten
 
 
 def describe_own(resource: Resource, endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint of a resource with what follows from whether it is about a row."""
+    """Return an endpoint of a resource with what follows from whether it is about a row.
+
+    And with what the resource says of all of them.
+    """
     owned = endpoint.finds_row and resource.owner is not None
-    return replace(endpoint, owned=owned, by_row=endpoint.finds_row)
+    session_only = endpoint.session_only
+    if session_only is None:
+        session_only = resource.session_only
+    return replace(endpoint, owned=owned, by_row=endpoint.finds_row, session_only=session_only)
 
 
 def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:

@@ -11,7 +11,7 @@ from app.users.app_model import user_model
 from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User
 from app.users.names import stored_email, username_columns
-from app.users.sessions.tokens import delete_tokens, lock
+from app.users.sessions.tokens import delete_sessions, lock
 
 from .addresses import record_email_change
 from .uniqueness import raise_taken, unique_transaction
@@ -32,8 +32,8 @@ def update_users(
 ) -> Sequence[User]:
     """Change the users selected by the conditions; return the changed users.
 
-    A new email is unverified, revokes all tokens but the one with digest `keep`, and is announced
-    by emailChanged, and by verificationRequest if EMAIL_VERIFICATION is set. Unless the caller is
+    A new email is unverified, ends all sessions but the one with digest `keep`, and is announced by
+    emailChanged, and by verificationRequest if EMAIL_VERIFICATION is set. Unless the caller is
     `reauthenticated`, only users that already have the email are changed. Raises ValidationError
     for a name that is taken.
     """
@@ -79,5 +79,5 @@ def _prepare_email(
     lock(*others, model=model)
     rows = db.session.execute(select(model.id, model.email).where(*others))
     old_emails = {row.id: row.email for row in rows}
-    delete_tokens(list(old_emails), keep)
+    delete_sessions(list(old_emails), keep)
     return old_emails

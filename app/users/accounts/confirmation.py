@@ -12,7 +12,7 @@ from app.errors import TAKEN, InvalidConfirmation, ValidationError
 from app.users.app_model import user_model
 from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
 from app.users.sessions import login_methods
-from app.users.sessions.tokens import delete_scoped, delete_tokens, lock, use_up
+from app.users.sessions.tokens import delete_scoped, delete_sessions, lock, use_up
 
 from .addresses import announce_verified, mark_verified, record_email_change
 
@@ -94,7 +94,7 @@ def _confirm(
         removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
         # A session may belong to somebody who has added what was removed.
         ends_sessions = is_new or end_sessions or bool(removed)
-        if ends_sessions and (deleted := delete_tokens([user.id])):
+        if ends_sessions and (deleted := delete_sessions([user.id])):
             record(Action.SESSION_REVOKED, user.id, user.id, tokens=deleted)
     return confirmation._replace(removed=removed, ends_sessions=ends_sessions)
 
@@ -107,9 +107,9 @@ def _verify_email(user: User) -> None:
 
 
 def _change_email(user: User, email: str) -> None:
-    """Change the address; revokes all tokens of the user, as every change of an address does."""
+    """Change the address; ends all sessions of the user, as every change of an address does."""
     old_email, model = user.email, user_model()
-    delete_tokens([user.id])
+    delete_sessions([user.id])
     new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
     try:
         affected_rows(new)

@@ -11,7 +11,7 @@ from app.users.passwords.attempts import check_password, forget_failures
 from app.users.passwords.hashing import hash_password, hashing
 from app.users.passwords.policy import validate_password
 from app.users.passwords.stored_hashes import replace_hash
-from app.users.sessions.tokens import delete_tokens
+from app.users.sessions.tokens import delete_sessions, delete_tokens
 
 from .lookup import get_user
 
@@ -19,11 +19,11 @@ from .lookup import get_user
 def change_password(
     user_id: Id, old_password: str, new_password: str, keep: str | None = None
 ) -> None:
-    """Change a user's password; deletes all tokens of the user but the one with digest `keep`.
+    """Change a user's password; ends all sessions of the user but the one with digest `keep`.
 
-    The digest of the caller's token is `current_identity().require_session().digest`. Raises
-    ModelNotFound, InvalidPassword if the old password is wrong, ValidationError for a weak new one,
-    TooManyRequests or TooManyHashes.
+    The digest of the caller's token is `current_identity().require_session().digest`. Personal
+    tokens stay. Raises ModelNotFound, InvalidPassword if the old password is wrong,
+    ValidationError for a weak new one, TooManyRequests or TooManyHashes.
     """
     user = get_user(user_id)
     with hashing():
@@ -33,7 +33,7 @@ def change_password(
     with transaction():
         if not replace_hash(user_id, user.password_hash, new_hash):
             raise InvalidPassword()
-        delete_tokens([user_id], keep)
+        delete_sessions([user_id], keep)
         record(Action.PASSWORD_CHANGED, user_id)
 
 

@@ -1,32 +1,27 @@
-"""Login with a password or by another method, and reauthentication of a logged-in caller."""
+"""Login with a password or by another method."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 from flask import current_app
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.exc import IntegrityError
 
 from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
 from app.database.session import db, transaction
-from app.errors import EmailNotVerified, InvalidToken, LoginFailed, ValidationError
+from app.errors import EmailNotVerified, LoginFailed
 from app.ids import Id
 from app.observability.origin import current_origin
 from app.throttles.digests import key_digest
-from app.times import now
 from app.users.app_model import user_model
-from app.users.models import AccessToken, User
-from app.users.passwords.attempts import check_password, login_attempt
+from app.users.models import User
+from app.users.passwords.attempts import login_attempt
 from app.users.passwords.hashing import hash_password, needs_rehash, normal_form, verify_login
 from app.users.passwords.stored_hashes import replace_hash, stored_schemes
 
 from .credentials import parse_credentials, parse_remember_me
 from .lifetimes import parse_ttl
 from .tokens import IssuedToken, issue
-
-#: Seconds after a login in which a new email needs no password.
-RECENT_SESSION = 300
 
 
 def login(
@@ -127,25 +122,6 @@ def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = 
     LoginFailed if the user does not exist or is disabled, and InvalidTtl.
     """
     return open_session(user_id, parse_ttl(ttl), methods=methods)
-
-
-def reauthenticate(digest: str, password: str | None) -> None:
-    """Require the password, unless the session with this digest was opened recently.
-
-    A stolen token must not suffice to take over an account. Raises ValidationError for a missing
-    password, what `check_password` does, and InvalidToken for a session that has ended meanwhile.
-    """
-    authenticated_at = func.coalesce(AccessToken.authenticated_at, AccessToken.created)
-    columns = authenticated_at.label("time"), AccessToken.user_id, User.password_hash
-    session = select(*columns).join_from(AccessToken, User)
-    row = db.session.execute(session.where(AccessToken.digest == digest)).first()
-    if row is None:
-        raise InvalidToken()
-    if row.time > now() - timedelta(seconds=RECENT_SESSION):
-        return
-    if password is None:
-        raise ValidationError({"password": ["is needed for a new email"]})
-    check_password(row.user_id, row.password_hash, password)
 
 
 def _names_user(include: str | Iterable[object] | None) -> bool:

@@ -17,6 +17,7 @@ from app.ids import Id
 from app.times import now
 from app.users.models import (
     HANDLE,
+    PERSONAL_SCOPE,
     AccessToken,
     User,
     new_token,
@@ -67,6 +68,8 @@ class NewToken(NamedTuple):
 
 
 TOKENS = inspect(AccessToken).columns
+# Those of logins, and mailed ones.
+NOT_PERSONAL = AccessToken.scope.is_distinct_from(PERSONAL_SCOPE)
 
 
 def _inserting(user_id: object) -> PreparedStatement:
@@ -137,16 +140,26 @@ def find_session(user_id: Id, handle: str, current: str | None = None) -> Sessio
 
 
 def revoke_session(user_id: Id, handle: str) -> None:
-    """Delete one of a user's tokens by its handle; raise ModelNotFound."""
-    named = AccessToken.user_id == user_id, AccessToken.handle == handle
+    """Delete one of a user's tokens, but no personal one, by its handle; raise ModelNotFound."""
+    named = AccessToken.user_id == user_id, AccessToken.handle == handle, NOT_PERSONAL
     with recording():
         if not HANDLE.fullmatch(handle) or not _delete_one(*named):
             raise ModelNotFound("accessToken", handle)
         record(Action.SESSION_REVOKED, user_id, session=handle)
 
 
+def revoke_sessions(user_id: Id) -> None:
+    """End all sessions of a user; personal tokens stay."""
+    with recording():
+        if deleted := delete_sessions([user_id]):
+            record(Action.SESSION_REVOKED, user_id, tokens=deleted)
+
+
 def destroy_all_tokens(user_id: Id) -> int:
-    """Delete every token of a user, which ends all sessions; return their number."""
+    """Delete every token of a user, also personal ones, which ends all sessions.
+
+    Returns their number.
+    """
     with recording():
         if deleted := delete_tokens([user_id]):
             record(Action.SESSION_REVOKED, user_id, tokens=deleted)
@@ -163,13 +176,21 @@ def lock(*conditions: ColumnElement[bool], model: type[User] = User) -> None:
     db.session.scalars(chosen.with_for_update(key_share=True)).all()
 
 
-def delete_tokens(user_ids: Sequence[Id], keep: str | None = None) -> int:
-    """Delete every token of these users but the one with digest `keep`; return their number.
+def delete_tokens(user_ids: Sequence[Id]) -> int:
+    """Delete every token of these users, also personal ones; return their number.
 
     Within a transaction, lock the users first.
     """
-    others = AccessToken.digest != (keep or "")
-    return affected_rows(delete(AccessToken).where(AccessToken.user_id.in_(user_ids), others))
+    return affected_rows(delete(AccessToken).where(AccessToken.user_id.in_(user_ids)))
+
+
+def delete_sessions(user_ids: Sequence[Id], keep: str | None = None) -> int:
+    """Delete the tokens of these users but personal ones, and the one with digest `keep`.
+
+    Returns their number. Within a transaction, lock the users first.
+    """
+    others = AccessToken.digest != (keep or ""), NOT_PERSONAL
+    return affected_rows(delete(AccessToken).where(AccessToken.user_id.in_(user_ids), *others))
 
 
 def use_up(digest: str, scope: str) -> bool:

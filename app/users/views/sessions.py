@@ -13,8 +13,8 @@ from app.users import schemas
 from app.users.app_model import users_collection
 from app.users.models import User, token_digest
 from app.users.resource import users
+from app.users.sessions import assurance, tokens
 from app.users.sessions import login as login_service
-from app.users.sessions import tokens
 from app.users.sessions.cookies import clear_cookie, set_cookie
 
 INCLUDE = {
@@ -80,6 +80,22 @@ def logout(body: Body) -> Response:
 
 
 @users.endpoint(
+    "reauthenticate",
+    EXECUTE,
+    "POST /<id>/reauthenticate",
+    body=schemas.ReauthenticationSchema,
+    errors=(errors.InvalidPassword(), errors.TooManyRequests(60)),
+    hashes=True,
+)
+def reauthenticate(user: User, body: Body) -> None:
+    """Authenticate again in the session of the caller, to change credentials afterwards."""
+    session = current_identity().require_session()
+    if user.id != session.user_id:
+        raise errors.AccessDenied("This is about the caller's own session.")
+    assurance.reauthenticate_by_password(session, **body)
+
+
+@users.endpoint(
     "__get__accessTokens",
     READ,
     "GET /<id>/accessTokens",
@@ -139,8 +155,8 @@ def revoke(user: User, handle: str) -> None:
 
 @users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens")
 def revoke_all(user: User) -> None:
-    """End all of a user's sessions."""
-    tokens.destroy_all_tokens(user.id)
+    """End all of a user's sessions; personal tokens stay."""
+    tokens.revoke_sessions(user.id)
 
 
 def _requested_includes() -> list[object]:

@@ -105,6 +105,7 @@ def give(app: Flask, rules: RuleSet) -> None:
                 *applicable_rules(definition, owned),
             ],
             [endpoint.method for endpoint in endpoints if endpoint.by_row],
+            session_only=[endpoint.method for endpoint in endpoints if endpoint.session_only],
         )
 
 

@@ -1,0 +1,35 @@
+"""The scopes of a personal token: which methods of which models it may call."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+# The word for every method of a model.
+EVERY_METHOD = "*"
+
+
+@dataclass(frozen=True)
+class Scopes:
+    """Words by the name of a model: access types, names of methods, or `*`.
+
+    They only take away from what the user may do.
+    """
+
+    words: Mapping[str, Collection[str]]
+
+    def cover(self, model: str, method: str, access: str) -> bool:
+        """Tell whether they name a method of a model, by its name or its access type."""
+        words = self.words.get(model, ())
+        return method in words or access in words or EVERY_METHOD in words
+
+
+@lru_cache(maxsize=256)
+def read_scopes(text: str) -> Scopes:
+    """Return scopes from the JSON that the database has of them."""
+    return Scopes(json.loads(text))
+
+
+def write_scopes(words: Mapping[str, Collection[str]]) -> str:
+    """Return the JSON of scopes for the database."""
+    return json.dumps({model: sorted(named) for model, named in sorted(words.items())})

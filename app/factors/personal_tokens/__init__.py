@@ -1,0 +1,17 @@
+"""Personal tokens: for programs, which may do less with them than the user who made them."""
+
+from flask import Flask
+
+from app.users.sessions import login_methods
+from app.users.sessions.transports import identify_personal
+
+from . import lookup, service, views
+
+__all__ = ["init_app", "views"]
+
+
+def init_app(app: Flask) -> None:
+    """Accept personal tokens, if the settings say so."""
+    if app.config["PERSONAL_TOKENS"]:
+        identify_personal.set(app, lookup.identify)
+        login_methods.register(app, service)

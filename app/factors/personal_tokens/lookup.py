@@ -1,0 +1,70 @@
+"""Who calls with a personal token, and when and from where it was last used."""
+
+from datetime import datetime, timedelta
+
+from flask import current_app
+from sqlalchemy import bindparam, func, inspect, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.access.identity import ANONYMOUS, HEADER, Identity, TokenTransport
+from app.access.scopes import read_scopes
+from app.database.engine import brief_transaction
+from app.database.session import db
+from app.database.statements import PreparedStatement
+from app.errors import InvalidToken
+from app.observability.origin import current_origin
+from app.times import now
+from app.users.models import PERSONAL_SCOPE, AccessToken, User, token_digest
+from app.users.sessions.lifetimes import TOUCH_TIMEOUT
+from app.users.sessions.transports import COLUMNS
+
+from .values import is_well_formed
+
+TOKENS, USERS = inspect(AccessToken).columns, inspect(User).columns
+# Those of a disabled user are deleted; the condition is for one who is disabled past the service.
+TOKEN_QUERY = PreparedStatement(
+    select(*COLUMNS, TOKENS.scopes, TOKENS.last_used)
+    .join(USERS.id.table, USERS.id == TOKENS.user_id)
+    .where(
+        TOKENS.digest == bindparam("digest"),
+        TOKENS.scope == PERSONAL_SCOPE,
+        USERS.disabled_at.is_(None),
+    )
+)
+
+
+def identify(transport: TokenTransport, value: str) -> Identity:
+    """Return the identity of the caller with a personal token, which is in a header only.
+
+    Queries are in logs and histories, and a cookie would make a browser's session of it.
+    """
+    if transport.location != HEADER:
+        return Identity(error=InvalidToken("Personal tokens are accepted in headers only."))
+    if not is_well_formed(value):
+        return Identity(error=InvalidToken())
+    row = TOKEN_QUERY.first({"digest": token_digest(value)})
+    if row is None:
+        return ANONYMOUS
+    if row.expires_at <= now():
+        return Identity(None, InvalidToken(), transport)
+    _note_use(row.digest, row.last_used)
+    return Identity(row, None, transport, read_scopes(row.scopes))
+
+
+def _note_use(digest: str, last_used: datetime | None) -> None:
+    """Store when and from where a token is used, once every TOKEN_TOUCH_INTERVAL.
+
+    A database error is logged and not raised: the token is valid in any case.
+    """
+    time = now()
+    latest = time - timedelta(seconds=current_app.config["TOKEN_TOUCH_INTERVAL"])
+    if last_used is not None and last_used > latest:
+        return
+    is_due = func.coalesce(TOKENS.last_used, latest) <= latest
+    used = update(AccessToken).where(TOKENS.digest == digest, is_due)
+    new = used.values(last_used=time, address=current_origin().address)
+    try:
+        with brief_transaction(db.engine, TOUCH_TIMEOUT) as connection:
+            connection.execute(new)
+    except SQLAlchemyError as error:
+        current_app.logger.warning("a use was not noted: %s", type(error).__name__)

@@ -1,0 +1,115 @@
+"""The schemas of personal tokens."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+from app.access.policy import compiled_rules
+from app.access.rules import EXECUTE, READ, WRITE
+from app.access.scopes import EVERY_METHOD, read_scopes
+from app.errors import BLANK, quote
+from app.rest.collection import served_collections
+from app.rest.fields.base import JsonSchema, Number, Schema, Text, Timestamp, not_blank
+from app.users.models import MAX_TOKEN_NAME
+
+#: Words of all scopes of a personal token together.
+MAX_WORDS = 200
+WORDS = {READ, WRITE, EXECUTE, EVERY_METHOD}
+
+
+class ScopesField(fields.Field[Any]):
+    """Methods by model, in the words of rules: READ, WRITE, EXECUTE, `*` and names of methods.
+
+    Models are named as in rules, or by what errors call a row of them.
+    """
+
+    default_error_messages = {
+        "invalid": 'must be an object such as {{"todos": ["READ"]}}',
+        "many": f"has too many words (maximum is {MAX_WORDS})",
+        "model": "has no model {name}",
+        "empty": "names no method of {name}",
+        "method": "has no method {word} of {name}",
+        "session": "names {word} of {name}, for which no personal token is enough",
+    }
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Mapping[str, list[str]]:
+        """Return the words by the names that rules have for the models; raise ValidationError."""
+        if not isinstance(value, dict) or not all(map(_is_list_of_words, value.values())):
+            raise self.make_error("invalid")
+        if not value:
+            raise ValidationError(BLANK)
+        if sum(map(len, value.values())) > MAX_WORDS:
+            raise self.make_error("many")
+        known, words = _models(), dict[str, set[str]]()
+        for name, named in value.items():
+            if name not in known:
+                raise self.make_error("model", name=quote(name))
+            self._check(known[name], named)
+            words.setdefault(known[name], set()).update(named)
+        return {name: sorted(named) for name, named in words.items()}
+
+    def _check(self, model: str, words: Iterable[str]) -> None:
+        """Raise ValidationError for words that name no method which a token may call."""
+        if not words:
+            raise self.make_error("empty", name=model)
+        for word in set(words) - WORDS:
+            rules = compiled_rules.current.get((model, word))
+            if rules is None or rules.method != word:
+                raise self.make_error("method", name=model, word=quote(word))
+            if rules.session_only:
+                raise self.make_error("session", name=model, word=word)
+
+    def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> Mapping[str, object]:
+        return read_scopes(value).words
+
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
+        """Return the JSON Schema keywords of scopes."""
+        words = {"type": "array", "minItems": 1, "items": {"type": "string"}}
+        return {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": words,
+            "examples": [{"todos": [READ]}],
+        }
+
+
+def _is_list_of_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _models() -> dict[str, str]:
+    """Return the names of models in rules, by these and by what errors call a row."""
+    singular = {row.singular: name for name, row in served_collections.current.items()}
+    names = {model: model for model, _ in compiled_rules.current}
+    return {name: model for name, model in singular.items() if model in names} | names
+
+
+class PersonalTokenSchema(Schema):
+    """A personal token without its value."""
+
+    handle = fields.String(dump_only=True, metadata={"examples": ["0123456789abcdef"]})
+    name = Text(MAX_TOKEN_NAME, required=True, validate=not_blank)
+    scopes = ScopesField(required=True)
+    created = Timestamp(dump_only=True)
+    expiresAt = Timestamp(attribute="expires_at")  # noqa: N815
+    lastUsed = Timestamp(  # noqa: N815
+        attribute="last_used",
+        dump_only=True,
+        allow_none=True,
+        metadata={"description": "Up to `TOKEN_TOUCH_INTERVAL` seconds too early."},
+    )
+    address = fields.String(
+        dump_only=True, allow_none=True, metadata={"description": "Of the last use."}
+    )
+
+
+class NewPersonalTokenSchema(PersonalTokenSchema):
+    """A personal token that is created: `ttl` are seconds; the answer has its value, once."""
+
+    ttl = Number(load_only=True)
+    token = fields.String(
+        attribute="value",
+        dump_only=True,
+        metadata={"examples": ["ost_" + "0123456789" * 4 + "2NNSoi"]},
+    )

@@ -1,0 +1,77 @@
+"""The endpoints of personal tokens; without PERSONAL_TOKENS they are declared and not served."""
+
+from collections.abc import Sequence
+
+from app import errors
+from app.access.identity import current_identity
+from app.access.rules import READ, WRITE
+from app.rest.requests.bodies import Body
+from app.settings import Settings
+from app.users.models import AccessToken, User
+from app.users.resource import users
+from app.users.sessions.assurance import require_recent
+
+from . import service
+from .schemas import NewPersonalTokenSchema, PersonalTokenSchema
+
+UNKNOWN_TOKEN = errors.ModelNotFound("personalToken", "0123456789abcdef")
+
+
+def _is_served(settings: Settings) -> bool:
+    return bool(settings["PERSONAL_TOKENS"])
+
+
+@users.endpoint(
+    "__create__personalTokens",
+    WRITE,
+    "POST /<id>/personalTokens",
+    body=NewPersonalTokenSchema,
+    answer=NewPersonalTokenSchema,
+    errors=(errors.StrongerLoginRequired(max_age=300),),
+    is_served=_is_served,
+)
+def create(user: User, body: Body) -> service.NewPersonalToken:
+    """Create a personal token, after a recent login; its value is in this response alone."""
+    session = current_identity().require_session()
+    if user.id != session.user_id:
+        raise errors.AccessDenied("Only the user makes personal tokens of the account.")
+    require_recent(session)
+    end = service.end_of_life(body.get("ttl"), body.get("expires_at"))
+    return service.create_token(user, session, body["name"], body["scopes"], end)
+
+
+@users.endpoint(
+    "__get__personalTokens",
+    READ,
+    "GET /<id>/personalTokens",
+    answer=[PersonalTokenSchema],
+    is_served=_is_served,
+)
+def list_(user: User) -> Sequence[AccessToken]:
+    """List a user's personal tokens, the newest first."""
+    return service.list_tokens(user.id)
+
+
+@users.endpoint(
+    "__findById__personalTokens",
+    READ,
+    "GET /<id>/personalTokens/<handle>",
+    answer=PersonalTokenSchema,
+    errors=(UNKNOWN_TOKEN,),
+    is_served=_is_served,
+)
+def find(user: User, handle: str) -> AccessToken:
+    """Show one of a user's personal tokens, by its handle."""
+    return service.find_token(user.id, handle)
+
+
+@users.endpoint(
+    "__destroyById__personalTokens",
+    WRITE,
+    "DELETE /<id>/personalTokens/<handle>",
+    errors=(UNKNOWN_TOKEN,),
+    is_served=_is_served,
+)
+def revoke(user: User, handle: str) -> None:
+    """End one of a user's personal tokens."""
+    service.revoke_token(user.id, handle)

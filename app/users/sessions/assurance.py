@@ -1,0 +1,87 @@
+"""Assurance of a session: how recently its user authenticated."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from sqlalchemy import func, select, update
+
+from app.access.identity import LiveToken
+from app.audit.entries import Action, record, record_attempt
+from app.database.session import affected_rows, db, transaction
+from app.errors import InvalidPassword, InvalidToken, StrongerLoginRequired, ValidationError
+from app.ids import Id
+from app.times import now
+from app.users.models import AccessToken, User
+from app.users.passwords.attempts import check_password
+
+#: Seconds after a login or a reauthentication in which credentials may be changed.
+RECENT_SESSION = 300
+# The `reason` of a failed login of somebody who is logged in.
+REAUTHENTICATION = "reauthentication"
+
+
+def is_recent(digest: str) -> bool:
+    """Tell whether the user authenticated in the session with this digest recently.
+
+    Raises InvalidToken for a session that has ended meanwhile.
+    """
+    time = func.coalesce(AccessToken.authenticated_at, AccessToken.created)
+    latest = db.session.scalar(select(time).where(AccessToken.digest == digest))
+    if latest is None:
+        raise InvalidToken()
+    return latest > now() - timedelta(seconds=RECENT_SESSION)
+
+
+def require_recent(session: LiveToken) -> None:
+    """Require a recent authentication: a stolen token must not suffice to take over an account.
+
+    Raises StrongerLoginRequired, or InvalidToken for a session that has ended meanwhile. Whatever
+    changes credentials calls it.
+    """
+    if not is_recent(session.digest):
+        raise StrongerLoginRequired(max_age=RECENT_SESSION)
+
+
+def require_recent_or_password(session: LiveToken, password: str | None) -> None:
+    """Require the password, unless the user authenticated recently; for a new email.
+
+    Raises ValidationError for a missing password, what `check_password` does, and InvalidToken for
+    a session that has ended meanwhile.
+    """
+    if is_recent(session.digest):
+        return
+    if password is None:
+        raise ValidationError({"password": ["is needed for a new email"]})
+    check_password(session.user_id, _password_hash(session.user_id), password)
+
+
+def reauthenticate_by_password(session: LiveToken, password: str) -> None:
+    """Note that the user of a session has authenticated by the password now.
+
+    Raises what `check_password` does, and InvalidToken for a session that has ended meanwhile.
+    """
+    try:
+        check_password(session.user_id, _password_hash(session.user_id), password)
+    except InvalidPassword:
+        record_attempt(Action.LOGIN_FAILED, session.user_id, reason=REAUTHENTICATION)
+        raise
+    note_authentication(session, ["pwd"])
+
+
+def note_authentication(session: LiveToken, methods: Iterable[str]) -> None:
+    """Store that the user of a session has authenticated by these methods, too, now.
+
+    Raises InvalidToken for a session that has ended meanwhile.
+    """
+    known = (session.methods or "").split(",") if session.methods else []
+    both = dict.fromkeys([*known, *methods])
+    live = AccessToken.digest == session.digest, AccessToken.is_live()
+    new = {"methods": ",".join(both), "authenticated_at": now()}
+    with transaction():
+        if not affected_rows(update(AccessToken).where(*live).values(new)):
+            raise InvalidToken()
+        record(Action.REAUTHENTICATED, session.user_id, session.user_id, methods=list(both))
+
+
+def _password_hash(user_id: Id) -> str | None:
+    return db.session.scalar(select(User.password_hash).where(User.id == user_id))
