@@ -13,6 +13,7 @@ import sys
 import textwrap
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -28,18 +29,20 @@ from .client import Client
 from .loopback3 import APPLICATION
 from .replay import WRITTEN
 from .restored import fresh_dump
+from .script import ADA
 from .sources import SOURCES
 
 DOCUMENT = "docs/migration.md"
 SOURCE = SOURCES["memory"]
+INSTALL = 'pip install --quiet "$WHEEL[import]"\n'
 LINE = '- - - [x] "GET {} HTTP/1.1" 200 5 "-" "-"\n'
 
 
 class Recorded:
-    """A WSGI application with the recorded answers of LoopBack 3 to reading calls."""
+    """A WSGI application with the recorded answers of LoopBack 3 to reading calls, and a login."""
 
     def __init__(self, kept, answers):
-        self.answers, self.paths = {}, []
+        self.answers, self.paths, self.token = {}, [], kept["token of ada"]
         client = Client("/api", kept)
         for answer in answers:
             caller, _, request = answer["call"].partition(": ")
@@ -53,6 +56,9 @@ class Recorded:
 
     @Request.application
     def __call__(self, request):
+        if (request.method, request.path) == ("POST", "/api/Members/login"):
+            assert request.form.to_dict() == ADA
+            return Response(f'{{"id":"{self.token}"}}', content_type="application/json")
         key = request.headers.get("Authorization"), *asked(request.full_path)
         status, body = self.answers.get(key, (404, b'{"error": {"statusCode": 404}}'))
         return Response(body, status, content_type="application/json")
@@ -65,10 +71,12 @@ def asked(target):
 
 
 class Walk:
-    """Executes the commands of the guide in a folder, with other ports."""
+    """Executes the commands of the guide as in one shell, with other ports."""
 
     def __init__(self, folder):
-        self.folder = folder
+        # The current folder, the variables of the shell, and the blocks that were executed.
+        self.folder, self.state, self.done = folder, folder / "state.sh", []
+        self.state.touch()
         self.ports = {name: str(free_port()) for name in ("3000", "3001", "8080")}
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("APP_")},
@@ -90,34 +98,35 @@ class Walk:
         )
         return re.sub(r"\b(3000|3001|8080)\b", lambda found: self.ports[found[0]], text)
 
+    def shell(self, heading, number, before="", after=""):
+        """Return the options of the process for a block, with code before and after it."""
+        block = blocks(DOCUMENT, "sh", heading)[number]
+        self.done.append(block)
+        code = f". {self.state}\n{before}{self.localize(block).strip()}{after}"
+        return {"args": ["bash", "-euc", code], "cwd": self.folder, "env": self.environment}
+
     def run(self, heading, number=0, status=0):
         """Execute a block, and return what it printed."""
-        code = self.localize(blocks(DOCUMENT, "sh", heading)[number])
+        folder = self.state.with_name("folder")
+        after = f"\nexport -p > {self.state}\npwd > {folder}"
         done = subprocess.run(
-            ["bash", "-euc", code],
-            cwd=self.folder,
-            env=self.environment,
+            **self.shell(heading, number, after=after),
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
         assert done.returncode == status, done.stdout + done.stderr
+        self.folder = Path(folder.read_text().strip())
         return done.stdout
 
     @contextmanager
     def serving(self, heading, port, number=0):
         """Execute a block that serves, until the end."""
-        code = self.localize(blocks(DOCUMENT, "sh", heading)[number]).strip()
-        code = re.sub(r"(?=ostiary)", "exec ", code, count=1)
+        # A signal for the shell is one for the command, which is the last of the block.
+        options = self.shell(heading, number, before='ostiary() { exec ostiary "$@"; }\n')
         with (self.folder / "serving.log").open("a") as log:
-            process = subprocess.Popen(
-                ["bash", "-euc", code],
-                cwd=self.folder,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-            )
+            process = subprocess.Popen(**options, stdout=log, stderr=log)
         try:
             wait_for(f"{self.address(port)}/ready", self.folder / "serving.log")
             yield
@@ -168,20 +177,15 @@ def test_the_guide_leads_to_the_switch_and_back(walk):
     [report] = blocks(DOCUMENT, "text", "Inspect")
     assert walk.run("Inspect").startswith(report)
     assert "\nWrote 20 files, kept 0; " in walk.run("Import the models")
-    walk.folder /= "tool-library-next"
-    assert (
-        walk.run("What is written by hand")
-        == blocks(DOCUMENT, "text", "What is written by hand")[0]
-    )
+    [stubs] = blocks(DOCUMENT, "text", "What is written by hand")
+    assert walk.run("What is written by hand") == stubs
     shutil.copytree(WRITTEN, walk.folder, dirs_exist_ok=True)
     assert "there is no stub" in walk.run("What is written by hand", 1)
     [rows] = blocks(DOCUMENT, "text", "Import the rows")
-    assert rows in walk.run("Import the rows")
-
-    walk.environment |= {"TOKEN_ADA": tokens["ada"]}
-    walk.environment |= {"OLD": f"{walk.address('3000')}/api", "NEW": f"{walk.address('3001')}/api"}
-    (walk.folder / "access.log").write_text("".join(map(LINE.format, old.paths)))
     with serve_app(old, int(walk.ports["3000"])):
+        walk.run("Import the rows")
+        assert rows in walk.run("Import the rows", 1)
+        (walk.folder / "access.log").write_text("".join(map(LINE.format, old.paths)))
         with walk.serving("Run", "3001"):
             compared = walk.run("Compare", status=1)
             [moved] = blocks(DOCUMENT, "text", "Shadow")
@@ -203,6 +207,8 @@ def test_the_guide_leads_to_the_switch_and_back(walk):
             assert is_new_behind(walk, upstream)
         assert "The old service was 127.0.0.1:3000." in upstream
         assert not is_new_behind(walk, upstream.replace("3001", "3000"))
+    # That which installs is executed for other documents.
+    assert blocks(DOCUMENT, "sh") == [INSTALL, *walk.done]
 
 
 def is_new_behind(walk, upstream):
@@ -223,7 +229,3 @@ def test_the_code_before_and_after_is_that_of_the_application():
     for code in blocks(DOCUMENT, "py", heading):
         assert textwrap.indent(code, "    ") in after
     assert len(blocks(DOCUMENT, "js", heading)) == len(blocks(DOCUMENT, "python", heading)) == 2
-
-
-def test_the_guide_installs_as_a_user_does():
-    assert blocks(DOCUMENT, "sh", "Before you begin") == ['pip install --quiet "$WHEEL[import]"\n']
