@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Dialect, Engine
+from sqlalchemy import ColumnElement, Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection
 
-from .dialects import BEGIN
 from .engine import STATEMENTS, abandon, limit_statement
 
 Convert = Callable[[Any], Any]
@@ -38,11 +37,18 @@ class Compiled:
     read: Sequence[tuple[int, Convert]] | None = None
 
 
-def begin(connection: Connection) -> None:
-    """Begin a transaction that can write, at a third of the cost of `exec_driver_sql`."""
-    sql = BEGIN[connection.dialect.name]
+def take(engine: Engine, sql: str = "") -> PoolProxiedConnection:
+    """Return a connection of the pool; raise SQLAlchemy's errors for those of the driver."""
+    try:
+        return engine.raw_connection()
+    except engine.dialect.loaded_dbapi.Error as error:
+        raise translate(error, engine, sql) from error
+
+
+def control(pooled: PoolProxiedConnection, engine: Engine, sql: str) -> None:
+    """Execute a statement that begins or ends a transaction, at a third of SQLAlchemy's cost."""
     compiled = Compiled(sql, sql.encode(), (), {}, {}, tuple, (), read=())
-    fetch(connection.connection, compiled, {}, connection.engine, lambda *_: None)
+    fetch(pooled, compiled, {}, engine, lambda *_: None)
 
 
 def fetch(

@@ -2,22 +2,26 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
-from flask import Flask
+from flask import Flask, g
 from flask_sqlalchemy import SQLAlchemy
+from flask_sqlalchemy.session import Session
 from sqlalchemy import Connection, CursorResult, Engine, MetaData
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.dml import Delete, Update
 
 from app.state import AppState
 
 from . import pool
+from .dialects import BEGIN
 from .engine import engine_options, prepare_engine
-from .execution import begin
+from .execution import control, take
 
-# The open transaction, in the `info` of a session.
+# The attribute of `g` with the open transaction.
 TRANSACTION = "transaction"
 
 
@@ -34,9 +38,20 @@ class Base(DeclarativeBase):
     )
 
 
+class JoiningSession(Session):
+    """A session that joins the open transaction, as soon as it sends a statement."""
+
+    def get_bind(self, *args: Any, **options: Any) -> Engine | Connection:
+        """Return the connection of the open transaction, or the engine."""
+        bind, opened = super().get_bind(*args, **options), _opened()
+        return opened.join() if opened and bind is opened.engine else bind
+
+
 # Flask-SQLAlchemy's object, whose `session` sends statements. Objects stay loaded after a commit,
 # which saves a query.
-db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
+db = SQLAlchemy(
+    model_class=Base, session_options={"expire_on_commit": False, "class_": JoiningSession}
+)
 
 if TYPE_CHECKING:
     Model = Base
@@ -44,11 +59,21 @@ else:
     Model = db.Model
 
 
-class Transaction(NamedTuple):
-    """An open transaction: its connection, and the actions that follow the commit."""
+@dataclass
+class Transaction:
+    """An open transaction on a connection of the pool."""
 
-    connection: Connection
-    actions: list[Callable[[], None]]
+    engine: Engine
+    pooled: PoolProxiedConnection
+    # SQLAlchemy's object for the connection, once the session has joined.
+    connection: Connection | None
+    # What follows the commit.
+    actions: list[Callable[[], None]] = field(default_factory=list)
+
+    def join(self) -> Connection:
+        """Return the connection for the session."""
+        self.connection = self.connection or Connection(self.engine, self.pooled)
+        return self.connection
 
 
 @contextmanager
@@ -60,24 +85,56 @@ def transaction() -> Iterator[None]:
     if in_transaction():
         yield
         return
-    session = db.session()
     try:
-        begin(session.connection())
+        opened = _begin(engines.current)
     except DBAPIError as error:
         if not may_repeat(error):
             raise
-        begin(session.connection())
-    opened = session.info[TRANSACTION] = Transaction(session.connection(), [])
+        opened = _begin(engines.current)
+    setattr(g, TRANSACTION, opened)
     try:
         yield
-        session.commit()
+        _commit(opened)
     except BaseException:
-        session.rollback()
+        _roll_back(opened)
         raise
     finally:
-        del session.info[TRANSACTION]
+        delattr(g, TRANSACTION)
     for action in opened.actions:
         action()
+
+
+def _begin(engine: Engine) -> Transaction:
+    """Begin on the connection of the session, if there is one; prepared statements need none."""
+    connection = db.session.connection() if db.session.registry.has() else None
+    opened = Transaction(engine, connection.connection if connection else take(engine), connection)
+    try:
+        control(opened.pooled, engine, BEGIN[engine.dialect.name])
+    except BaseException:
+        if connection is None:
+            opened.pooled.close()
+        raise
+    return opened
+
+
+def _commit(opened: Transaction) -> None:
+    if not db.session.registry.has():
+        control(opened.pooled, opened.engine, "COMMIT")
+        pool.keep(opened.pooled, opened.engine)
+        return
+    session = db.session()
+    # Joins, if it has not sent anything yet.
+    connection = session.connection()
+    session.commit()
+    connection.close()
+
+
+def _roll_back(opened: Transaction) -> None:
+    if db.session.registry.has():
+        session = db.session()
+        session.rollback()
+    # The pool rolls back what it gets.
+    (opened.connection or opened.pooled).close()
 
 
 def may_repeat(error: DBAPIError) -> bool:
@@ -103,33 +160,37 @@ def after_commit(action: Callable[[], None]) -> None:
     Outside of a transaction it runs at once.
     """
     if in_transaction():
-        db.session().info[TRANSACTION].actions.append(action)
+        getattr(g, TRANSACTION).actions.append(action)
     else:
         action()
 
 
 def in_transaction() -> bool:
-    """Tell whether this thread is in the block of a `transaction`."""
-    return db.session.registry.has() and TRANSACTION in db.session().info
+    """Tell whether this app context is in the block of a `transaction`."""
+    return _opened() is not None
 
 
-def session_connection() -> Connection | None:
-    """Return the connection of the session, which may be in a transaction, if there is one."""
-    if not db.session.registry.has():
-        return None
-    session = db.session()
-    opened: Transaction | None = session.info.get(TRANSACTION)
-    return opened.connection if opened else session.connection()
+def _opened() -> Transaction | None:
+    # The object behind the proxy, since every use of a proxy costs several calls.
+    opened: Transaction | None = g._get_current_object().get(TRANSACTION)
+    return opened
+
+
+def open_connection() -> PoolProxiedConnection | None:
+    """Return the connection of the open transaction, or of the session, if there is one."""
+    if opened := _opened():
+        return opened.pooled
+    return db.session.connection().connection if db.session.registry.has() else None
 
 
 @contextmanager
 def connection() -> Iterator[Connection]:
     """Return a connection for Core statements, which cost less than those of a session.
 
-    It is the session's, if that has one: it may be in a transaction. Otherwise a pooled one.
+    It is the session's in a transaction, and if it has one. Otherwise a pooled one.
     """
-    if joined := session_connection():
-        yield joined
+    if in_transaction() or db.session.registry.has():
+        yield db.session.connection()
     else:
         with db.engine.connect() as pooled:
             yield pooled

@@ -12,9 +12,9 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
 from . import pool
-from .execution import Compiled, Read, Result, fetch, first, rows, translate
+from .execution import Compiled, Read, Result, fetch, first, rows, take
 from .faults import is_read_only
-from .session import engines, may_repeat, session_connection
+from .session import engines, may_repeat, open_connection
 
 Statement = Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any] | ReturningDelete[Any]
 # A parameter of SQLAlchemy's statements, or an escaped percent sign.
@@ -110,12 +110,9 @@ def _execute(
     engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: Read[Result]
 ) -> Result:
     """Read the driver's rows, by the session's connection if it may have a transaction."""
-    if joined := session_connection():
-        return fetch(joined.connection, compiled, values, engine, read)
-    try:
-        pooled = engine.raw_connection()
-    except engine.dialect.loaded_dbapi.Error as error:
-        raise translate(error, engine, compiled.sql) from error
+    if joined := open_connection():
+        return fetch(joined, compiled, values, engine, read)
+    pooled = take(engine, compiled.sql)
     try:
         result = fetch(pooled, compiled, values, engine, read)
     except BaseException:
