@@ -31,6 +31,8 @@ limit_request_field_size = 8190
 # X-Forwarded-* headers are handled by ProxyFix (TRUSTED_PROXIES), not by gunicorn.
 forwarder_headers = ""
 secure_scheme_headers: dict[str, str] = {}
+# Nobody's headers are trusted, as there are none: gunicorn need not look up whose they are.
+forwarded_allow_ips = "*"
 
 logger_class = "app.server.log.QuietLogger"
 accesslog = "-"
