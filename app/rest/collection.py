@@ -27,6 +27,7 @@ from .fields.base import Schema, validation_cost
 from .fields.ids import Id
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of
+from .filters.kinds import LOWER_TEXT
 from .filters.parser import parse_filter, parse_where
 from .filters.sql import Column
 from .filters.tree import Filter
@@ -79,6 +80,7 @@ class Collection:
         # The columns that clients may read, filter and order by, by their JSON names.
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
         kinds = kinds_of(self.properties, ids.FORMS[settings["ID_TYPE"]])
+        kinds.update(dict.fromkeys(resource.in_lower_case, LOWER_TEXT))
         # The kinds of those that are not withheld, which filters may name.
         self.filterable = {
             name: kind for name, kind in kinds.items() if name not in resource.withheld

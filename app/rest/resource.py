@@ -96,6 +96,8 @@ class Resource:
     path: str | None = None
     # belongsTo relations without endpoints: their foreign keys are checked as those of `relations`.
     foreign_keys: Sequence[Relation] = ()
+    # Those of text whose values are in lower case: filters compare them in any case.
+    in_lower_case: frozenset[str] = frozenset()
     # Properties that included rows do not have.
     protected: frozenset[str] = frozenset()
     # Properties that the service reads, such as foreign keys, and that are in no answer.

@@ -168,7 +168,11 @@ def users_of(app: Flask) -> Resource:
 
 def extended_users(app: Flask, extension: "UsersExtension | None" = None) -> Resource:
     """Return the resource of users with the app's properties, and with an extension."""
-    resource = replace(with_added_relations(app, users), path=app.config["USERS_PATH"])
+    resource = replace(
+        with_added_relations(app, users),
+        path=app.config["USERS_PATH"],
+        in_lower_case=frozenset(() if app.config["EMAIL_CASE_SENSITIVE"] else ("email",)),
+    )
     if not app.config["USER_PROPERTIES"] and extension is None:
         return resource
     # Imported only where users are other than usual: it takes time to load.

@@ -240,6 +240,10 @@ def test_several_users_are_created_at_once(api, ada, admin):
         ({"preferences.color": "red"}, True),
         ({"tags": "b"}, True),
         ({"isActive": {"neq": False}}, False),
+        ({"email": "Ada@Example.com"}, True),
+        ({"email": {"nin": ["ADA@example.com"]}}, False),
+        ({"email": {"like": "%ADA%"}}, True),
+        ({"email": {"regexp": "^A[A-Z]a@"}}, True),
     ],
 )
 def test_an_admin_filters_by_the_properties(api, admin, where, found):

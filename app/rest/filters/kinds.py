@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from math import isfinite
 from typing import Any
@@ -43,6 +43,8 @@ class Kind:
     shape: Shape = Shape.SCALAR
     # Whether patterns such as those of `like` are for it.
     is_text: bool = False
+    # Whether the values are in lower case, and are compared with operands in any case.
+    is_lower: bool = False
     problem: Callable[[Any], str] | None = None
 
     def coerce(self, path: str, value: object) -> Any:
@@ -79,6 +81,10 @@ def _read_text(value: object) -> str:
     return value
 
 
+def _read_lower(value: object) -> str:
+    return _read_text(value).lower()
+
+
 def _read_boolean(value: object) -> bool:
     if isinstance(value, str):
         value = {"true": True, "false": False}.get(value)
@@ -95,6 +101,7 @@ def _read_item(value: object) -> str | float:
 INTEGER = Kind("a whole number", _read_integer, {"type": "integer"})
 NUMBER = Kind("a number", _read_number, {"type": "number"})
 TEXT = Kind("a text", _read_text, {"type": "string"}, is_text=True)
+LOWER_TEXT = replace(TEXT, read=_read_lower, is_lower=True)
 BOOLEAN = Kind("true or false", _read_boolean, {"type": "boolean"})
 TIME = Kind(
     "a time like 2026-01-02T03:04:05.678Z",

@@ -118,13 +118,13 @@ def _null(path: str, kind: Kind, value: object) -> None:
 
 
 def _pattern(path: str, kind: Kind, value: object) -> Pattern:
-    text, ignores_case = _text_of(path, kind, value), path.endswith("ilike")
+    text, ignores_case = _text_of(path, kind, value), kind.is_lower or path.endswith("ilike")
     return Pattern(text, (LikePattern.parse(text, ignores_case),), ignores_case)
 
 
 def _regexp(path: str, kind: Kind, value: object) -> Pattern:
-    text = _text_of(path, kind, value)
-    return Pattern(text, *parse_regexp(path, text, path.endswith("iregexp")))
+    text, ignores_case = _text_of(path, kind, value), kind.is_lower or path.endswith("iregexp")
+    return Pattern(text, *parse_regexp(path, text, ignores_case))
 
 
 def _text_of(path: str, kind: Kind, value: object) -> str:
