@@ -8,7 +8,8 @@ from app.config import ConfigurationError
 from .answers import Answer, NoAnswerError, Service
 from .callers import Caller, headers
 from .calls import Call
-from .differences import NO_ANSWER, Difference, differences
+from .differences import Difference, differences
+from .kinds import NO_ANSWER
 from .rate import Rate
 from .report import Report
 from .suggestions import Document, Seen

@@ -8,6 +8,39 @@ from typing import Any, NamedTuple
 from .answers import Answer
 from .calls import Call, shape, shape_key
 from .filters import is_limited_include, selects_without_value
+from .kinds import (
+    ACCOUNT,
+    ADDED,
+    ADDED_ROW,
+    ALLOWED,
+    CONTENT,
+    DATE,
+    EMAIL,
+    EMBEDDED_SCOPE,
+    ERROR_CODE,
+    ERROR_TEXT,
+    HIDDEN_ROW,
+    HIDDEN_USER,
+    KEY_ORDER,
+    LINKED_LIMIT,
+    MISSING,
+    MISSING_ROW,
+    NO_RELATED,
+    NO_VALUE,
+    NULL,
+    OWN_RECORD,
+    OWN_ROWS,
+    REFUSAL,
+    RELATION,
+    ROW_ORDER,
+    SESSIONS,
+    SIZE,
+    STATUS,
+    TYPE,
+    UNKNOWN_PROPERTY,
+    VALUE,
+    Kind,
+)
 
 # Objects and lists in one another, beyond which an answer is compared as text.
 MAX_DEPTH = 32
@@ -19,59 +52,6 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\
 _UNKNOWN_PROPERTY = "There is no property"
 # One for an include of what is embedded in a row.
 _EMBEDDED_SCOPE = "takes no scope: what is embedded"
-
-
-class Kind(NamedTuple):
-    """A kind of differences; one that is documented does not fail a comparison."""
-
-    name: str
-    is_documented: bool
-    meaning: str
-
-
-# Clients read the same in these.
-DATE = Kind("date", True, "the same moment, written in another way")
-KEY_ORDER = Kind("key order", True, "the keys of an object are in another order")
-NULL = Kind("null", True, "a property is null in one answer and missing in the other")
-ERROR_TEXT = Kind("error text", True, "errors of the same status and code have other words")
-# What docs/compatibility.md says.
-REFUSAL = Kind("refusal", True, "both refuse, one with 401 and the other with 403")
-HIDDEN_ROW = Kind("hidden row", True, "refused, and as if the row did not exist")
-OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the caller alone")
-NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 404")
-UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
-EMBEDDED_SCOPE = Kind("embedded scope", True, "an include of what is embedded has a scope")
-LINKED_LIMIT = Kind("limit of links", True, "limit in the include of a relation through a model")
-NO_VALUE = Kind("no value", True, "rows without the property fulfil neq, nin and nlike")
-RELATION = Kind("relation refused", True, "the rules of the related model refuse a relation")
-OWN_RECORD = Kind("own record", True, "exists of users is refused, and answered for their own")
-HIDDEN_USER = Kind("hidden user", True, "a related user whom the caller may not read is left out")
-ACCOUNT = Kind("account", True, "users have properties that they have in every application")
-EMAIL = Kind("email", True, "emails are in lower case")
-SESSIONS = Kind("sessions", True, "access tokens are listed without their values")
-# Everything else.
-STATUS = Kind("status", False, "the statuses differ")
-ALLOWED = Kind("allowed", False, "the old service refuses, and the new one answers")
-ERROR_CODE = Kind("error code", False, "errors of the same status have different codes")
-MISSING_ROW = Kind("missing row", False, "a row is in the old answer only")
-ADDED_ROW = Kind("added row", False, "a row is in the new answer only")
-ROW_ORDER = Kind("row order", False, "the same rows are in another order")
-MISSING = Kind("missing property", False, "a property is in the old answer only")
-ADDED = Kind("added property", False, "a property is in the new answer only")
-TYPE = Kind("type", False, "values of different types")
-VALUE = Kind("value", False, "different values of the same type")
-CONTENT = Kind("content", False, "answers that are not both JSON, or not JSON and not the same")
-SIZE = Kind("size", False, "answers too large to be compared, of different sizes")
-NO_ANSWER = Kind("no answer", False, "one of the services did not answer")
-
-KINDS: Sequence[Kind] = (
-    *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
-    *(VALUE, CONTENT, SIZE, NO_ANSWER),
-    *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
-    *(EMBEDDED_SCOPE, LINKED_LIMIT, NO_VALUE),
-    *(OWN_RECORD, HIDDEN_USER, ACCOUNT, EMAIL),
-    *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
-)
 
 
 class Difference(NamedTuple):

@@ -11,7 +11,8 @@ import click
 from app.commands import print_rows
 
 from .calls import Call
-from .differences import KINDS, Difference, Kind
+from .differences import Difference
+from .kinds import KINDS, Kind
 
 COLUMNS = ("difference", "documented", "calls", "example", "place", "old", "new")
 

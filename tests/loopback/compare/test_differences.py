@@ -4,15 +4,16 @@ import json
 
 import pytest
 
-from app.loopback.compare import differences as kinds
+from app.loopback.compare import kinds
 from app.loopback.compare.answers import MAX_READ, Answer
 from app.loopback.compare.calls import Call, filtered, read_call, shape
+from app.loopback.compare.differences import NO_CONTEXT, Context, differences
 
 JSON = "application/json; charset=utf-8"
 LIST, ROW, RELATED = "/notes", "/notes/1", "/notes/1/owner"
-OWN = kinds.Context(is_own_rows=True)
-RECORD = kinds.Context(is_own_record=True)
-USERS = kinds.Context(user_relations=frozenset({"owner"}))
+OWN = Context(is_own_rows=True)
+RECORD = Context(is_own_record=True)
+USERS = Context(user_relations=frozenset({"owner"}))
 
 
 def answer(status, value):
@@ -25,38 +26,38 @@ def error(status, code=None, **more):
 
 
 def of_kinds(path, old, new, context):
-    found = kinds.differences(Call("GET", path), old, new, context)
+    found = differences(Call("GET", path), old, new, context)
     return {difference.kind for difference in found}
 
 
 @pytest.mark.parametrize(
     ("path", "old", "new", "context", "kind"),
     [
-        (ROW, error(401), error(403), kinds.NO_CONTEXT, kinds.REFUSAL),
-        (ROW, error(401), error(404), kinds.NO_CONTEXT, kinds.HIDDEN_ROW),
-        (LIST, error(401), answer(200, []), kinds.NO_CONTEXT, kinds.ALLOWED),
+        (ROW, error(401), error(403), NO_CONTEXT, kinds.REFUSAL),
+        (ROW, error(401), error(404), NO_CONTEXT, kinds.HIDDEN_ROW),
+        (LIST, error(401), answer(200, []), NO_CONTEXT, kinds.ALLOWED),
         (LIST, error(401), answer(200, []), OWN, kinds.OWN_ROWS),
         (ROW, error(401), answer(200, {"exists": True}), RECORD, kinds.OWN_RECORD),
-        (RELATED, answer(200, {}), error(404), kinds.NO_CONTEXT, kinds.NO_RELATED),
-        (RELATED, answer(200, {"id": 1}), error(404), kinds.NO_CONTEXT, kinds.STATUS),
-        (RELATED, answer(200, {"id": 1}), error(403), kinds.NO_CONTEXT, kinds.STATUS),
+        (RELATED, answer(200, {}), error(404), NO_CONTEXT, kinds.NO_RELATED),
+        (RELATED, answer(200, {"id": 1}), error(404), NO_CONTEXT, kinds.STATUS),
+        (RELATED, answer(200, {"id": 1}), error(403), NO_CONTEXT, kinds.STATUS),
         (
             RELATED,
             answer(200, {"id": 1}),
             error(403, details={"relation": "owner"}),
-            kinds.NO_CONTEXT,
+            NO_CONTEXT,
             kinds.RELATION,
         ),
         (
             LIST,
             answer(200, []),
             error(400, "INVALID_FILTER", message="There is no property 'x'; there are y."),
-            kinds.NO_CONTEXT,
+            NO_CONTEXT,
             kinds.UNKNOWN_PROPERTY,
         ),
-        (LIST, answer(200, []), error(400, "INVALID_FILTER"), kinds.NO_CONTEXT, kinds.STATUS),
-        (ROW, error(404, "A"), error(404, "B"), kinds.NO_CONTEXT, kinds.ERROR_CODE),
-        (ROW, error(404), error(404, "B"), kinds.NO_CONTEXT, kinds.ERROR_TEXT),
+        (LIST, answer(200, []), error(400, "INVALID_FILTER"), NO_CONTEXT, kinds.STATUS),
+        (ROW, error(404, "A"), error(404, "B"), NO_CONTEXT, kinds.ERROR_CODE),
+        (ROW, error(404), error(404, "B"), NO_CONTEXT, kinds.ERROR_TEXT),
         (
             LIST,
             answer(200, [{"id": 1, "owner": {"id": 2}}]),
@@ -69,26 +70,26 @@ def of_kinds(path, old, new, context):
             ROW,
             answer(200, {"email": "a@b"}),
             answer(200, {"email": "a@b", "created": "2026"}),
-            kinds.NO_CONTEXT,
+            NO_CONTEXT,
             kinds.ACCOUNT,
         ),
         (
             LIST,
             answer(200, [{"id": 1, "email": "Ada@b"}]),
             answer(200, [{"id": 1, "email": "ada@b"}]),
-            kinds.NO_CONTEXT,
+            NO_CONTEXT,
             kinds.EMAIL,
         ),
         (
             LIST,
             answer(200, [{"id": 1, "name": "Ada"}]),
             answer(200, [{"id": 1, "name": "ada"}]),
-            kinds.NO_CONTEXT,
+            NO_CONTEXT,
             kinds.VALUE,
         ),
-        (ROW, answer(200, 1), answer(200, True), kinds.NO_CONTEXT, kinds.TYPE),
+        (ROW, answer(200, 1), answer(200, True), NO_CONTEXT, kinds.TYPE),
         (ROW, answer(200, "2026-01-02"), answer(200, "2026-01-03"), USERS, kinds.VALUE),
-        (ROW, answer(200, [1]), answer(200, [1, 2]), kinds.NO_CONTEXT, kinds.ADDED_ROW),
+        (ROW, answer(200, [1]), answer(200, [1, 2]), NO_CONTEXT, kinds.ADDED_ROW),
         (ROW, Answer(200, JSON, None, 5), Answer(200, JSON, None, 6), USERS, kinds.SIZE),
         (ROW, Answer(200, "text/csv", b"a", 1), answer(200, 1), USERS, kinds.CONTENT),
         ("/users/1/accessTokens", answer(200, [1]), error(401), USERS, kinds.SESSIONS),
