@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,6 +33,8 @@ from .script import CALLS, SETUP
 from .sources import DATA_SOURCES, SOURCES, Source
 
 ROOT = Path(__file__).parents[2]
+# A member, and one who may read all of them.
+CALLERS = ("ada", "librarian")
 OSTIARY = [sys.executable, "-m", "ostiary"]
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
@@ -111,16 +113,18 @@ def move(source: Source, target: str, folder: Path, server: str) -> list[str]:
                 ostiary(project, *command, DATABASE_URL=url)
             with running(project, "run", port=free_port(), DATABASE_URL=url) as new:
                 kept, api = dict(client.kept), f"{new}/api"
-                found = _compared(project, old, api, kept["token of ada"])
+                found = _compared(project, old, api, kept)
                 found += _shadowed(project, old, api)
                 answers = Client(old, dict(kept)).run(CALLS)
                 return [*found, *differences(answers, Client(api, kept).run(CALLS))]
 
 
-def _compared(project: Path, old: str, new: str, token: str) -> list[str]:
+def _compared(project: Path, old: str, new: str, kept: Mapping[str, str]) -> list[str]:
     """Compare by the command; return the lines of undocumented differences."""
-    command = ("loopback", "compare", "--old", old, "--new", new, "--token", "ada", "--rate", "200")
-    printed = ostiary(project, *command, check=False, TOKEN_ADA=token)
+    command = ["loopback", "compare", "--old", old, "--new", new, "--rate", "1000"]
+    callers = [option for name in CALLERS for option in ("--token", name)]
+    tokens = {f"TOKEN_{name.upper()}": kept[f"token of {name}"] for name in CALLERS}
+    printed = ostiary(project, *command, *callers, check=False, **tokens)
     (project / "compared.txt").write_text(printed)
     # The columns are the kind, and whether it is documented.
     return re.findall(r"^\w[\w ]*? {2,}no .*", printed, re.MULTILINE)

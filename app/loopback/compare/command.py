@@ -62,7 +62,7 @@ def compare(
     callers = [*map(read_caller, tokens), ANONYMOUS]
     recorded = [call for file in files for call in recorded_calls(file, services[0].root, excepted)]
     document = read_document(services[1])
-    comparison = Comparison(*services, document, Rate(rate), Report())
+    comparison = Comparison(*services, document, Rate(rate), Report(), callers)
     if port is None:
         _compare(comparison, callers, recorded)
     else:

@@ -1,21 +1,30 @@
 """The comparison of two services: suggested and recorded calls, by each caller."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from app.config import ConfigurationError
 
 from .answers import Answer, NoAnswerError, Service
-from .callers import Caller, headers
-from .calls import Call
-from .differences import Difference, differences
-from .kinds import NO_ANSWER
+from .callers import ANONYMOUS, Caller, headers
+from .calls import Call, encoded
+from .differences import differences
+from .documented import Context
+from .kinds import HIDDEN_USER, MISSING_ROW, NO_ANSWER, OTHER_PAGE, Difference, Row
 from .rate import Rate
 from .report import Report
 from .suggestions import Document, Seen
 
 #: Bytes of the OpenAPI document of a service that is compared.
 MAX_DOCUMENT = 32 * 1024 * 1024
+#: Rows that a comparison remembers to be at the new service.
+MAX_PRESENT = 10_000
+
+# The query of a call that reads a row of a list.
+ONE_ROW = "?filter=%7B%22limit%22%3A1%7D"
+
+Headers = Mapping[str, str]
 
 
 def read_document(new: Service) -> Document:
@@ -41,7 +50,11 @@ class Comparison:
     document: Document
     rate: Rate
     report: Report
+    # Those who are asked whether the new service has a row that another one does not get.
+    callers: Sequence[Caller] = (ANONYMOUS,)
     _seen: Seen = field(default_factory=Seen)
+    # Paths of rows that the new service has.
+    _present: set[str] = field(default_factory=set)
 
     def run(self, caller: Caller, recorded: Sequence[Call]) -> None:
         """Make all calls as one caller."""
@@ -59,14 +72,58 @@ class Comparison:
         self.rate.wait()
         old = answer_of(self.old, call, caller.old)
         new = answer_of(self.new, call, caller.new)
-        self.report.add(call, caller.name, self.found(call, old, new))
+        self.report.add(call, caller.name, self.found(call, old, new, headers(caller.new)))
         return old
 
-    def found(self, call: Call, old: Answer | None, new: Answer | None) -> list[Difference]:
-        """Return how two answers differ; None is a service that did not answer."""
+    def found(
+        self, call: Call, old: Answer | None, new: Answer | None, sent: Headers
+    ) -> list[Difference]:
+        """Return how two answers differ; None is a service that did not answer.
+
+        `sent` are the headers of the call to the new service, which is asked for rows that it left
+        out: what it does not have is a missing row.
+        """
         if old is None or new is None:
             return [Difference(NO_ANSWER, "", _has_answered(old), _has_answered(new))]
-        return differences(call, old, new, self.document.context(call))
+        context = self.document.context(call)
+        return [
+            self._checked(difference, context, sent)
+            for difference in differences(call, old, new, context)
+        ]
+
+    def _checked(self, difference: Difference, context: Context, sent: Headers) -> Difference:
+        """Return a difference without its rows, as one of missing rows unless these are there."""
+        is_lost = False
+        if difference.kind is HIDDEN_USER:
+            paths = _paths(difference.old_rows, context.users_path, "id")
+            # Lists of users take the permission for that.
+            is_list = difference.place.endswith("[]")
+            asked = [f"{context.users_path}{ONE_ROW}"] if is_list else paths
+            is_lost = not all(map(self._is_present, paths)) or any(
+                self._answers(path, sent) for path in asked
+            )
+        elif difference.kind is OTHER_PAGE:
+            paths = _paths(difference.old_rows, context.list_path, context.id_name)
+            is_lost = not all(self._answers(path, sent) for path in paths)
+        kind = MISSING_ROW if is_lost else difference.kind
+        return difference._replace(kind=kind, old_rows=(), new_rows=())
+
+    def _is_present(self, path: str) -> bool:
+        """Tell whether one of the callers reads a row at the new service."""
+        if path in self._present:
+            return True
+        is_present = any(self._answers(path, headers(each.new)) for each in self.callers)
+        if is_present and len(self._present) < MAX_PRESENT:
+            self._present.add(path)
+        return is_present
+
+    def _answers(self, target: str, sent: Headers) -> bool:
+        """Tell whether the new service answers a GET."""
+        self.rate.wait()
+        try:
+            return self.new.send("GET", target, sent).status == HTTPStatus.OK
+        except NoAnswerError:
+            return False
 
 
 def answer_of(service: Service, call: Call, token: str | None) -> Answer | None:
@@ -75,6 +132,11 @@ def answer_of(service: Service, call: Call, token: str | None) -> Answer | None:
         return service.send(call.verb, call.target, headers(token))
     except NoAnswerError:
         return None
+
+
+def _paths(rows: Sequence[Row], path: str | None, id_name: str) -> list[str]:
+    """Return the paths of rows below that of their list."""
+    return [f"{path}/{encoded(row.get(id_name))}" for row in rows]
 
 
 def _has_answered(answer: Answer | None) -> str:

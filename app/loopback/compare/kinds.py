@@ -1,7 +1,7 @@
-"""The kinds of differences between two answers, documented ones and others."""
+"""Differences between two answers, and their kinds, documented ones and others."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class Kind(NamedTuple):
@@ -26,10 +26,15 @@ UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered,
 EMBEDDED_SCOPE = Kind("embedded scope", True, "an include of what is embedded has a scope")
 LINKED_LIMIT = Kind("limit of links", True, "limit in the include of a relation through a model")
 NO_VALUE = Kind("no value", True, "rows without the property fulfil neq, nin and nlike")
+TIES = Kind("order of ties", True, "rows that the order does not tell apart, or without an order")
+NULLS = Kind("order of nulls", True, "rows without a value come first, with DESC last")
+COLLATION = Kind("collation", True, "text is compared by code point, and not by letter")
+OTHER_PAGE = Kind("other page", True, "another order puts other rows on a page; all are there")
 RELATION = Kind("relation refused", True, "the rules of the related model refuse a relation")
 OWN_RECORD = Kind("own record", True, "exists of users is refused, and answered for their own")
 HIDDEN_USER = Kind("hidden user", True, "a related user whom the caller may not read is left out")
 ACCOUNT = Kind("account", True, "users have properties that they have in every application")
+ROLE = Kind("role", True, "roles have a name, and an id of their own, alone")
 EMAIL = Kind("email", True, "emails are in lower case")
 SESSIONS = Kind("sessions", True, "access tokens are listed without their values")
 # Everything else.
@@ -51,7 +56,22 @@ KINDS: Sequence[Kind] = (
     *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
     *(VALUE, CONTENT, SIZE, NO_ANSWER),
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
-    *(EMBEDDED_SCOPE, LINKED_LIMIT, NO_VALUE),
-    *(OWN_RECORD, HIDDEN_USER, ACCOUNT, EMAIL),
+    *(EMBEDDED_SCOPE, LINKED_LIMIT, NO_VALUE, TIES, NULLS, COLLATION, OTHER_PAGE),
+    *(OWN_RECORD, HIDDEN_USER, ACCOUNT, ROLE, EMAIL),
     *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
 )
+
+
+Row = Mapping[str, Any]
+
+
+class Difference(NamedTuple):
+    """A difference, the place in the answers, and what both have there, as a report may show it."""
+
+    kind: Kind
+    place: str
+    old: str
+    new: str
+    # The rows that it is about, of each answer. No report has them.
+    old_rows: Sequence[Row] = ()
+    new_rows: Sequence[Row] = ()

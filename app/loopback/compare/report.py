@@ -11,8 +11,7 @@ import click
 from app.commands import print_rows
 
 from .calls import Call
-from .differences import Difference
-from .kinds import KINDS, Kind
+from .kinds import KINDS, Difference, Kind
 
 COLUMNS = ("difference", "documented", "calls", "example", "place", "old", "new")
 
@@ -74,8 +73,9 @@ class Report:
 
     def _row(self, kind: Kind) -> tuple[object, ...]:
         found = self.found[kind.name]
-        _, place, old, new = found.difference
-        return (kind.name, kind.is_documented, found.calls, found.example, place, old, new)
+        shown = found.difference
+        told = (shown.place, shown.old, shown.new)
+        return (kind.name, kind.is_documented, found.calls, found.example, *told)
 
     def _as_json(self) -> dict[str, object]:
         rows = [dict(zip(COLUMNS, self._row(kind), strict=True)) for kind in self._kinds()]

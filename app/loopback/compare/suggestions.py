@@ -1,5 +1,6 @@
 """Reading calls that the OpenAPI document of the new service suggests, with values of its rows."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from app.config import ConfigurationError
 
 from .answers import Answer
 from .calls import Call, encoded, filtered
-from .differences import Context
+from .documented import Context
 
 # Rows of a list, and the number of those of which single rows and relations are read.
 LIMIT = 100
@@ -23,6 +24,7 @@ MAX_VALUE_LENGTH = 100
 # Operators that LoopBack 3 has for all databases, and what they are given.
 _ORDERED = ("gt", "gte", "lt", "lte", "between")
 _LISTS = ("inq", "nin")
+_EMAIL = "email"
 _PATTERNS = ("like", "nlike", "regexp")
 LISTING = filtered("", filter={"limit": LIMIT}).query
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
@@ -31,8 +33,12 @@ _WORD = re.compile(r"[A-Za-z0-9]{2,12}")
 _METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
 _RELATION = re.compile(r"__[A-Za-z]+__")
 _OWN_ROWS = ("find", "findOne", "count")
-# The name of users in the document, whatever their path is.
+# The name of users in the document, whatever their path is; and that of the schema of roles.
 _USERS = "users"
+_ROLE = "Role"
+# The end of the names of schemas of rows that may have related rows.
+_WITH_RELATIONS = "WithRelations"
+_REFERENCE = "#/components/schemas/"
 # Methods that LoopBack 3 does not have.
 _ADDED_METHODS = {"__get__audit"}
 # Ids that no row has, by the form of those that are seen.
@@ -62,6 +68,9 @@ class Operation:
     schema: str
     properties: Mapping[str, Schema]
     relations: Sequence[str]
+    # The names of the schemas of the rows in its answer, and the property with their ids.
+    answers: frozenset[str]
+    id_name: str
 
     @property
     def name(self) -> str:
@@ -85,11 +94,11 @@ class Seen:
     # Lists that were whole with LIMIT, so that they may be read without one.
     short: set[str] = field(default_factory=set)
 
-    def add_ids(self, path: str, rows: Sequence[Row]) -> None:
+    def add_ids(self, path: str, rows: Sequence[Row], id_name: str) -> None:
         """Note the ids of rows below the path of a list."""
         for row in rows:
-            if isinstance(row.get("id"), str | int):
-                _note(self.ids[path], row["id"], SINGLE_ROWS)
+            if isinstance(row.get(id_name), str | int):
+                _note(self.ids[path], row[id_name], SINGLE_ROWS)
 
     def add_values(self, path: str, rows: Sequence[Row]) -> None:
         """Note the values of rows of the list of a model."""
@@ -112,14 +121,22 @@ class Document:
             self.operations = list(_operations(document))
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ConfigurationError("the new service's openapi.json is not Ostiary's") from None
-        self._lists = {
-            entry.schema: entry.path for entry in self.operations if entry.method == "find"
-        }
-        users = {entry.schema for entry in self.operations if entry.path == self._users_path()}
-        self._user_relations = frozenset(
-            entry.relation for entry in self.operations if entry.relation and entry.schema in users
+        lists = [entry for entry in self.operations if entry.method == "find"]
+        self._lists = {entry.schema: entry.path for entry in lists}
+        self._users_path = min(
+            (entry.path for entry in lists if entry.model == _USERS), key=len, default=None
         )
-        self._linked = frozenset(_linked(document))
+        self._users = frozenset[str]().union(
+            *(entry.answers for entry in self.operations if entry.path == self._users_path)
+        )
+        leading = list(_leading(document))
+        self._context = Context(
+            id_names=sorted({entry.id_name for entry in self.operations} - {"id"}),
+            users_path=self._users_path,
+            user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
+            role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
+            linked=frozenset(_linked(document)),
+        )
         self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
 
     def operation(self, path: str) -> Operation | None:
@@ -132,21 +149,20 @@ class Document:
         ]
         return min(matching, key=lambda each: each[0])[1] if matching else None
 
-    def _users_path(self) -> str | None:
-        paths = [entry.path for entry in self.operations if entry.model == _USERS]
-        return min(paths, key=len, default=None)
-
     def context(self, call: Call) -> Context:
         """Return what the document says of a call."""
         entry = self.operation(call.path)
         if entry is None:
-            return Context(user_relations=self._user_relations, linked=self._linked)
+            return self._context
         is_existence = entry.method == "exists" or (call.verb, entry.method) == ("HEAD", "findById")
-        return Context(
+        return self._context._replace(
             is_own_rows=entry.is_owners and entry.method in _OWN_ROWS,
             is_own_record=entry.model == _USERS and is_existence,
-            user_relations=self._user_relations,
-            linked=self._linked,
+            is_first=entry.method == "findOne",
+            is_list=entry.method == "find",
+            is_users=bool(entry.answers & self._users),
+            id_name=entry.id_name,
+            list_path=self._lists.get(entry.schema),
         )
 
     def calls(self, seen: Seen) -> Iterator[Call]:
@@ -171,13 +187,13 @@ class Document:
         if entry is None or entry.name not in ("find", "__get__") or call.query != LISTING:
             return
         rows = _rows_of(answer)
-        seen.add_ids(call.path, rows)
+        seen.add_ids(call.path, rows, entry.id_name)
         if entry.name == "find":
             seen.add_values(entry.path, rows)
             if answer.status != HTTPStatus.OK or len(rows) < LIMIT:
                 seen.short.add(entry.path)
         elif entry.schema in self._lists:
-            seen.add_ids(self._lists[entry.schema], rows)
+            seen.add_ids(self._lists[entry.schema], rows, entry.id_name)
 
 
 def _rows_of(answer: Answer) -> list[Row]:
@@ -196,6 +212,7 @@ def _matches(pattern: str, segment: str) -> bool:
 
 def _operations(document: Any) -> Iterator[Operation]:
     schemas = document["components"]["schemas"]
+    id_names = dict(_id_names(document))
     for path, item in document["paths"].items():
         described = item.get("get")
         if described is None:
@@ -210,7 +227,46 @@ def _operations(document: Any) -> Iterator[Operation]:
             # LoopBack 3 has no filter for a relation to one row.
             relations = []
         is_owners = "For the owner" in described.get("description", "")
-        yield Operation(path, model, method, is_owners, schema, where, relations)
+        answers = _schemas_of(described["responses"].get("200", {}))
+        id_name = next((id_names[name] for name in answers if name in id_names), "id")
+        yield Operation(path, model, method, is_owners, schema, where, relations, answers, id_name)
+
+
+def _schemas_of(described: object) -> frozenset[str]:
+    """Return the names of the schemas of rows that a response, or a property, refers to."""
+    text = json.dumps(described)
+    return frozenset(
+        name.removesuffix(_WITH_RELATIONS) for name in re.findall(rf'"{_REFERENCE}(\w+)"', text)
+    )
+
+
+def _leading(document: Any) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the names of relations, each with the names of the schemas of its rows."""
+    for name, schema in document["components"]["schemas"].items():
+        if name.endswith(_WITH_RELATIONS):
+            for relation, described in schema["properties"].items():
+                yield relation, _schemas_of(described)
+
+
+def _id_names(document: Any) -> Iterator[tuple[str, str]]:
+    """Yield the names of schemas of rows, each with that of the property that has the id."""
+    schemas = document["components"]["schemas"]
+    for item in document["paths"].values():
+        described = item.get("get", {})
+        if not described.get("operationId", "").endswith(".findById"):
+            continue
+        [id_schema] = [each["schema"] for each in described["parameters"] if each["in"] == "path"]
+        for name in _schemas_of(described["responses"]["200"]):
+            properties = schemas[name]["properties"]
+            if "id" not in properties:
+                found = [key for key in properties if _is_id(properties[key], id_schema)]
+                yield name, found[0] if len(found) == 1 else "id"
+
+
+def _is_id(schema: Schema, id_schema: Schema) -> bool:
+    """Tell whether the schema of a property is that of the ids in paths."""
+    plain = {key: value for key, value in schema.items() if key not in ("readOnly", "examples")}
+    return schema.get("readOnly", False) and plain == id_schema
 
 
 def _linked(document: Any) -> Iterator[str]:
@@ -247,27 +303,28 @@ def _lists(entry: Operation, seen: Seen) -> Iterator[Call]:
     if entry.path in seen.short:
         yield Call("GET", entry.path)
         yield Call("HEAD", entry.path)
-    for chosen in (*_pages(entry), *_fields(entry), *_includes(entry)):
+    for chosen in (*_pages(entry, seen), *_fields(entry), *_includes(entry)):
         yield filtered(entry.path, filter=chosen)
     for condition in _conditions(entry, seen):
         yield filtered(entry.path, filter={"where": condition, "limit": LIMIT})
 
 
-def _pages(entry: Operation) -> Iterator[dict[str, Any]]:
+def _pages(entry: Operation, seen: Seen) -> Iterator[dict[str, Any]]:
     yield {"limit": 1}
     yield {"limit": 3, "skip": 1}
-    yield {"limit": 3, "offset": 1, "order": "id DESC"}
+    yield {"limit": 3, "offset": 1, "order": f"{entry.id_name} DESC"}
     for name, schema in entry.properties.items():
-        if "gt" in _operators(schema):
+        # The old service may not have a property of which it has shown no value.
+        if "gt" in _operators(schema) and seen.values.get((entry.path, name)):
             yield {"order": f"{name} ASC", "limit": LIMIT}
-            yield {"order": [f"{name} DESC", "id ASC"], "limit": LIMIT}
+            yield {"order": [f"{name} DESC", f"{entry.id_name} ASC"], "limit": LIMIT}
 
 
 def _fields(entry: Operation) -> Iterator[dict[str, Any]]:
-    names = [name for name in entry.properties if name not in ("and", "or", "id")]
+    names = [name for name in entry.properties if name not in ("and", "or", entry.id_name)]
     if names:
-        yield {"fields": ["id", *names[:2]], "limit": LIMIT}
-        yield {"fields": {"id": True, names[0]: True}, "limit": LIMIT}
+        yield {"fields": [entry.id_name, *names[:2]], "limit": LIMIT}
+        yield {"fields": {entry.id_name: True, names[0]: True}, "limit": LIMIT}
         yield {"fields": {names[0]: False}, "limit": LIMIT}
 
 
@@ -287,7 +344,11 @@ def _conditions(entry: Operation, seen: Seen) -> Iterator[dict[str, Any]]:
         if values:
             simple.append({name: values[0]})
             yield simple[-1]
-            yield from ({name: operands} for operands in _operands(_operators(schema), values))
+            operators = _operators(schema)
+            if name == _EMAIL:
+                # Emails are in lower case in the new service, and in another order.
+                operators = {word: operators[word] for word in operators if word not in _ORDERED}
+            yield from ({name: operands} for operands in _operands(operators, values))
     if len(simple) > 1:
         yield {"and": simple[:2]}
         yield {"or": simple[:2]}
@@ -324,9 +385,9 @@ def _counts(entry: Operation, seen: Seen) -> Iterator[Call]:
 
 def _first_rows(entry: Operation, seen: Seen) -> Iterator[Call]:
     yield Call("GET", entry.path)
-    yield filtered(entry.path, filter={"order": "id DESC"})
+    yield filtered(entry.path, filter={"order": f"{entry.id_name} DESC"})
     for row_id in _ids(seen, entry.path.removesuffix("/findOne")):
-        yield filtered(entry.path, filter={"where": {"id": row_id}})
+        yield filtered(entry.path, filter={"where": {entry.id_name: row_id}})
 
 
 def _rows(entry: Operation, seen: Seen) -> Iterator[Call]:

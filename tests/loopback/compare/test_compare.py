@@ -6,6 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 from app.loopback.cli import loopback
+from app.loopback.compare.answers import Service
+from app.loopback.compare.callers import Caller, headers
+from app.loopback.compare.calls import filtered
+from app.loopback.compare.comparison import Comparison, answer_of, read_document
+from app.loopback.compare.rate import Rate
+from app.loopback.compare.report import Report
 from tests.support.live import serve_app
 
 from .servers import Altered, ok, raw_server
@@ -91,7 +97,7 @@ def test_differences_are_told_by_kind_with_an_example_without_values(services, r
     assert result.exit_code == 1
     _, found = report(result)
     assert {name for name, row in found.items() if row["documented"]} == {
-        *("date", "null", "refusal", "error text"),
+        *("date", "null", "refusal", "error text", "order of ties"),
     }
     assert {name for name, row in found.items() if not row["documented"]} == {
         *("value", "type", "missing property", "added property", "row order", "status"),
@@ -125,6 +131,53 @@ def test_documented_differences_alone_exit_with_0(services, run):
     assert result.exit_code == 1
     _, found = report(result)
     assert not found["allowed"]["documented"]
+
+
+@pytest.fixture
+def kinds_found(services, token):
+    """Compare one call of the user; return the names of the kinds of differences."""
+    old, new = map(Service, services[1:])
+    document = read_document(new)
+
+    def kinds_found(path, *others, **filter_):
+        ada = Caller("ada", token, token)
+        callers = [ada, *(Caller(f"c{number}", each, each) for number, each in enumerate(others))]
+        comparison = Comparison(old, new, document, Rate(1000), Report(), callers)
+        call = filtered(path, filter=filter_)
+        answers = [answer_of(service, call, token) for service in (old, new)]
+        return {each.kind.name for each in comparison.found(call, *answers, headers(token))}
+
+    return kinds_found
+
+
+def test_a_user_whom_the_caller_may_not_read_is_hidden_and_one_who_is_lost_is_a_missing_row(
+    services, kinds_found, api, runner
+):
+    old, *_ = services
+    api.register("grace@example.com")
+    api.register("admin@example.com")
+    runner.invoke(args=["roles", "grant", "admin@example.com", "admin"])
+    admin = api.login("admin@example.com")["id"]
+    owner = {"id": 2, "email": "grace@example.com"}
+    old.bodies["/api/todos"] = lambda rows: [{**row, "owner": owner} for row in rows]
+
+    assert kinds_found("/todos", admin) == {"hidden user"}
+    # Nobody is known who may read her.
+    assert kinds_found("/todos") == {"missing row"}
+    # The caller may read the owner, or nobody is there.
+    for owner["id"] in (1, 99):
+        assert kinds_found("/todos", admin) == {"missing row"}
+
+
+def test_another_page_of_a_list_is_documented_if_all_of_its_rows_are_there(services, kinds_found):
+    old, *_ = services
+    row = {"id": 2}
+    old.bodies["/api/todos(/findOne)?"] = lambda found: row if "id" in found else [row]
+
+    assert kinds_found("/todos/findOne") == kinds_found("/todos", limit=1) == {"other page"}
+    row["id"] = 99
+    for path, filter_ in (("/todos/findOne", {}), ("/todos", {"limit": 1})):
+        assert kinds_found(path, **filter_) == {"missing row"}
 
 
 def test_recorded_calls_are_made_if_they_only_read(services, run, tmp_path):

@@ -13,7 +13,8 @@ JSON = "application/json; charset=utf-8"
 LIST, ROW, RELATED = "/notes", "/notes/1", "/notes/1/owner"
 OWN = Context(is_own_rows=True)
 RECORD = Context(is_own_record=True)
-USERS = Context(user_relations=frozenset({"owner"}))
+USERS = Context(user_relations=frozenset({"owner", "borrowers"}), is_users=True)
+ADA = {"id": 2, "email": "ada@example.com"}
 
 
 def answer(status, value):
@@ -25,9 +26,9 @@ def error(status, code=None, **more):
     return answer(status, {"error": {"statusCode": status, "code": code, **more}})
 
 
-def of_kinds(path, old, new, context):
-    found = differences(Call("GET", path), old, new, context)
-    return {difference.kind for difference in found}
+def of_kinds(path, old, new, context, **filter_):
+    call = filtered(path, filter=filter_) if filter_ else Call("GET", path)
+    return {difference.kind for difference in differences(call, old, new, context)}
 
 
 @pytest.mark.parametrize(
@@ -60,17 +61,49 @@ def of_kinds(path, old, new, context):
         (ROW, error(404), error(404, "B"), NO_CONTEXT, kinds.ERROR_TEXT),
         (
             LIST,
-            answer(200, [{"id": 1, "owner": {"id": 2}}]),
+            answer(200, [{"id": 1, "owner": ADA}]),
             answer(200, [{"id": 1}]),
             USERS,
             kinds.HIDDEN_USER,
         ),
-        (RELATED, answer(200, {"id": 2}), answer(200, None), USERS, kinds.HIDDEN_USER),
+        (RELATED, answer(200, ADA), answer(200, None), USERS, kinds.HIDDEN_USER),
+        (
+            ROW,
+            answer(200, {"borrowers": [ADA]}),
+            answer(200, {"borrowers": []}),
+            USERS,
+            kinds.HIDDEN_USER,
+        ),
+        (ROW, answer(200, {"owner": {"id": 2}}), answer(200, {}), USERS, kinds.MISSING),
+        (ROW, answer(200, {"tools": [ADA]}), answer(200, {"tools": []}), USERS, kinds.MISSING_ROW),
+        (f"{ROW}/borrowers/2", answer(200, ADA), error(404), USERS, kinds.HIDDEN_USER),
+        (f"{ROW}/borrowers/2", answer(200, ADA), error(404), NO_CONTEXT, kinds.STATUS),
+        (
+            f"{ROW}/borrowers/9",
+            error(404),
+            error(401, details={"relation": "borrowers"}),
+            USERS,
+            kinds.RELATION,
+        ),
+        (
+            ROW,
+            answer(200, {"emailVerified": None}),
+            answer(200, {"emailVerified": False}),
+            USERS,
+            kinds.ACCOUNT,
+        ),
+        (
+            ROW,
+            answer(200, {"emailVerified": None}),
+            answer(200, {"emailVerified": True}),
+            USERS,
+            kinds.TYPE,
+        ),
         (
             ROW,
             answer(200, {"email": "a@b"}),
             answer(200, {"email": "a@b", "created": "2026"}),
-            NO_CONTEXT,
+            USERS,
             kinds.ACCOUNT,
         ),
         (
@@ -97,6 +130,72 @@ def of_kinds(path, old, new, context):
 )
 def test_a_difference_is_of_its_kind(path, old, new, context, kind):
     assert of_kinds(path, old, new, context) == {kind}
+
+
+NORTH, SOUTH = {"code": "north"}, {"code": "S/2"}
+SAW, AXE, HOE = {"id": 1, "n": None}, {"id": 2, "n": 5}, {"id": 3, "n": 5}
+LISTED = Context(is_list=True, id_names=["code"], id_name="code")
+FIRST = LISTED._replace(is_list=False, is_first=True)
+ROLES = Context(role_relations=frozenset({"roles"}))
+
+
+@pytest.mark.parametrize(
+    ("filter_", "old", "new", "kind"),
+    [
+        ({"order": "n DESC"}, [HOE, AXE, SAW], [AXE, HOE, SAW], kinds.TIES),
+        ({"limit": 9}, [AXE, SAW], [SAW, AXE], kinds.TIES),
+        ({"order": ["n", "id"]}, [AXE, SAW], [SAW, AXE], kinds.NULLS),
+        ({"order": "code"}, [NORTH, SOUTH], [SOUTH, NORTH], kinds.COLLATION),
+        (
+            {"order": "email"},
+            [{"id": 1, "email": "G@b"}, {"id": 2, "email": "a@b"}],
+            [{"id": 2, "email": "a@b"}, {"id": 1, "email": "g@b"}],
+            kinds.EMAIL,
+        ),
+        # The new service has another order than its own, or other values.
+        ({"order": "n"}, [SAW, AXE], [AXE, SAW], kinds.ROW_ORDER),
+        ({"order": "code"}, [SOUTH, NORTH], [NORTH, SOUTH], kinds.ROW_ORDER),
+        ({"order": "n"}, [{**AXE, "n": 6}, HOE], [HOE, AXE], kinds.ROW_ORDER),
+        ({"order": "other"}, [HOE, AXE], [AXE, HOE], kinds.ROW_ORDER),
+        # What is after "north" by letter, and before it by code point.
+        ({"where": {"code": {"gt": "north"}}}, [SOUTH], [], kinds.COLLATION),
+        ({"where": {"code": {"between": ["a", "z"]}}}, [SOUTH], [], kinds.COLLATION),
+        ({"where": {"code": {"lt": "north"}}}, [], [SOUTH], kinds.COLLATION),
+        ({"where": {"code": {"gt": "n"}}}, [NORTH], [], kinds.MISSING_ROW),
+        ({"where": {"code": {"gt": 1}}}, [NORTH], [], kinds.MISSING_ROW),
+        # Pages, which may be other ones only if they are full.
+        ({"limit": 1}, [NORTH], [SOUTH], kinds.OTHER_PAGE),
+        ({"limit": 2}, [NORTH], [SOUTH], kinds.MISSING_ROW),
+        ({"limit": 1, "where": {"code": "north"}}, [NORTH], [SOUTH], kinds.MISSING_ROW),
+        ({"limit": 1}, [NORTH], [], kinds.MISSING_ROW),
+    ],
+)
+def test_a_difference_of_rows_is_of_its_kind(filter_, old, new, kind):
+    found = of_kinds(LIST, answer(200, old), answer(200, new), LISTED, **filter_)
+
+    assert kind in found
+    assert found <= {kind, kinds.EMAIL, kinds.VALUE, kinds.ADDED_ROW}
+
+
+def test_another_first_row_is_another_page():
+    assert of_kinds(LIST, answer(200, NORTH), answer(200, SOUTH), FIRST) == {kinds.OTHER_PAGE}
+    found = of_kinds(LIST, answer(200, NORTH), answer(200, SOUTH), FIRST, where=NORTH)
+    assert kinds.MISSING_ROW in found
+
+
+def test_roles_have_other_ids_and_no_times_but_the_same_names():
+    old = {"id": 1, "roles": [{"id": 7, "name": "editor", "created": "2020"}]}
+    same = {"id": 1, "roles": [{"id": 7, "name": "editor"}]}
+    other_id = {"id": 1, "roles": [{"id": 1, "name": "editor"}]}
+    other_name = {"id": 1, "roles": [{"id": 1, "name": "writer"}]}
+
+    for new, found in (
+        (same, {kinds.ROLE}),
+        (other_id, {kinds.ROLE}),
+        (other_name, {kinds.MISSING_ROW, kinds.ADDED_ROW}),
+        ({"id": 1, "roles": []}, {kinds.MISSING_ROW}),
+    ):
+        assert of_kinds(ROW, answer(200, old), answer(200, new), ROLES) == found
 
 
 def test_what_clients_read_alike_is_no_difference():

@@ -144,13 +144,13 @@ class Mirror:
         if old is None:
             self._report.count("Not compared, as the old answer is compressed")
             return
+        sent = HTTPHeaderDict(copy.headers)
         try:
-            new = self._comparison.new.send(
-                copy.call.verb, copy.target, HTTPHeaderDict(copy.headers)
-            )
+            new = self._comparison.new.send(copy.call.verb, copy.target, sent)
         except NoAnswerError:
             new = None
-        self._report.add(copy.call, copy.caller, self._comparison.found(copy.call, old, new))
+        found = self._comparison.found(copy.call, old, new, sent)
+        self._report.add(copy.call, copy.caller, found)
 
 
 def _caller(request: Incoming) -> str:

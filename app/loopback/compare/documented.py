@@ -1,0 +1,228 @@
+"""Which differences are documented: those that the rules and the design of Ostiary make.
+
+None of them hides that a row is lost: of a row that is left out, the call, the filter and the row
+itself must say why, and that it is there is asked of the new service by `Comparison`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .answers import Answer
+from .calls import Call
+from .filters import (
+    compares_letters,
+    is_limited_include,
+    is_whole_page,
+    order_of,
+    selects_without_value,
+)
+from .kinds import (
+    ACCOUNT,
+    ADDED,
+    ADDED_ROW,
+    ALLOWED,
+    COLLATION,
+    EMBEDDED_SCOPE,
+    HIDDEN_ROW,
+    HIDDEN_USER,
+    LINKED_LIMIT,
+    MISSING,
+    MISSING_ROW,
+    NO_RELATED,
+    NO_VALUE,
+    OTHER_PAGE,
+    OWN_RECORD,
+    OWN_ROWS,
+    REFUSAL,
+    RELATION,
+    ROLE,
+    ROW_ORDER,
+    STATUS,
+    TYPE,
+    UNKNOWN_PROPERTY,
+    Difference,
+    Kind,
+)
+from .orders import order_kind
+from .values import rows_of
+
+REFUSED = (401, 403)
+_NOTHING = ("missing", "null")
+# Properties of users that LoopBack 3 leaves out or does not have, and what they are here.
+_OF_ACCOUNTS = {"created": None, "emailVerified": "false"}
+# Properties of roles that Ostiary does not have.
+_OF_ROLES = ("created", "modified", "description")
+# An error of Ostiary for a condition on a property that a model does not have.
+_UNKNOWN_PROPERTY = "There is no property"
+# One for an include of what is embedded in a row.
+_EMBEDDED_SCOPE = "takes no scope: what is embedded"
+
+
+class Context(NamedTuple):
+    """What the document of the new service says of a call."""
+
+    # Rules let the new service answer the call for the caller's own rows, or own record.
+    is_own_rows: bool = False
+    is_own_record: bool = False
+    # It answers with the first row of a list; or with the rows of a list.
+    is_first: bool = False
+    is_list: bool = False
+    # The rows of the answer are users, or one of the rows of a relation to them.
+    is_users: bool = False
+    # The property with their ids; and those of models whose ids have another name than `id`.
+    id_name: str = "id"
+    id_names: Sequence[str] = ()
+    # The path of their list, and of that of users.
+    list_path: str | None = None
+    users_path: str | None = None
+    # Names of relations that lead to users, to roles, and those through a model between both.
+    user_relations: frozenset[str] = frozenset()
+    role_relations: frozenset[str] = frozenset()
+    linked: frozenset[str] = frozenset()
+
+
+NO_CONTEXT = Context()
+
+
+def documented(difference: Difference, call: Call, context: Context) -> Difference:
+    """Return a difference, with its documented kind if it has one."""
+    for recognize in (_of_users, _of_roles, _of_missing_rows, _of_added_rows, _of_orders):
+        if kind := recognize(difference, call, context):
+            return difference._replace(kind=kind)
+    return difference
+
+
+def _of_users(difference: Difference, call: Call, context: Context) -> Kind | None:
+    parent, name = _place(difference.place, call)
+    if difference.kind in (MISSING, TYPE, MISSING_ROW) and name in context.user_relations:
+        is_left_out = difference.kind is MISSING_ROW or difference.new in _NOTHING
+        return HIDDEN_USER if is_left_out and _are_users(difference.old_rows) else None
+    is_of_user = context.is_users if not parent else parent in context.user_relations
+    if difference.kind in (ADDED, TYPE) and is_of_user and name in _OF_ACCOUNTS:
+        is_default = _OF_ACCOUNTS[name] in (None, difference.new)
+        return ACCOUNT if difference.old in _NOTHING and is_default else None
+    return None
+
+
+def _place(place: str, call: Call) -> tuple[str, str]:
+    """Return the names of the relation and of the property of a place, or of the call."""
+    *parents, name = (part.removesuffix("[]") for part in place.split("."))
+    return (parents[-1] if parents else ""), name or _relation(call)
+
+
+def _relation(call: Call) -> str:
+    """Return the name of the relation that a call reads, nothing if it reads none."""
+    return call.path.rstrip("/").rpartition("/")[2] if _is_relation(call.path) else ""
+
+
+def _are_users(rows: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(rows) and all("email" in row for row in rows)
+
+
+def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | None:
+    parent, name = _place(difference.place, call)
+    if difference.kind is MISSING and (parent or _relation(call)) in context.role_relations:
+        return ROLE if name in _OF_ROLES else None
+    if difference.kind in (MISSING_ROW, ADDED_ROW) and name in context.role_relations:
+        # Their ids may be others.
+        names = [
+            sorted(str(row.get("name")) for row in rows)
+            for rows in (difference.old_rows, difference.new_rows)
+        ]
+        return ROLE if names[0] == names[1] else None
+    return None
+
+
+def _of_missing_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
+    if difference.kind is not MISSING_ROW:
+        return None
+    relation = difference.place.removeprefix("[].").removesuffix("[]")
+    if relation in context.linked and is_limited_include(call.query, relation):
+        return LINKED_LIMIT
+    if not relation and compares_letters(call.query, difference.old_rows, is_old=True):
+        return COLLATION
+    return OTHER_PAGE if _is_other_page(difference, call, context) else None
+
+
+def _of_added_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
+    if difference.kind is not ADDED_ROW or difference.place != "[]":
+        return None
+    if selects_without_value(call.query, difference.new_rows):
+        return NO_VALUE
+    if compares_letters(call.query, difference.new_rows, is_old=False):
+        return COLLATION
+    return OTHER_PAGE if _is_other_page(difference, call, context) else None
+
+
+def _is_other_page(difference: Difference, call: Call, context: Context) -> bool:
+    """Tell whether as many rows are on a page that may end or begin elsewhere."""
+    is_same_size = len(difference.old_rows) == len(difference.new_rows) > 0
+    is_top = difference.place == "[]" and (context.is_first or context.is_list)
+    rows = 1 if context.is_first else int(difference.old.partition(" ")[0])
+    return is_same_size and is_top and is_whole_page(call.query, rows, context.is_first)
+
+
+def _of_orders(difference: Difference, call: Call, context: Context) -> Kind | None:
+    if difference.kind is not ROW_ORDER:
+        return None
+    relation = difference.place.removeprefix("[]").removeprefix(".").removesuffix("[]")
+    id_name = next(
+        (name for name in ("id", *context.id_names) if name in difference.new_rows[0]), "id"
+    )
+    order = order_of(call.query, relation)
+    if order is None:
+        return None
+    return order_kind(order, id_name, difference.old_rows, difference.new_rows)
+
+
+def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
+    """Return the kind of two answers with different statuses."""
+    if old.status in REFUSED:
+        return _refused_kind(new, context)
+    if new.status in REFUSED and old.status in (200, 404) and _names_relation(new):
+        return RELATION
+    if old.status == 200 and new.status == 404 and _is_relation(call.path):
+        return _not_found_kind(old, context)
+    if old.status < 500 and new.status == 400:
+        message = str(error_of(new.json.value if new.json else None).get("message"))
+        if _UNKNOWN_PROPERTY in message:
+            return UNKNOWN_PROPERTY
+        if _EMBEDDED_SCOPE in message:
+            return EMBEDDED_SCOPE
+    return STATUS
+
+
+def _not_found_kind(old: Answer, context: Context) -> Kind:
+    if old.json is None or old.json.value in (None, {}):
+        return NO_RELATED
+    return HIDDEN_USER if context.is_users and _are_users(rows_of(old.json.value)) else STATUS
+
+
+def _refused_kind(new: Answer, context: Context) -> Kind:
+    if new.status in REFUSED:
+        return REFUSAL
+    if new.status == 404 or (new.json is not None and new.json.value == {"exists": False}):
+        return HIDDEN_ROW
+    if new.status >= 400:
+        return STATUS
+    if context.is_own_record:
+        return OWN_RECORD
+    return OWN_ROWS if context.is_own_rows else ALLOWED
+
+
+def _is_relation(path: str) -> bool:
+    """Tell whether a path has more than a model, an id and `exists` or `count`."""
+    segments = path.strip("/").split("/")
+    return len(segments) > 2 and segments[-1] != "exists"
+
+
+def _names_relation(answer: Answer) -> bool:
+    """Tell whether the rules of the target of a relation refuse a call."""
+    details = error_of(answer.json.value if answer.json else None).get("details")
+    return isinstance(details, dict) and "relation" in details
+
+
+def error_of(body: object) -> Mapping[str, Any]:
+    """Return the error of a body; an empty one of a body that is none."""
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else {}
