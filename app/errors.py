@@ -1,6 +1,6 @@
 """The HTTP errors of the service, and the handlers that render every error as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -168,18 +168,23 @@ class AccessDenied(exceptions.Forbidden):
 
 
 class StrongerLoginRequired(exceptions.Unauthorized):
-    """The call takes a more recent authentication; `details` has its `maxAge` in seconds.
+    """The call takes a more recent login, or one with several factors; `details` says which.
 
-    As RFC 9470 has it; `POST /users/{id}/reauthenticate` is one.
+    `kinds` are what the user may authenticate with (RFC 9470) in `POST /users/{id}/reauthenticate`,
+    and `maxAge` the seconds for which it counts, if it must be recent.
     """
 
     error_code = "STRONGER_LOGIN_REQUIRED"
-    description = "Authenticate again."
 
-    def __init__(self, max_age: int) -> None:
-        super().__init__()
-        self.details = {"maxAge": max_age}
-        self.challenge = f'Bearer error="insufficient_user_authentication", max_age="{max_age}"'
+    def __init__(self, kinds: Sequence[str], max_age: int | None = None) -> None:
+        what = "A second factor is required." if max_age is None else "Authenticate again."
+        super().__init__(what)
+        self.details: dict[str, object] = {"kinds": [*kinds]}
+        asked = 'acr_values="mfa"'
+        if max_age is not None:
+            self.details |= {"maxAge": max_age}
+            asked = f'max_age="{max_age}"'
+        self.challenge = f'Bearer error="insufficient_user_authentication", {asked}'
 
 
 class InsufficientScope(exceptions.Forbidden):

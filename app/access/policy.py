@@ -1,6 +1,6 @@
 """Authorization: whether the caller may call a method, and on which rows."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,13 +10,20 @@ from sqlalchemy import Column, ColumnElement, and_, false, func, not_, or_, true
 from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
-from app.errors import AccessDenied, AuthorizationRequired, InsufficientScope, ModelNotFound
+from app.errors import (
+    AccessDenied,
+    AuthorizationRequired,
+    InsufficientScope,
+    ModelNotFound,
+    StrongerLoginRequired,
+)
 from app.ids import FORMS, Id
 from app.state import AppState
 
 from .identity import Identity, current_identity
 from .rules import (
     OWNER,
+    STRONG,
     Decision,
     DynamicRole,
     MethodRules,
@@ -34,6 +41,11 @@ CREATE_RELATED = "create through a relation"
 
 # What a caller gets whom no rule, or no scope, permits a method.
 NOTHING = Decision(own=False, others=False)
+
+# The functions of features that return the kinds of factors which a user has, such as `totp`.
+factor_kinds = AppState[list[Callable[[Id], Iterable[str]]]](
+    "kinds of factors", factory=lambda _app: []
+)
 
 # The rules of each model and method.
 compiled_rules = AppState[dict[tuple[str, str], MethodRules]](
@@ -175,7 +187,7 @@ def check_acls(app: Flask) -> None:
 
 def roles_in_rules(app: Flask) -> set[str]:
     """Return the roles that some rule mentions; any other role permits nothing."""
-    return {str(role) for rules in compiled_rules.of(app).values() for role in rules.roles}
+    return {role for rules in compiled_rules.of(app).values() for role in rules.roles}
 
 
 def authorize(model: str, method: str, row_id: object = None) -> Grant:
@@ -193,10 +205,18 @@ def find_grant(model: str, method: str) -> Grant:
     user_id = identity.user_id
     if identity.scopes is not None and not _covers(identity, model, rules):
         return Grant(user_id, NOTHING)
-    roles = identity.roles & rules.roles if rules.roles else frozenset()
+    roles = _roles(identity, rules)
     if rules.dynamic and user_id is not None:
         return _row_grant(rules, user_id, roles)
     return Grant(user_id, rules.decision(user_id, roles))
+
+
+def _roles(identity: Identity, rules: MethodRules) -> frozenset[str]:
+    """Return those of the caller's roles that rules depend on, with STRONG."""
+    roles = identity.roles & rules.roles if rules.roles else frozenset()
+    if rules.depends_on_strength and identity.is_strong:
+        roles |= {STRONG}
+    return roles
 
 
 def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant:
@@ -248,10 +268,25 @@ def _covers(identity: Identity, model: str, rules: MethodRules) -> bool:
 
 def _refusal(model: str, method: str, row_id: object = None) -> HTTPException:
     """Return the error for a method that the caller may call on no row."""
-    if is_in_scope(model, method):
-        return denial(model, row_id)
-    rules = compiled_rules.current[model, method]
-    return InsufficientScope() if rules.session_only else InsufficientScope(model, rules.method)
+    identity, rules = current_identity(), compiled_rules.current[model, method]
+    if identity.scopes is not None and not _covers(identity, model, rules):
+        return InsufficientScope() if rules.session_only else InsufficientScope(model, rules.method)
+    if identity.session is not None and _permits_strong(identity, rules):
+        return StrongerLoginRequired(kinds=strong_kinds(identity.session.user_id))
+    return denial(model, row_id)
+
+
+def _permits_strong(identity: Identity, rules: MethodRules) -> bool:
+    """Tell whether the rules would permit a caller the method with a stronger login."""
+    if not rules.depends_on_strength or identity.user_id is None:
+        return False
+    roles = _roles(identity, rules) | {STRONG}
+    return any(rule.allow for rule in rules.applicable(identity.user_id, roles))
+
+
+def strong_kinds(user_id: Id) -> list[str]:
+    """Return the kinds of factors by which a user may make a session a strong one."""
+    return [kind for find in factor_kinds.current for kind in find(user_id)]
 
 
 def denial(model: str, row_id: object = None) -> HTTPException:

@@ -19,6 +19,10 @@ AUTHENTICATED = "$authenticated"
 UNAUTHENTICATED = "$unauthenticated"
 # The user whom a row belongs to.
 OWNER = "$owner"
+# Callers who are logged in with several factors, or a passkey that verified them.
+STRONG = "$strong"
+# The other ones who are logged in, or call with a personal token.
+WEAK = "$weak"
 # The access type of methods that read; other methods of every collection are WRITE.
 READ = "READ"
 # The access type of methods that change rows.
@@ -29,9 +33,18 @@ EXECUTE = "EXECUTE"
 # In LoopBack 3, AUDIT and ALARM allow a call too, and have no other effect.
 PERMISSIONS = ("ALLOW", "ALARM", "AUDIT", "DENY")
 
-# The rank of a rule by its principal; any other role has ROLE_RANK.
-PRINCIPAL_RANKS = {OWNER: 4, AUTHENTICATED: 2, UNAUTHENTICATED: 2, EVERYONE: 1}
+# The rank of a rule by its principal; any other role has ROLE_RANK, and so have those that are not
+# LoopBack 3's: there they would be roles that the application resolves. What is denied to $weak is
+# thus denied to owners, too.
 ROLE_RANK = 5
+PRINCIPAL_RANKS = {
+    STRONG: ROLE_RANK,
+    WEAK: ROLE_RANK,
+    OWNER: 4,
+    AUTHENTICATED: 2,
+    UNAUTHENTICATED: 2,
+    EVERYONE: 1,
+}
 
 
 class UserPrincipal(NamedTuple):
@@ -141,25 +154,31 @@ class MethodRules:
         # The dynamic roles that a decision depends on.
         self.dynamic = {name: role for name, role in dynamic.items() if name in principals}
         # The stored roles that it depends on; if there are none, the caller's are not queried.
-        self.roles = principals - users - PRINCIPAL_RANKS.keys() - self.dynamic.keys()
+        others = users | PRINCIPAL_RANKS.keys() | self.dynamic.keys()
+        self.roles = frozenset(str(role) for role in principals - others)
+        # Whether a decision depends on how the caller has logged in.
+        self.depends_on_strength = not principals.isdisjoint({STRONG, WEAK})
         self._for_anonymous = self._decide({EVERYONE, UNAUTHENTICATED})
-        self._for_users = self._decide({EVERYONE, AUTHENTICATED})
+        self._for_users = self._decide({EVERYONE, AUTHENTICATED, WEAK})
 
     def decision(self, user_id: Id | None, roles: Collection[str] = ()) -> Decision:
-        """Return the decision for a user with these roles, or for an anonymous caller (None)."""
+        """Return the decision for a user with these roles, or for an anonymous caller (None).
+
+        A user who is a strong caller has the role STRONG; any other is WEAK.
+        """
         if user_id is None:
             return self._for_anonymous
         if not roles and user_id not in self._user_ids:
             return self._for_users
-        return self._decide({EVERYONE, AUTHENTICATED, UserPrincipal(user_id), *roles})
+        return self._decide(_held(user_id, roles))
 
     def applicable(self, user_id: Id, roles: Collection[str] = ()) -> list[Rule]:
         """Return the rules that may decide for a user with these roles, in the order of their rank.
 
-        Whether one for $owner or a dynamic role decides depends on the row; none comes after one
-        that decides for every row.
+        The roles are those of `decision`. Whether a rule for $owner or a dynamic role decides
+        depends on the row; none comes after one that decides for every row.
         """
-        held = {EVERYONE, AUTHENTICATED, UserPrincipal(user_id), *roles}
+        held = _held(user_id, roles)
         chosen: list[Rule] = []
         for rule in self._ranked:
             if rule.principal in held:
@@ -186,6 +205,12 @@ class MethodRules:
             if rule.principal in principals:
                 return rule.allow
         return False
+
+
+def _held(user_id: Id, roles: Collection[str]) -> set[Principal]:
+    """Return the principals that a user is in general, who may be STRONG."""
+    strength = STRONG if STRONG in roles else WEAK
+    return {EVERYONE, AUTHENTICATED, strength, UserPrincipal(user_id), *roles}
 
 
 class RuleSchema(Schema):

@@ -8,7 +8,7 @@ from werkzeug.exceptions import HTTPException
 from app import errors
 from app.access.identity import QUERY, token_transports
 from app.access.policy import compiled_rules, related_method
-from app.access.rules import MethodRules
+from app.access.rules import STRONG, MethodRules
 from app.database.ids import app_id_form
 from app.ids import Id
 from app.rest.collection import served_collections
@@ -53,6 +53,12 @@ class Security:
         self.anonymous = all(rules.decision(None) for rules in self._rules)
         self.user = all(decisions)
         self.any_row = all(decision.own and decision.others for decision in decisions)
+        # Those of callers with several factors, where it matters.
+        self._of_strong = [
+            rules.decision(ANY_USER_ID, [STRONG])
+            for rules in self._rules
+            if any(rules.depends_on_strength for rules in self._rules)
+        ]
 
     def requirements(self) -> list[Json]:
         """Return the alternative security requirements: a scheme each, with the roles it needs."""
@@ -89,6 +95,10 @@ class Security:
             return ["everybody who is logged in"]
         roles = [f"the role `{role}`" for role in self._roles()]
         roles += [f"those who have the role `{role}` for the row" for role in self._dynamic()]
+        if self._takes_strength():
+            is_any = all(decision.others for decision in self._of_strong)
+            who = "everybody" if is_any else "the owner"
+            roles.insert(0, f"{who} who is logged in with several factors")
         return ["the owner", *roles] if self.user else roles or ["nobody by default"]
 
     def errors(self, verb: str) -> Iterator[HTTPException]:
@@ -98,10 +108,16 @@ class Security:
             yield errors.InvalidToken()
             if not self._endpoint.scope and self._may_deny():
                 yield self._denial()
+        if self._takes_strength():
+            yield errors.StrongerLoginRequired(["totp"])
         if self._app.config["TOKEN_MIDDLEWARE"] and verb in UNSAFE:
             yield errors.AccessDenied()
         if self._app.config["PERSONAL_TOKENS"]:
             yield self._out_of_scope()
+
+    def _takes_strength(self) -> bool:
+        """Tell whether a user needs several factors who has none of the roles."""
+        return not self.user and bool(self._of_strong) and all(self._of_strong)
 
     def _may_deny(self) -> bool:
         """Tell whether a logged-in user may be denied access."""
@@ -136,7 +152,7 @@ class Security:
 
     def _roles(self) -> list[str]:
         """Return the roles each of which is sufficient to call the endpoint."""
-        named = {str(role) for rules in self._rules for role in rules.roles}
+        named = {role for rules in self._rules for role in rules.roles}
         return [
             role
             for role in sorted(named)
@@ -158,5 +174,5 @@ def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
 def _may_deny_role(rules: MethodRules) -> bool:
     """Tell whether rules may deny access to a user because of a role."""
     return bool(rules.dynamic) or not all(
-        rules.decision(ANY_USER_ID, [str(role)]) for role in rules.roles
+        rules.decision(ANY_USER_ID, [role]) for role in rules.roles
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from flask import Flask
 
 from app.access.roles import ADMIN, COMPUTED
+from app.access.rules import PRINCIPAL_RANKS
 from app.definitions.reading import json_models
 from app.definitions.related_models import USERS
 from app.problems import MISSPELT, suggest
@@ -34,7 +35,12 @@ def check_roles(app: Flask) -> Iterator[str]:
     unknown = set[str]()
     for role in _named_roles(app):
         others = known | role.dynamic
-        if role.name in others or role.name.startswith(COMPUTED):
+        if role.name in others or role.name in PRINCIPAL_RANKS:
+            continue
+        if role.name.startswith(COMPUTED):
+            others = {*PRINCIPAL_RANKS, *role.dynamic}
+            if meant := suggest(role.name, others, MISSPELT):
+                role.warn(f"there is no role '{role.name}'{meant}")
             continue
         if meant := suggest(role.name, others, MISSPELT):
             role.warn(f"there is no role '{role.name}'{meant}")

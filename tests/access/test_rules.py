@@ -157,3 +157,50 @@ def test_only_roles_in_matching_rules_are_relevant():
 def test_invalid_rules_are_rejected(broken):
     with pytest.raises(ValidationError):
         parse_rules([broken], METHODS, INTEGER)
+
+
+@pytest.mark.parametrize(
+    ("rules", "weak", "strong"),
+    [
+        pytest.param([rule("$strong", "ALLOW")], NO_ROWS, ALL_ROWS, id="only strong callers"),
+        pytest.param(
+            [rule("$owner", "ALLOW"), rule("$weak", "DENY")],
+            NO_ROWS,
+            OWN_ROWS,
+            id="owners that are strong",
+        ),
+        pytest.param(
+            [rule("$owner", "ALLOW"), rule("$strong", "ALLOW")],
+            OWN_ROWS,
+            ALL_ROWS,
+            id="others' rows for strong callers",
+        ),
+        pytest.param(
+            [rule("$strong", "ALLOW"), rule("$owner", "DENY", property="find")],
+            NO_ROWS,
+            OTHERS_ROWS,
+            id="an exact property beats it",
+        ),
+        pytest.param(
+            [rule("$strong", "ALLOW"), rule("clerk", "DENY")],
+            NO_ROWS,
+            ALL_ROWS,
+            id="a role that the caller has not",
+        ),
+        pytest.param(
+            [rule(7, "ALLOW"), rule("$weak", "DENY")], ALL_ROWS, ALL_ROWS, id="a user precedes it"
+        ),
+        pytest.param([rule("$weak", "ALLOW")], ALL_ROWS, NO_ROWS, id="only weak callers"),
+    ],
+)
+def test_rules_may_ask_for_a_strong_session(rules, weak, strong):
+    assert decide(rules, user=None) == NO_ROWS
+    assert decide(rules) == weak
+    assert decide(rules, roles=["$strong"]) == strong
+
+
+def test_weak_callers_are_denied_what_a_role_of_the_same_rank_allows():
+    rules = [rule("admin", "ALLOW"), rule("$weak", "DENY")]
+
+    assert decide(rules, roles=["admin"]) == NO_ROWS
+    assert decide(rules, roles=["admin", "$strong"]) == ALL_ROWS

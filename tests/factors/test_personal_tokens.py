@@ -303,7 +303,7 @@ def test_making_one_takes_a_recent_authentication(app, api, token, make):
     right = api("POST", "/users/1/reauthenticate", {"password": PASSWORD}, token=token)
 
     assert refusal(refused) == (401, "STRONGER_LOGIN_REQUIRED")
-    assert refused.json["error"]["details"] == {"maxAge": 300}
+    assert refused.json["error"]["details"] == {"kinds": ["password"], "maxAge": 300}
     assert refused.headers["WWW-Authenticate"] == (
         'Bearer error="insufficient_user_authentication", max_age="300"'
     )

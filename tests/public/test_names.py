@@ -49,8 +49,8 @@ NAMES = {
         "has_many_through has_one references_many register_resource"
     ),
     "rules": (
-        "ADMIN AUTHENTICATED EVERYONE EXECUTE OWNER READ UNAUTHENTICATED WRITE DynamicRole "
-        "Rule UserPrincipal allow deny"
+        "ADMIN AUTHENTICATED EVERYONE EXECUTE OWNER READ STRONG UNAUTHENTICATED WEAK WRITE "
+        "DynamicRole Rule UserPrincipal allow deny"
     ),
     "signals": (
         "account_claimed audited delivery_attempted email_change_request email_changed "

@@ -27,7 +27,7 @@ def _is_served(settings: Settings) -> bool:
     "POST /<id>/personalTokens",
     body=NewPersonalTokenSchema,
     answer=NewPersonalTokenSchema,
-    errors=(errors.StrongerLoginRequired(max_age=300),),
+    errors=(errors.StrongerLoginRequired(["password"], 300),),
     is_served=_is_served,
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from sqlalchemy import func, select, update
 
 from app.access.identity import LiveToken
+from app.access.policy import strong_kinds
 from app.audit.entries import Action, record, record_attempt
 from app.database.session import affected_rows, db, transaction
 from app.errors import InvalidPassword, InvalidToken, StrongerLoginRequired, ValidationError
@@ -16,6 +17,8 @@ from app.users.passwords.attempts import check_password
 
 #: Seconds after a login or a reauthentication in which credentials may be changed.
 RECENT_SESSION = 300
+# The kind of authentication that everybody may have.
+PASSWORD = "password"  # noqa: S105 a name
 # The `reason` of a failed login of somebody who is logged in.
 REAUTHENTICATION = "reauthentication"
 
@@ -39,7 +42,7 @@ def require_recent(session: LiveToken) -> None:
     changes credentials calls it.
     """
     if not is_recent(session.digest):
-        raise StrongerLoginRequired(max_age=RECENT_SESSION)
+        raise StrongerLoginRequired(_kinds(session.user_id), RECENT_SESSION)
 
 
 def require_recent_or_password(session: LiveToken, password: str | None) -> None:
@@ -81,6 +84,11 @@ def note_authentication(session: LiveToken, methods: Iterable[str]) -> None:
         if not affected_rows(update(AccessToken).where(*live).values(new)):
             raise InvalidToken()
         record(Action.REAUTHENTICATED, session.user_id, session.user_id, methods=list(both))
+
+
+def _kinds(user_id: Id) -> list[str]:
+    """Return what a user may authenticate with again."""
+    return [*([PASSWORD] if _password_hash(user_id) else []), *strong_kinds(user_id)]
 
 
 def _password_hash(user_id: Id) -> str | None:
