@@ -71,7 +71,7 @@ class ExactDecimal(TypeDecorator[Decimal]):
 
 
 class Json(TypeDecorator[Any]):
-    """A JSON value: an object (`Json(dict)`) or an array (`Json(list)`).
+    """A JSON value: an object (`Json(dict)`), an array (`Json(list)`), or any (`Json(object)`).
 
     Filters compare the items of an array with texts, with numbers if `items` is float, and with
     both if it is object.
@@ -80,9 +80,7 @@ class Json(TypeDecorator[Any]):
     impl = JSON
     cache_ok = True
 
-    def __init__(
-        self, kind: type[dict[str, Any]] | type[list[Any]] = dict, items: type[Any] = str
-    ) -> None:
+    def __init__(self, kind: type[object] = dict, items: type[object] = str) -> None:
         super().__init__(none_as_null=True)
         self.kind, self.items = kind, items
 

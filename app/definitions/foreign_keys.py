@@ -11,7 +11,7 @@ from .definition import Definition
 from .related_models import RelatedModel, RelatedModels
 
 # Types of properties that may hold the id of another row.
-KEY_TYPES = ("string", "number", "integer", "uuid", "objectid", "object", "id")
+KEY_TYPES = ("string", "number", "integer", "uuid", "objectid", "object", "any", "id")
 
 
 class ForeignKeys:

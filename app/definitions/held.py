@@ -1,8 +1,12 @@
 """Relations whose data is a property of the model: references and embedded objects."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from marshmallow import ValidationError
+
+from app import errors
 from app.plurals import pluralize
 from app.properties.declaration import Declaration, JsonObject
 from app.properties.properties import Property, read_property
@@ -13,13 +17,20 @@ from .related_models import camel_case
 
 # The type of the property, and the key that names it.
 HELD: dict[str, object] = {REFERENCES_MANY: ["any"], EMBEDS_ONE: "object", EMBEDS_MANY: ["object"]}
+# What is no value of a required property.
+BLANK = (None, "")
+# The type of properties that hold what any relation does.
+ANY = "any"
 PLACES = {REFERENCES_MANY: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "property"}
 
 
-def hold(definition: Definition, name: str, relation: Declaration) -> Property | None:
+def hold(
+    definition: Definition, name: str, relation: Declaration, needed: Collection[str] = ()
+) -> Property | None:
     """Return the property with the data of a relation; add it, unless it is declared.
 
-    None, and a warning, if the model cannot have it.
+    What is embedded must have the `needed` properties. None, and a warning, if the model cannot
+    have it.
     """
     held = _property_name(name, relation.mapping)
     usual = read_property(held, relation.with_value(_declared_property(relation.mapping)))
@@ -34,10 +45,23 @@ def hold(definition: Definition, name: str, relation: Declaration) -> Property |
         property_ = replace(usual, column_name=column, hidden=is_hidden)
     elif not property_.required and property_.default is None:
         property_ = replace(property_, default=usual.default)
+    if needed and relation["options"].mapping.get("validate") is not False:
+        check = partial(_check_embedded, sorted(needed))
+        property_ = replace(property_, validators=[*property_.validators, check])
     definition.properties[held] = property_
     definition.held.add(held)
     relation.warn(f"has no endpoints: its data is the property {held}")
     return property_
+
+
+def _check_embedded(needed: Sequence[str], embedded: object) -> None:
+    """Raise ValidationError for embedded objects without a property that their model requires."""
+    for item in embedded if isinstance(embedded, list) else [embedded]:
+        if not isinstance(item, Mapping):
+            raise ValidationError("must be an object")
+        for name in needed:
+            if item.get(name) in BLANK:
+                raise ValidationError(f"has an object in which {name} {errors.BLANK}")
 
 
 def _problem(definition: Definition, usual: Property) -> str:
@@ -46,7 +70,7 @@ def _problem(definition: Definition, usual: Property) -> str:
     held = f"{usual.name} of {definition.name}"
     if usual.name in {definition.id.name, *definition.own_names, *definition.foreign_keys}:
         return f"{held} holds something else"
-    if declared.type.name != usual.type.name:
+    if declared.type.name not in (usual.type.name, ANY):
         return f"{held} is of the type {declared.type.name}"
     return ""
 

@@ -24,6 +24,8 @@ from .rules import read_rules
 from .user_model import TOKEN, choose_users
 from .users import define_users
 
+# The keys of properties that need no value.
+DEFAULTS = {"default", "defaultFn", "generated"}
 # The entries of `model-config.json` that are no models.
 NOT_MODELS = ("_meta",)
 # Keys of a model at a data source without effect, as its rows are not in the database, and the
@@ -44,6 +46,8 @@ class Models:
     plain: dict[str, Definition] = field(default_factory=dict)
     # The model with the base User.
     users: Definition | None = None
+    # The properties without default that models require, by the names of all models.
+    required: dict[str, frozenset[str]] = field(default_factory=dict)
     # Which of LoopBack 3's Role and RoleMapping have endpoints.
     public_roles: frozenset[str] = frozenset()
     # The Python files, by their names without `.py`.
@@ -102,8 +106,10 @@ def read_folder(app: Flask, folder: Path) -> Models:
             name for name in RESOURCES if config[name].mapping.get("public") is True
         )
         _warn_of_entries(config, sources)
+    merged_models = [merge(source, sources) for source in sources.values()]
+    models.required = {merged.source.name: _required(merged) for merged in merged_models}
     served = list[MergedModel]()
-    for merged in _served(sources, config):
+    for merged in _served(merged_models, config):
         served.append(merged)
         if merged.root != USER:
             _add(models, merged, app.config)
@@ -117,10 +123,19 @@ def read_folder(app: Flask, folder: Path) -> Models:
     return models
 
 
-def _served(sources: Mapping[str, Source], config: Declaration | None) -> Iterator[MergedModel]:
-    """Yield the models with what they have from their bases, and from `model-config.json`."""
-    for source in sources.values():
-        merged = merge(source, sources)
+def _required(merged: MergedModel) -> frozenset[str]:
+    """Return the properties that an object of a model must have, as they have no default."""
+    return frozenset(
+        name
+        for name, declared in merged.properties.items()
+        if declared.mapping.get("required") and not declared.mapping.keys() & DEFAULTS
+    )
+
+
+def _served(models: Sequence[MergedModel], config: Declaration | None) -> Iterator[MergedModel]:
+    """Yield the models with what they have from `model-config.json` too, if that serves them."""
+    for merged in models:
+        source = merged.source
         entry = source.declared.with_value({}) if config is None else config[source.name]
         if entry.value is None:
             source.declared.warn(f"is not served: {CONFIG} does not have {source.name}")

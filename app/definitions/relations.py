@@ -1,7 +1,7 @@
 """Relations in JSON: which properties hold the ids, and which model each leads to."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.problems import MISSPELT, suggest
@@ -43,8 +43,14 @@ class ResolvedRelations:
 class Relations:
     """Reads the relations of all models, and adds the foreign keys that they need."""
 
-    def __init__(self, models: RelatedModels, definitions: Sequence[Definition]) -> None:
-        self._models, self._definitions = models, definitions
+    def __init__(
+        self,
+        models: RelatedModels,
+        definitions: Sequence[Definition],
+        required: Mapping[str, Collection[str]],
+    ) -> None:
+        """Read the relations of these models; `required` are properties by the name of a model."""
+        self._models, self._definitions, self._required = models, definitions, required
         self._keys = ForeignKeys(models)
         self.many_to_many = ManyToMany(models, self._keys)
         self._polymorphic = PolymorphicRelations(models, definitions)
@@ -118,13 +124,14 @@ class Relations:
         for option in UNSUPPORTED:
             if relation.mapping.get(option):
                 relation[option].warn("is ignored")
-        held = hold(definition, name, relation)
+        kind, model = str(relation.mapping["type"]), str(relation.mapping.get("model"))
+        needed = () if kind == REFERENCES_MANY else self._required.get(model, ())
+        held = hold(definition, name, relation, needed)
         if held is None or held.hidden:
             return None
-        kind = str(relation.mapping["type"])
         if kind != REFERENCES_MANY:
             return Relation(kind, "", held.column_name)
-        target = self._models.find(relation.mapping.get("model"))
+        target = self._models.find(model)
         return Relation(kind, target.resource, held.column_name) if target else None
 
     def _link(

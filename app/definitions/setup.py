@@ -68,7 +68,7 @@ def init_app(app: Flask) -> None:
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     related_models = RelatedModels(models.definitions, python, models.users)
-    relations = Relations(related_models, models.stored)
+    relations = Relations(related_models, models.stored, models.required)
     with app.app_context():
         resolved = relations.resolve()
         check(models, resolved, usual)

@@ -27,7 +27,7 @@ MAPPINGS = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2", "mongodb
 # Keys for other programs, and those that change nothing here.
 NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "title")
 # Types that are stored as JSON.
-JSON_TYPES = ("object", "array", "geopoint")
+JSON_TYPES = ("object", "any", "array", "geopoint")
 KEYS = (
     *("type", "required", "default", "length", "precision", "scale", "index", "unique", "enum"),
     *("validates", "hidden", "readOnly", "id", "defaultFn", *MAPPINGS),

@@ -53,6 +53,7 @@ SIMPLE: dict[str, tuple[ColumnType, Callable[..., Field]]] = {
     "uuid": (Uuid(), fields.Uuid),
     "objectid": (String(24), fields.ObjectIdField),
     "object": (Json(dict), json_fields.Object),
+    "any": (Json(object), json_fields.AnyValue),
     "geopoint": (GeoPoint(), json_fields.GeoPointField),
 }
 ITEMS: dict[str, type] = {

@@ -125,8 +125,9 @@ class Collection:
         if self.resource.id_on_create:
             name, key = schema.__name__, self.rows.key
             required = self.resource.id_required or has_short_ids(key)
-            limits = [Range(max=ids.MAX_CHOSEN)] if self.id_form.python_type is int else []
-            id_field = Id(key.type, data_key=self.id_name, required=required, validate=limits)
+            id_field = Id(key.type, data_key=self.id_name, required=required)
+            if self.id_form.python_type is int:
+                id_field.validators.append(Range(max=ids.MAX_CHOSEN))
             schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
         return schema()
 

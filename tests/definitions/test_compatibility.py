@@ -217,3 +217,19 @@ def test_strict_delete_finds_no_row_to_delete(serve):
     token = api.logged_in()
 
     assert refusal(api("DELETE", "/notes/99", token=token)) == (404, "MODEL_NOT_FOUND")
+
+
+def test_ending_a_link_that_there_is_not_is_no_error(serve):
+    tag = {"name": "Tag", "acls": [rule("$authenticated")]}
+    tags = {"type": "hasAndBelongsToMany", "model": "Tag"}
+    api = serve({"note": {**NOTE, "relations": {"tags": tags}}, "tag": tag}, **ON)
+    token = api.logged_in()
+    api("POST", "/notes", {"text": "a"}, token=token)
+    api("POST", "/tags", {}, token=token)
+
+    assert api("DELETE", "/notes/1/tags/rel/1", token=token).status_code == 204
+    assert refusal(api("DELETE", "/notes/1/tags/rel/9", token=token))[0] == 404
+    api("PUT", "/notes/1/tags/rel/1", token=token)
+    assert api("DELETE", "/notes/1/tags", token=token).status_code == 204
+    assert api("GET", "/notes/1/tags", token=token).json == []
+    assert api("GET", "/tags/1", token=token).status_code == 200

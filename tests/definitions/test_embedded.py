@@ -94,6 +94,55 @@ def test_what_is_embedded_begins_as_loopback_has_it(customers):
     assert customers("PUT", "/1", {"name": "B"}).json == {"id": 1, "name": "B", **NEW}
 
 
+def test_what_is_embedded_has_the_properties_that_its_model_requires(serve):
+    properties = {
+        "street": {"type": "string", "required": True},
+        "kind": {"type": "string", "required": True, "default": "home"},
+        "at": {"type": "date", "required": True, "defaultFn": "now"},
+    }
+    address = {"name": "Address", "base": "Model", "properties": properties}
+    flat = {"name": "Flat", "base": "Address", "properties": {"floor": {"required": True}}}
+    relations = {
+        "home": {"type": "embedsOne", "model": "Address", "property": "homeAddress"},
+        "flats": {"type": "embedsMany", "model": "Flat", "property": "flatList"},
+        "drafts": {
+            "type": "embedsMany",
+            "model": "Flat",
+            "property": "draftList",
+            "options": {"validate": False},
+        },
+    }
+    person = {"name": "Person", "relations": relations, "acls": OPEN}
+    api = serve({"address": address, "flat": flat, "person": person})
+    token = api.logged_in()
+    flat = {"street": "A", "floor": 0, "more": [1]}
+
+    created = api(
+        "POST",
+        "/people",
+        {"homeAddress": {"street": "B"}, "flatList": [flat], "draftList": [{}]},
+        token=token,
+    ).json
+    assert created["flatList"] == [flat]
+    assert created["homeAddress"] == {"street": "B"}
+    for verb, path in [("POST", "/people"), ("PATCH", "/people/1"), ("PUT", "/people/1")]:
+        for body in (
+            {"flatList": [flat, {"street": "A"}]},
+            {"flatList": [{"floor": 1, "street": ""}]},
+            {"homeAddress": {}},
+            {"homeAddress": {"street": None}},
+        ):
+            answer = api(verb, path, body, token=token)
+            assert field_codes(answer) == {next(iter(body)): ["invalid"]}, (verb, body)
+    messages = api("PATCH", "/people/1", {"flatList": [{}]}, token=token).json["error"]["details"]
+    assert messages["messages"]["flatList"] == ["has an object in which floor can't be blank"]
+    assert api("PATCH", "/people/1", {"homeAddress": None, "flatList": []}, token=token).json == {
+        **created,
+        "homeAddress": None,
+        "flatList": [],
+    }
+
+
 @pytest.mark.parametrize(
     ("where", "count"),
     [

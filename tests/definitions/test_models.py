@@ -121,6 +121,33 @@ def test_decimals_have_bounds_and_choices(serve):
             assert list(response.json["error"]["details"]["messages"].values()) == [[said]]
 
 
+ANYTHING = ["a text", 7, -1.5, True, False, {"a": [1, {"b": None}]}, [], ["x", 2], {}, ""]
+
+
+def test_a_property_of_any_type_holds_every_value_of_json(serve):
+    properties = {"value": "any", "other": {"description": "without a type"}}
+    api = serve({"item": {"name": "Item", "properties": properties, "acls": OPEN}})
+    token = api.logged_in()
+
+    for value in ANYTHING:
+        body = {"value": value, "other": value}
+        row = api("POST", "/items", body, token=token).json
+        assert row["value"] == row["other"] == value
+        assert type(row["value"]) is type(value)
+        assert api("PATCH", f"/items/{row['id']}", {"other": None}, token=token).json == {
+            **row,
+            "other": None,
+        }
+        assert api("GET", f"/items/{row['id']}", token=token).json["value"] == value
+    assert api("GET", "/items?filter[where][value.a]=x", token=token).json == []
+    found = api("GET", '/items/count?where={"other":null}', token=token).json
+    assert found == {"count": len(ANYTHING)}
+    for value in (2**60, {"a": 2**60}, "x" * 20_001):
+        assert field_codes(api("POST", "/items", {"value": value}, token=token)) == {
+            "value": ["invalid"]
+        }
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_is_missing_has_one_code_and_one_text_for_every_type(serve):
     types = ["string", "number", "integer", "boolean", "date", "dateonly", "decimal", "uuid"]

@@ -77,7 +77,7 @@ FILES = {
     "common/models/note.json": {
         "name": "Note",
         "base": "PersistedModel",
-        "properties": {"text": {"type": "string"}, "about": {"type": "any"}},
+        "properties": {"text": {"type": "string"}, "about": {"type": "Image"}},
         "mixins": {"Counted": True, "TimeStamp": True},
         "methods": {"prototype.close": {"http": {"verb": "put", "path": "/close"}}},
     },
@@ -244,7 +244,7 @@ def test_models_are_read_as_the_service_reads_them(report):
     }
     assert report["counts"]["models"] == {"byItself": 3, "withDifference": 1, "toWrite": 1}
     assert models["Note"]["differences"] == [
-        "common/models/note.json: properties.about.type: 'any' is taken as an object, and its"
+        "common/models/note.json: properties.about.type: 'Image' is taken as an object, and its"
         " inside not checked"
     ]
     assert "did you mean 'number'?" in models["Closed"]["problems"][0]

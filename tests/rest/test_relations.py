@@ -18,7 +18,7 @@ from tests.support.races import at_once
 from tests.support.rows import make_admin, statements
 from tests.support.throttles import counts
 
-from .clinic import Physician
+from .clinic import Appointment, Physician
 
 
 def test_the_todos_of_a_user_are_created_read_changed_and_deleted(api, token):
@@ -203,6 +203,29 @@ def test_rows_are_linked_and_unlinked_through_another_model(clinic):
     assert clinic("GET", "/patients/1").status_code == 200
     assert clinic("DELETE", "/physicians/1/patients/1").status_code == 204
     assert clinic("GET", "/patients/1").status_code == 404
+
+
+def test_the_links_to_all_rows_that_the_caller_may_read_are_ended_at_once(clinic):
+    for name in ("A", "B"):
+        clinic("POST", "/physicians", {"name": name})
+        clinic("POST", "/patients", {"name": name})
+        clinic("PUT", "/physicians/1/patients/rel/2")
+        clinic("PUT", "/physicians/1/patients/rel/1")
+        clinic("PUT", "/physicians/2/patients/rel/1")
+    clinic("POST", "/patients", {"name": "his"}, caller=clinic.bob)
+    with clinic.app.app_context():
+        db.session.execute(insert(Appointment).values(physician_id=1, patient_id=3))
+        db.session.commit()
+
+    assert refusal(clinic("DELETE", "/physicians/1/patients", caller=None))[0] == 401
+    assert refusal(clinic("DELETE", "/physicians/1/patients", caller=clinic.bob))[0] == 404
+    assert clinic("DELETE", "/physicians/1/patients").status_code == 204
+    assert clinic("GET", "/physicians/1/patients").json == []
+    assert clinic("GET", "/physicians/2/patients/count").json == {"count": 1}
+    assert clinic("GET", "/patients/count").json == {"count": 2}
+    make_admin(clinic.app)
+    left = clinic("GET", "/physicians/1/patients").json
+    assert [each["name"] for each in left] == ["his"]
 
 
 def test_a_user_is_created_and_linked_in_one_transaction_after_the_throttle(clinic, secrets):

@@ -284,6 +284,7 @@ CONVERTERS: Mapping[str, Convert] = {
     "dateonly": _to_date,
     "uuid": _to_uuid,
     "object": _to_object,
+    "any": _to_object,
     "array": _to_array,
     "geopoint": _to_position,
 }

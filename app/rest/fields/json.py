@@ -57,6 +57,20 @@ class Object(fields.Field[dict[str, object]]):
         return {"type": "object", "examples": [{}]}
 
 
+class AnyValue(fields.Field[object]):
+    """A JSON value of any type."""
+
+    default_error_messages = Object.default_error_messages
+
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> object:
+        check_json(self, value)
+        return value
+
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
+        """Return the JSON Schema keywords of a value that may be anything."""
+        return {"examples": [{}]}
+
+
 class Array(fields.Field[list[object]]):
     """A JSON array whose items are all of one type: `str`, `dict`, `float`, or `object` for any."""
 

@@ -319,7 +319,18 @@ class ThroughViews(Related):
         """End the link of a row to the parent; the row stays."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
         count = self._delete(self._links(parent_id, row_id))
-        self.target.or_404(row_id, count or None)
+        if not is_compatible(current_app.config):
+            self.target.or_404(row_id, count or None)
+        return NO_CONTENT
+
+    @declare("delete", WRITE, "DELETE /", requires="findById")
+    def unlink_all(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """End the links of the parent to all rows that the caller may read; the rows stay."""
+        parent_id, rows = self._readable_parent(grant, id), self.target.rows
+        readable = select(rows.key).where(*self.target_scope("findById"), *rows.restriction)
+        link = self.relation.link
+        linked_to = link(self.relation.target_key).in_(readable.correlate(None))
+        self._delete([link(self.relation.foreign_key) == parent_id, linked_to])
         return NO_CONTENT
 
     @declare("exists", READ, "HEAD /rel/<fk>", requires="findById")
@@ -331,14 +342,19 @@ class ThroughViews(Related):
 
     def _readable_ids(self, grant: Grant, id: str, fk: str) -> tuple[Id, Id]:
         """Return the ids of the parent and of a row of the target, if the caller may read both."""
+        parent_id = self._readable_parent(grant, id)
+        row_id, readable = self.target.parse_id(fk), self.target_scope("findById")
+        self.target.or_404(row_id, self.target.rows.get(row_id, readable))
+        return parent_id, row_id
+
+    def _readable_parent(self, grant: Grant, id: str) -> Id:
+        """Return the id of the parent, if the caller may read it."""
         parent_id = self.parent.authorize_id(grant, id)
         conditions = self.parent.rows.scope(grant)
         if not self.target.resource.ruled_by_parent:
             conditions = [*conditions, *self.parent.scope("findById")]
         self.parent.or_404(parent_id, self.parent.rows.get(parent_id, conditions))
-        row_id, readable = self.target.parse_id(fk), self.target_scope("findById")
-        self.target.or_404(row_id, self.target.rows.get(row_id, readable))
-        return parent_id, row_id
+        return parent_id
 
     def _links(self, parent_id: Id, row_id: Id) -> Conditions:
         link = self.relation.link
