@@ -142,7 +142,8 @@ def _served(models: Sequence[MergedModel], config: Declaration | None) -> Iterat
             continue
         entry.check_object()
         configure(merged, entry)
-        if not merged.is_attached:
+        # The methods of models without rows need no data source.
+        if not merged.is_attached and merged.root not in WITHOUT_ROWS:
             reason = f"{CONFIG} gives {source.name} no data source"
             source.declared.warn(f"is not served, but may be a base: {reason}")
             continue

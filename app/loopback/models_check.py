@@ -61,7 +61,7 @@ def _check(application: Application, model: Model, sources: Mapping[str, Source]
     merged = merge(own[model.name], own)
     place = f"{application.place(application.folder / CONFIG)}: {model.name}"
     configure(merged, Declaration(dict(model.config), problems, place))
-    is_kept = _is_kept(application, model, merged.root)
+    is_kept = merged.is_attached and _is_kept(application, model, merged.root)
     if is_kept:
         read_definition(merged)
     mixins = f"{sources[model.name].declared.path}: mixins."

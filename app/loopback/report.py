@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.definitions.bases import WITHOUT_ROWS
+from app.definitions.bases import PERSISTED, USER, WITHOUT_ROWS
 
 from .application import Application, connector_of
 from .javascript import Finding, Kind
@@ -232,8 +232,10 @@ def _models(application: Application, checks: Sequence[ModelCheck], opened: Sequ
 
 def _verdict(check: ModelCheck) -> str:
     if not check.is_kept:
-        is_served = check.root in WITHOUT_ROWS and check.model.is_public
-        return OWN_ENDPOINTS if is_served else f"no rows: a model of {check.root}"
+        if check.root in WITHOUT_ROWS and check.model.is_public:
+            return OWN_ENDPOINTS
+        is_stored = check.root in (*PERSISTED, USER)
+        return f"no rows: {'no data source' if is_stored else f'a model of {check.root}'}"
     if check.problems:
         return "is to be changed"
     return OTHERWISE if check.differences else BY_ITSELF

@@ -27,10 +27,13 @@ QUOTE = {
 ADDRESS = {"name": "Address", "base": "TransientModel", "properties": {"city": "string"}}
 
 
-@pytest.mark.parametrize("base", ["Model", "TransientModel"])
-def test_a_model_without_rows_has_its_own_endpoints_and_no_others(serve, base):
+@pytest.mark.parametrize(
+    ("base", "data_source"),
+    [("Model", "transient"), ("TransientModel", "transient"), ("Model", None)],
+)
+def test_a_model_without_rows_has_its_own_endpoints_and_no_others(serve, base, data_source):
     models = {"quote": {**QUOTE, "base": base}, "address": ADDRESS}
-    config = {name: {"dataSource": "transient"} for name in ("Quote", "Address")}
+    config = {name: {"dataSource": data_source} for name in ("Quote", "Address")}
     api = serve(models, config, {"quote": CODE})
     token = api.logged_in()
 

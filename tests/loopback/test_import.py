@@ -130,6 +130,7 @@ module.exports = function(Note) {
     returns: {arg: 'author', type: 'Member', root: true},
     http: {path: '/author', verb: 'post'},
   });
+  Note.remoteMethod('first', {http: {verb: 'get', path: '/'}});
   Note.remoteMethod('tagged', {returns: {type: 'Tag', root: true}, http: {verb: 'get'}});
   Note.remoteMethod('find', {accepts: []});
   Note.remoteMethod(process.env.NAME, {});
@@ -191,15 +192,20 @@ def imported(application, tmp_path_factory):
     return folder, result.output
 
 
+def set_variables(patch, folder):
+    """Set the variables of the environment that a project needs."""
+    for line in (folder / ".env.example").read_text().splitlines():
+        if not line.startswith("#"):
+            patch.setenv(line.rstrip("="), PASSWORD)
+
+
 @pytest.fixture(scope="module")
 def service(imported):
     """The project's app."""
     folder, _ = imported
     with pytest.MonkeyPatch.context() as patch, running_a_command():
         patch.setenv("INSTANCE_PATH", str(folder))
-        for line in (folder / ".env.example").read_text().splitlines():
-            if not line.startswith("#"):
-                patch.setenv(line.rstrip("="), PASSWORD)
+        set_variables(patch, folder)
         settings = read_project_files(str(folder)) | {"PROVIDERS": {}}
         app = build(f"sqlite:///{folder / 'test.sqlite'}", folder, **settings)
         with app.app_context():
@@ -345,6 +351,7 @@ def test_what_is_left_is_listed(imported, monkeypatch):
         ("method", "Note.process.env.NAME", ""),
         ("method", "Note.recent", "POST /Notes/recent"),
         ("method", "Note.author", "POST /Notes/author"),
+        ("method", "Note.first", "GET /Notes"),
         ("method", "Note.tagged", "GET /Notes/tagged"),
         ("route", "GET /status", ""),
         ("hook", "Note: after save", ""),
@@ -409,7 +416,10 @@ def test_a_kept_file_that_is_no_text_is_one_sentence(application, tmp_path):
     assert "Error: models/note.py cannot be read: UnicodeDecodeError" in result.output
 
 
-def test_a_row_that_cannot_be_moved_is_one_line_with_its_property(application, tmp_path):
+def test_a_row_that_cannot_be_moved_is_one_line_with_its_property(
+    application, imported, tmp_path, monkeypatch
+):
+    set_variables(monkeypatch, imported[0])
     notes = [
         {"id": 1, "text": "no member", "ownerId": 99},
         {"id": 2, "text": "late", "changed": "10000-01-01T00:00:00.000Z"},

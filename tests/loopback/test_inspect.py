@@ -71,6 +71,7 @@ FILES = {
         "Closed": {"dataSource": "db", "acls": [{"permission": "DENY"}]},
         "Inner": {"dataSource": "db", "public": False},
         "Calls": {"dataSource": None},
+        "Stored": {"dataSource": None},
     },
     "server/model-config.production.json": {"Note": {"public": False}},
     "common/models/person.json": {"name": "Person", "base": "User", "properties": {}},
@@ -83,6 +84,7 @@ FILES = {
     },
     "common/models/closed.json": {"name": "Closed", "properties": {"size": {"type": "nubmer"}}},
     "common/models/inner.json": {"name": "Inner"},
+    "common/models/stored.json": {"name": "Stored"},
     "common/models/calls.json": {"name": "Calls", "base": "Model"},
     "common/models/spare.json": {"name": "Spare"},
     "common/models/broken.json": '{\n"name": "Broken",\n}',
@@ -239,10 +241,10 @@ def test_models_are_read_as_the_service_reads_them(report):
         "Note": "with a difference",
         "Closed": "is to be changed",
         "Inner": "by itself",
-        # It has no rows.
         "Calls": "its own endpoints",
+        "Stored": "no rows: no data source",
     }
-    assert report["counts"]["models"] == {"byItself": 3, "withDifference": 1, "toWrite": 1}
+    assert report["counts"]["models"] == {"byItself": 3, "withDifference": 1, "toWrite": 2}
     assert models["Note"]["differences"] == [
         "common/models/note.json: properties.about.type: 'Image' is taken as an object, and its"
         " inside not checked"

@@ -142,4 +142,4 @@ def _placeholder(parameter: re.Match[str]) -> str:
 def _public_path(model: Model | None, route: str) -> str:
     verb, _, path = route.partition(" ")
     below = f"/{model.path}" if model else ""
-    return f"{verb} {below}{path.translate(PLACEHOLDERS)}"
+    return f"{verb} {below}{path.translate(PLACEHOLDERS)}".rstrip("/")
