@@ -7,7 +7,7 @@ import string
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, ForeignKey, Index, String, Text, and_, true
+from sqlalchemy import ColumnElement, ForeignKey, Index, String, Text, and_, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
@@ -70,8 +70,8 @@ def new_handle() -> str:
 class User(Model):
     """A user; `email` and `username` are unique within the `realm`.
 
-    `id`, `email_verified`, `created` and `disabled_at` are further attributes, and so are the
-    columns of USER_PROPERTIES of the app.
+    `id`, `email_verified`, `created`, `disabled_at` and `service_account` are further attributes,
+    and so are the columns of USER_PROPERTIES of the app.
     """
 
     __tablename__ = "users"
@@ -96,6 +96,8 @@ class User(Model):
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     # None for users who may log in.
     disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    # Whether it is a program's: no session is ever opened, and admins make its personal tokens.
+    service_account: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class AccessToken(Model):

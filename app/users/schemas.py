@@ -95,6 +95,15 @@ class RegistrationSchema(UserSchema):
     password = Password()
 
 
+class ServiceAccountSchema(RegistrationSchema):
+    """The body that creates a service account."""
+
+    class Meta(RegistrationSchema.Meta):
+        """It has no password."""
+
+        exclude = ("password",)
+
+
 def _any(load_default: object = marshmallow.missing, **json_schema: object) -> fields.Raw:
     """Return a field whose value is not validated; `json_schema` is for the document alone."""
     return fields.Raw(allow_none=True, load_default=load_default, metadata=json_schema)

@@ -29,7 +29,7 @@ from tests.conftest import PASSWORD, Api
 from tests.support.rows import populate
 
 # High enough that what a call creates never has the same.
-OWNER, OTHER, CLERK, ADMIN, DELETED, DISABLED = 1001, 1002, 1003, 1004, 1005, 1006
+OWNER, OTHER, CLERK, ADMIN, DELETED, DISABLED, SERVICE = 1001, 1002, 1003, 1004, 1005, 1006, 1007
 TODO = 2001
 # The default of TOKEN_TTL.
 MAX_TTL = 1209600
@@ -43,13 +43,15 @@ BASIC = [
 ]
 # Callers who may do what the owner may: with a session of several factors; with a personal token
 # for everything, unless the endpoint is for sessions only; with one whose scopes name nothing here.
-CALLERS = [*BASIC, "strong", "personal", "unscoped"]
+# And a service account, which may do what another user may with such a token.
+CALLERS = [*BASIC, "strong", "personal", "unscoped", "service"]
 # The scopes of the tokens that are no logins, and those of the personal ones.
 SCOPES = {"reset": RESET_SCOPE, "verification": VERIFY_SCOPE}
-SCOPES |= dict.fromkeys(("personal", "unscoped"), PERSONAL_SCOPE)
+SCOPES |= dict.fromkeys(("personal", "unscoped", "service"), PERSONAL_SCOPE)
 WORDS = {
     "personal": {"todos": ["*"], "users": ["*"]},
     "unscoped": {"audit": ["*"], "gone": ["*"]},
+    "service": {"todos": ["*"], "users": ["*"]},
 }
 
 PEOPLE = {
@@ -59,6 +61,7 @@ PEOPLE = {
     "admin": ADMIN,
     "deleted": DELETED,
     "disabled": DISABLED,
+    "service": SERVICE,
 }
 TOKENS = {name: name * 8 for name in CALLERS} | {"anonymous": None}
 TOKENS |= {name: new_value() for name in WORDS}
@@ -125,6 +128,8 @@ EXPECTED = {
     "users.__get__audit": [(OWN_RECORD, None)],
     "users.reauthenticate": [(OWN_SESSION, {"password": PASSWORD})],
     "users.__create__personalTokens": [(OWN_SESSION, {"name": "x", "scopes": {"todos": ["READ"]}})],
+    "users.createServiceAccount": [(ADMINS, {"email": "robot@example.com"})],
+    "users.findServiceAccounts": [(ADMINS, None)],
     "users.__get__personalTokens": [(OWN_RECORD, None)],
     "users.__findById__personalTokens": [(OWN_RECORD, None)],
     "users.__destroyById__personalTokens": [(OWN_RECORD, None)],
@@ -201,9 +206,9 @@ def check(app, api, name, expectations):
             # 204 where the endpoint declares no answer.
             success = 204 if endpoint.answer is None else 200
             expected = expected[route.verb] if isinstance(expected, dict) else expected
-            owner = expected[BASIC.index("owner")]
-            personal = 403 if endpoint.session_only else owner
-            expected = [*expected, owner, personal, 403]
+            owner, other = expected[BASIC.index("owner")], expected[BASIC.index("other")]
+            personal = [403, 403] if endpoint.session_only else [owner, other]
+            expected = [*expected, owner, personal[0], 403, personal[1]]
             expected = [success if status == 200 else status for status in expected]
             given = {}
             for caller in CALLERS:
@@ -224,7 +229,7 @@ def test_every_caller_gets_the_expected_status_on_undeclared_routes(app, api, ve
 
     given = {caller: status(api, caller, verb, path) for caller in CALLERS}
 
-    assert given == by_caller([*expected, 200, 200, 200])
+    assert given == by_caller([*expected, 200, 200, 200, 200])
 
 
 def test_every_route_is_declared_and_every_endpoint_has_its_expectation(app):
@@ -277,7 +282,8 @@ def small_world():
     """Make the users with their roles and tokens, and a to-do."""
     password_hash = hash_password(PASSWORD)
     for name, user_id in PEOPLE.items():
-        yield User(id=user_id, email=f"{name}@example.com", password_hash=password_hash)
+        own = {"service_account": True} if name == "service" else {"password_hash": password_hash}
+        yield User(id=user_id, email=f"{name}@example.com", **own)
     yield from (Role(id=1, name="clerk"), Role(id=2, name="admin"))
     yield RoleMapping(user_id=CLERK, role_id=1)
     yield RoleMapping(user_id=ADMIN, role_id=2)

@@ -7,8 +7,10 @@ from app.access.identity import current_identity
 from app.access.rules import READ, WRITE
 from app.rest.requests.bodies import Body
 from app.settings import Settings
+from app.users.accounts import lookup, registration
 from app.users.models import AccessToken, User
 from app.users.resource import users
+from app.users.schemas import ServiceAccountSchema, UserSchema
 from app.users.sessions.assurance import require_recent
 
 from . import service
@@ -32,12 +34,38 @@ def _is_served(settings: Settings) -> bool:
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:
     """Create a personal token, after a recent login; its value is in this response alone."""
-    session = current_identity().require_session()
-    if user.id != session.user_id:
+    session, account = current_identity().require_session(), lookup.get_user(user.id)
+    # The rules let no other than admins come here with the id of somebody else.
+    if account.id != session.user_id and not account.service_account:
         raise errors.AccessDenied("Only the user makes personal tokens of the account.")
     require_recent(session)
     end = service.end_of_life(body.get("ttl"), body.get("expires_at"))
-    return service.create_token(user, session, body["name"], body["scopes"], end)
+    return service.create_token(account, session, body["name"], body["scopes"], end)
+
+
+@users.endpoint(
+    "createServiceAccount",
+    WRITE,
+    "POST /serviceAccounts",
+    body=ServiceAccountSchema,
+    answer=UserSchema,
+    is_served=_is_served,
+)
+def create_service_account(body: Body) -> User:
+    """Create a service account, which never logs in; admins make its personal tokens."""
+    return registration.create_service_account(**body)
+
+
+@users.endpoint(
+    "findServiceAccounts",
+    READ,
+    "GET /serviceAccounts",
+    answer=[UserSchema],
+    is_served=_is_served,
+)
+def service_accounts() -> Sequence[User]:
+    """List the service accounts, the oldest first."""
+    return lookup.list_service_accounts()
 
 
 @users.endpoint(

@@ -1,6 +1,6 @@
 """Looking up users."""
 
-from sqlalchemy import bindparam, func, inspect, select
+from sqlalchemy import bindparam, false, func, inspect, select
 
 from app.access.roles import Role, RoleMapping
 from app.database.session import db
@@ -35,17 +35,28 @@ def find_realms(email: str) -> list[str | None]:
     return [realm or None for realm in db.session.scalars(realms)]
 
 
+#: Service accounts that one answer lists.
+MAX_LISTED = 1000
 USERS = inspect(User).columns
 NAMED = USERS.email == bindparam("email"), USERS.realm == bindparam("realm")
 ENABLED = PreparedStatement(
-    select(USERS.id, USERS.email).where(*NAMED, USERS.disabled_at.is_(None))
+    select(USERS.id, USERS.email).where(
+        *NAMED, USERS.disabled_at.is_(None), USERS.service_account == false()
+    )
 )
 
 
 def find_enabled_account(email: str, realm: str) -> Account | None:
-    """Return the account with this stored email in this realm, unless the user is disabled."""
+    """Return the account with this stored email in this realm, of a user who may log in."""
     row = ENABLED.first({"email": email, "realm": realm})
     return None if row is None else Account(*row)
+
+
+def list_service_accounts() -> list[User]:
+    """Return all service accounts in the order in which they were created, at most 1000."""
+    model = user_model()
+    found = select(model).where(model.service_account).order_by(model.created, model.id)
+    return list(db.session.scalars(found.limit(MAX_LISTED)))
 
 
 def list_users() -> list[User]:

@@ -4,7 +4,7 @@ from sqlalchemy import update
 
 from app.audit.entries import Action, record
 from app.database.session import affected_rows, transaction
-from app.errors import InvalidPassword
+from app.errors import InvalidPassword, ValidationError
 from app.ids import Id
 from app.users.app_model import user_model
 from app.users.passwords.attempts import check_password, forget_failures
@@ -40,9 +40,11 @@ def change_password(
 def set_password(user_id: Id, new_password: str) -> None:
     """Set a user's password without the old one; deletes all tokens of the user.
 
-    Raises ModelNotFound, or ValidationError for a weak password.
+    Raises ModelNotFound, or ValidationError for a weak password and for a service account.
     """
     user = get_user(user_id)
+    if user.service_account:
+        raise ValidationError({"password": ["cannot be set: it is a service account"]})
     validate_password(new_password, user.email, user.username)
     new_hash = hash_password(new_password)
     with transaction():

@@ -66,6 +66,22 @@ def prepare_user_without_password(email: str, realm: str, email_verified: bool) 
     return user_model()(**columns, email_verified=email_verified, password_hash=None)
 
 
+def create_service_account(
+    email: str,
+    username: str | None = None,
+    realm: str | None = None,
+    roles: Iterable[str] = (),
+    **properties: object,
+) -> User:
+    """Create a service account with these roles; mails about it go to the address.
+
+    It has no password and cannot get one. Raises ValidationError as `create_user` does.
+    """
+    columns = _columns(email, username, realm, properties)
+    account = user_model()(**columns, email_verified=True, service_account=True)
+    return insert_users([account], roles)[0]
+
+
 def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]:
     """Store new users, each with the roles; raise ValidationError for a name that is taken."""
     with unique_transaction(lambda: _check_all(users)):

@@ -30,6 +30,7 @@ USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", 
 @click.option("--role", "roles", multiple=True, help="A role to grant; may be repeated.")
 @property_option
 @password_option
+@click.option("--service", is_flag=True, help="A service account, which has no password.")
 def create(
     email: str,
     username: str | None,
@@ -37,6 +38,7 @@ def create(
     roles: tuple[str, ...],
     properties: tuple[str, ...],
     password_stdin: bool,
+    service: bool,
 ) -> None:
     """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
     given = {
@@ -50,12 +52,18 @@ def create(
     # Before the password is asked.
     registration.check_new_user(**values)
     arguments.check_roles(roles)
-    password = read_password(password_stdin)
-    # The operator vouches for the address.
-    user = registration.create_user(**values, password=password, roles=roles, email_verified=True)
+    if service:
+        user = registration.create_service_account(**values, roles=roles)
+    else:
+        password = read_password(password_stdin)
+        # The operator vouches for the address.
+        user = registration.create_user(
+            **values, password=password, roles=roles, email_verified=True
+        )
     noun = "role" if len(roles) == 1 else "roles"
     with_roles = f", with {noun} {', '.join(roles)}" if roles else ""
-    click.echo(f"Created user {user.id}, {user.email}{with_roles}.")
+    kind = "service account" if service else "user"
+    click.echo(f"Created {kind} {user.id}, {user.email}{with_roles}.")
 
 
 @users.command("list")

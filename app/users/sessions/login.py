@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from flask import current_app
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, false, select
 from sqlalchemy.exc import IntegrityError
 
 from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
@@ -22,6 +22,9 @@ from app.users.passwords.stored_hashes import replace_hash, stored_schemes
 from .credentials import parse_credentials, parse_remember_me
 from .lifetimes import parse_ttl
 from .tokens import IssuedToken, issue
+
+# What every user must be for whom a session is opened, whatever the method.
+MAY_LOG_IN = User.disabled_at.is_(None), User.service_account == false()
 
 
 def login(
@@ -74,7 +77,7 @@ def login_identified(
     `methods` and `details` are those of `open_session`. Raises EmailNotVerified as `login` does,
     and what `open_session` does.
     """
-    columns = select(User.email_verified).where(User.id == user_id, User.disabled_at.is_(None))
+    columns = select(User.email_verified).where(User.id == user_id, *MAY_LOG_IN)
     is_verified = db.session.scalar(columns)
     if is_verified is None:
         raise LoginFailed()
@@ -95,8 +98,8 @@ def open_session(
 
     `methods` are those by which the user was authenticated, by the names of RFC 8176, `email` for a
     code that was mailed and `fed` for an identity provider; `mfa` among them makes the session
-    strong. `details` are further ones of the record in the audit log. Raises LoginFailed if the
-    user does not exist, is disabled or does not meet the conditions.
+    strong. `details` are further ones of the record in the audit log. Raises LoginFailed for a user
+    who does not exist, is disabled, is a service account, or does not meet the conditions.
     """
     origin = current_origin()
     columns = {
@@ -107,7 +110,7 @@ def open_session(
     try:
         with transaction():
             value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
-            _require_user(User.id == user_id, User.disabled_at.is_(None), *conditions)
+            _require_user(User.id == user_id, *MAY_LOG_IN, *conditions)
             record(Action.LOGIN, user_id, user_id, session=row.handle, **details)
     except IntegrityError:
         raise LoginFailed() from None

@@ -25,7 +25,10 @@ PAGE = 500
 
 
 def export_users(file: TextIO, with_hashes: bool = False) -> int:
-    """Write all users to a file, by default without hashes of passwords; return how many."""
+    """Write all users to a file, by default without hashes of passwords; return how many.
+
+    Service accounts are left out: they are nothing without their tokens, which cannot be moved.
+    """
     model, names = (
         user_model(),
         [*COLUMNS, *(declared.name for declared in user_properties.current)],
@@ -33,7 +36,7 @@ def export_users(file: TextIO, with_hashes: bool = False) -> int:
     write_rows(file, [[*names, HASH_COLUMN] if with_hashes else names])
     count, after = 0, cast("ColumnElement[bool]", true())
     while users := db.session.scalars(
-        select(model).where(after).order_by(model.id).limit(PAGE)
+        select(model).where(after, ~model.service_account).order_by(model.id).limit(PAGE)
     ).all():
         roles = _roles_of([user.id for user in users])
         write_rows(file, (_cells(user, roles.get(user.id, []), with_hashes) for user in users))
