@@ -226,6 +226,15 @@ class MalformedBody(exceptions.BadRequest):
     error_code = "MALFORMED_JSON"
 
 
+class IdFixed(exceptions.BadRequest):
+    """A change has another id than the row; LoopBack 3 has no code for it."""
+
+    error_code = "INVALID_ID"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} cannot be changed.")
+
+
 class InvalidFilter(exceptions.BadRequest):
     """A filter is malformed, too large or names what does not exist; the message says where."""
 

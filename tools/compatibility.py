@@ -39,6 +39,10 @@ DIFFERENT = [
         *("POST", "/todos", {"title": "a", "ownerId": 2}, INVALID, (200, {"ownerId": 1})),
     ),
     Call(
+        "another id in a change of a row",
+        *("PATCH", "/notes/1", {"id": 2}, INVALID, (400, "INVALID_ID")),
+    ),
+    Call(
         "a number for a text",
         *("POST", "/notes", {"text": 1.5}, INVALID, (200, {"text": "1.5"})),
     ),
@@ -126,6 +130,26 @@ ALIKE = [
     Call(
         "including the sessions of a user: LoopBack answers, with or without them",
         *("GET", '/users/1?filter={"include":"accessTokens"}', None),
+        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+    ),
+    Call(
+        "a `where` with a value of another type: LoopBack finds nothing",
+        *("GET", '/notes?filter={"where":{"stars":"many"}}', None),
+        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+    ),
+    Call(
+        "a reference to a row that the caller may not read, such as another user: LoopBack takes"
+        " any id, and a relation then shows the row",
+        *("POST", "/badges", {"nextId": 1}, INVALID, INVALID),
+    ),
+    Call(
+        "the identities and credentials of a user: LoopBack shows their tokens of identity"
+        " providers; with providers, identities are listed without them",
+        *("GET", "/users/1/identities", None, NO_METHOD, NO_METHOD),
+    ),
+    Call(
+        "including them",
+        *("GET", '/users/1?filter={"include":"identities"}', None),
         *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
     ),
     Call(

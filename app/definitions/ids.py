@@ -77,7 +77,9 @@ def _keep(names: list[str], merged: MergedModel, properties: dict[str, Property]
 def _read(property_: Property, declared: Declaration, forces: object) -> IdProperty:
     kind = property_.type.name
     given = declared.mapping.get("generated")
-    generated = kind in GENERATED if given is None else given
+    # LoopBack 3 generates the id `id` that is not declared to be it.
+    is_declared = bool(declared.mapping.get("id")) or kind == "string"
+    generated = kind in GENERATED or not is_declared if given is None else given
     is_chosen = forces is False or not generated
     if kind in COLUMN_TYPES:
         return _chosen(property_, COLUMN_TYPES[kind], is_chosen and forces is not True)

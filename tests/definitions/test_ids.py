@@ -156,6 +156,7 @@ def test_numbers_that_are_chosen_and_generated_at_once_are_different(rows):
     ("declared", "is_chosen"),
     [
         ({"properties": {"id": {"type": "number", "id": True, "generated": True}}}, False),
+        ({"properties": {"id": {"type": "number", "required": True}}}, False),
         ({"properties": NUMBER, "forceId": True}, False),
         ({"properties": NUMBER, "forceId": "auto"}, True),
         ({}, False),

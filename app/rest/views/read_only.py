@@ -2,9 +2,13 @@
 
 from typing import Any
 
+from flask import current_app
+
+from app.errors import IdFixed
 from app.ids import Id
 from app.rest.collection import Collection
 from app.rest.rows.repository import Conditions, Values
+from app.settings import is_compatible
 
 from .serialization import serialize
 
@@ -13,8 +17,15 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
     """Return the body of a change without what the row has and clients cannot write.
 
     These are read-only properties and included relations, if they are as in the row. Raises what
-    `Collection.or_denied` does.
+    `Collection.or_denied` does, and IdFixed for another id with COMPATIBILITY, which leaves other
+    read-only values out of bodies.
     """
+    if collection.id_name in body and is_compatible(current_app.config):
+        given = body[collection.id_name]
+        if collection.id_form.parse(str(given)) != row_id:
+            collection.or_denied(row_id, collection.rows.get(row_id, scope))
+            raise IdFixed(collection.id_name)
+        body = {**body, collection.id_name: row_id}
     unwritable = (collection.read_only | collection.relations.keys()) & body.keys()
     if not unwritable:
         return body
