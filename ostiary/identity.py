@@ -13,7 +13,8 @@ It is anonymous without a valid access token, in commands, and beside requests. 
         caller: Identity = current_identity()
         if caller.user_id is None:
             return "nobody"
-        return f"user {caller.user_id}, {sorted(caller.roles)}"
+        kind = "personal token" if caller.scopes else "strong" if caller.is_strong else "session"
+        return f"user {caller.require_user()}, {kind}, {sorted(caller.roles)}"
 
 
     def require_recent_login() -> LiveToken:

@@ -13,6 +13,7 @@ from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
 from app.errors import AccessDenied, AccountExists
 from app.rest.requests.bodies import read_body
 from app.users.schemas import AccessTokenSchema
+from app.users.sessions.assurance import require_recent_of_strong
 from app.users.sessions.cookies import require_same_site, set_cookie, set_login_cookies
 
 from . import login
@@ -120,9 +121,11 @@ def finish_login(client: ProviderClient, route: ProviderRoute) -> ResponseReturn
 def begin_link(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
     """Lead a user who is logged in to the provider.
 
-    Only from a page of this site: another one could lead the user to add its own identity.
+    Only from a page of this site: another one could lead the user to add its own identity. Of a
+    user with a second factor, only after a recent login.
     """
     session = _require_session(client, from_this_site=True)
+    require_recent_of_strong(session)
     browser_token = _browser_token() or new_browser_token()
     return _to_provider(login.begin(client, route, browser_token, session.user_id), browser_token)
 

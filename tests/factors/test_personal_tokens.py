@@ -412,3 +412,26 @@ def test_without_the_setting_there_are_none(shared_app, api, personal, secrets):
 
     assert other("GET", "/todos", token=personal).status_code == 401
     assert other("GET", "/users/1/personalTokens", token=personal).status_code == 404
+
+
+def test_the_literal_for_the_caller_is_the_user_of_the_token(shared_app, secrets):
+    app = shared_app(PERSONAL_TOKENS={}, TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
+    api = Api(app.test_client(), secrets)
+    body = {"name": "x", "scopes": {"users": ["findById"]}}
+    made = api("POST", "/users/me/personalTokens", body, token=api.logged_in()).json
+    secrets.append(made["token"])
+
+    assert api("GET", "/users/me", token=made["token"]).json["id"] == 1
+
+
+def test_it_is_not_prolonged_with_the_sessions(shared_app, secrets):
+    app = shared_app(PERSONAL_TOKENS={}, TOKEN_SLIDING=True)
+    api = Api(app.test_client(), secrets)
+    body = {"name": "x", "scopes": READING}
+    made = api("POST", "/users/1/personalTokens", body, token=api.logged_in()).json
+    secrets.append(made["token"])
+    expire(app, made["token"], ago=-600)
+    [before] = rows(app)
+    api("GET", "/todos", token=made["token"])
+
+    assert rows(app)[0].expires_at == before.expires_at

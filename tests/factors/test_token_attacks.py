@@ -8,11 +8,14 @@ from sqlalchemy import func, select, update
 from app.access import roles
 from app.access.rules import EXECUTE, OWNER, READ, allow
 from app.database.session import db
+from app.rest.endpoint import Endpoint, Route
 from app.rest.resource import Resource
 from app.rest.views.collection import register_resource
+from app.rest.views.own_endpoints import describe_own
 from app.todos.models import Todo
 from app.todos.schemas import TodoSchema
 from app.users.models import AccessToken
+from app.users.resource import users
 from tests.conftest import NEW, Api
 from tests.support.answers import refusal
 from tests.support.races import at_once
@@ -307,3 +310,11 @@ def test_no_token_survives_a_reset_that_happens_while_it_is_made(
     assert answers[2].status_code == 204
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(AccessToken)) == 0
+
+
+def test_own_endpoints_of_users_are_for_sessions_unless_they_say_otherwise():
+    declared = {"method": "x", "access": READ, "routes": (Route("GET", "/x"),), "view": print}
+    endpoints = [Endpoint(**declared, session_only=said) for said in (None, True, False)]
+
+    described = [describe_own(users, endpoint).session_only for endpoint in endpoints]
+    assert described == [True, True, False]

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from app import outbox
+from app.access.policy import factor_kinds
 from app.audit.entries import Action, AuditRecord
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
@@ -25,6 +26,7 @@ from tests.conftest import NEW, PASSWORD, login_status
 from tests.mail.resets import parse
 from tests.support.answers import refusal
 from tests.support.races import at_once
+from tests.support.rows import make_old
 
 from .conftest import forget_discovery
 
@@ -345,6 +347,23 @@ def test_only_pages_of_this_site_begin_to_add_an_identity(api, browser, headers,
     browser.client.set_cookie("access_token", api.newcomer())
 
     assert refusal(browser.begin("/link/test", headers=headers)) == expected
+
+
+def test_of_a_user_with_a_second_factor_an_identity_is_added_after_a_recent_login_only(
+    app, api, browser
+):
+    token, headers = api.newcomer(), {"Sec-Fetch-Site": "same-origin"}
+    browser.client.set_cookie("access_token", token)
+    make_old(app, token)
+    before = browser.begin("/link/test", headers=headers)
+    with app.app_context():
+        factor_kinds.current.append(lambda user_id: ["totp"] if user_id == 1 else [])
+    refused = browser.begin("/link/test", headers=headers)
+    make_old(app, token, 290)
+    recent = browser.begin("/link/test", headers=headers)
+
+    assert (before.status_code, recent.status_code) == (302, 302)
+    assert refusal(refused) == (401, "STRONGER_LOGIN_REQUIRED")
 
 
 def test_adding_an_identity_needs_a_session_but_not_one_in_the_address(api, browser):

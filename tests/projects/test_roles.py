@@ -62,3 +62,13 @@ def test_roles_that_nobody_has_are_said_if_fixtures_have_none(check):
 
 def test_roles_of_fixtures_are_known(check):
     assert check(ROLES) == (0, ["Checked 1 models: all in order."], [])
+
+
+def test_a_principal_that_is_almost_one_of_ours_is_a_warning(check, tmp_path):
+    rule = {"principalType": "ROLE", "principalId": "$stong", "permission": "ALLOW"}
+    note = {**NOTE, "acls": [rule]}
+    (tmp_path / "models/note.json").write_text(json.dumps(note))
+
+    assert check([])[2] == [
+        "model note.json: acls[0].principalId: there is no role '$stong'; did you mean '$strong'?"
+    ]

@@ -294,7 +294,7 @@ def test_the_example_of_identity_knows_the_caller(library):
     with library.app.app_context():
         assert example.describe_caller() == "nobody"
     assert describe() == "nobody"
-    assert describe(Authorization=library.token) == f"user {library.user.id}, []"
+    assert describe(Authorization=library.token) == f"user {library.user.id}, session, []"
     with library.app.test_request_context(headers={"Authorization": library.token}):
         library.app.preprocess_request()
         assert example.require_recent_login().user_id == library.user.id

@@ -45,6 +45,15 @@ def require_recent(session: LiveToken) -> None:
         raise StrongerLoginRequired(_kinds(session.user_id), RECENT_SESSION)
 
 
+def require_recent_of_strong(session: LiveToken) -> None:
+    """Require a recent authentication of a user with a second factor, as `require_recent` does.
+
+    For a credential that would be a way around the factor, and that others add at any time.
+    """
+    if strong_kinds(session.user_id):
+        require_recent(session)
+
+
 def require_recent_or_password(session: LiveToken, password: str | None) -> None:
     """Require the password, unless the user authenticated recently; for a new email.
 
