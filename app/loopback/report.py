@@ -204,9 +204,8 @@ def _lines(found: Iterable[Finding]) -> int:
 def _nodes(finding: Finding) -> Iterator[Any]:
     if finding.node:
         yield finding.node
-    details = finding.details
-    if isinstance(details, RemoteMethod) and details.function:
-        yield details.function.node
+    if isinstance(finding.details, RemoteMethod) and finding.function:
+        yield finding.function.node
 
 
 def _models(application: Application, checks: Sequence[ModelCheck], opened: Sequence[str]) -> Table:
@@ -358,6 +357,8 @@ def _finding_data(application: Application, finding: Finding) -> dict[str, Any]:
         "name": finding.name,
         "file": application.place(finding.file),
         "line": finding.line,
+        "hasFunction": finding.function is not None,
+        "isCertain": finding.is_certain,
         **_details(finding),
     }
 
@@ -371,13 +372,8 @@ def _details(finding: Finding) -> dict[str, Any]:
             "accepts": [_argument(argument) for argument in details.accepts],
             "returns": [_argument(argument) for argument in details.returns],
             "http": [dict(route) for route in details.http],
-            "hasFunction": details.function is not None,
-            "isCertain": details.is_certain,
         }
-    if isinstance(details, Validation):
-        return {"properties": list(details.properties), "isCertain": details.is_certain}
-    names = {"is_static": "isStatic", "is_certain": "isCertain"}
-    return {key: getattr(details, name) for name, key in names.items() if hasattr(details, name)}
+    return {"properties": list(details.properties)} if isinstance(details, Validation) else {}
 
 
 def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:

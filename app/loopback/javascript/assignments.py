@@ -6,8 +6,7 @@ from tree_sitter import Node
 
 from app.loopback.syntax import name_of
 
-from .calls import Found
-from .finding import Kind, ModelFunction, OperationHook
+from .finding import PROTOTYPE, Found, Kind
 from .scope import Scope
 
 # Methods that LoopBack's models have, without those of relations.
@@ -52,7 +51,7 @@ def read_assignment(scope: Scope, node: Node) -> Iterator[Found]:
         return
     if names[0] in SETTINGS:
         if len(names) > 1:
-            yield Kind.SETTING, model, ".".join(names), None
+            yield Found(Kind.SETTING, model, ".".join(names))
     elif len(names) <= 2:
         yield from _function(scope, model, names, right)
 
@@ -83,12 +82,11 @@ def _function(scope: Scope, model: str, names: list[str], value: Node) -> Iterat
         return
     name = names[-1]
     if is_static and name in MODEL_HOOKS:
-        yield Kind.OPERATION_HOOK, model, name, OperationHook(name, function)
+        yield Found(Kind.OPERATION_HOOK, model, name, function=function)
         return
     own = STATIC_METHODS if is_static else METHODS_OF_ROWS
     kind = Kind.OVERRIDE if name in own else Kind.FUNCTION
-    full = name if is_static else f"prototype.{name}"
-    yield kind, model, full, ModelFunction(name, is_static, function)
+    yield Found(kind, model, name if is_static else PROTOTYPE + name, function=function)
 
 
 def read_connector(scope: Scope, node: Node) -> Iterator[Found]:
@@ -97,4 +95,4 @@ def read_connector(scope: Scope, node: Node) -> Iterator[Found]:
     if name_of(left) not in ("exports.initialize", "module.exports.initialize"):
         return
     if scope.function_node(node.child_by_field_name("right")):
-        yield Kind.CONNECTOR, None, "initialize", None
+        yield Found(Kind.CONNECTOR, None, "initialize")

@@ -9,21 +9,9 @@ from tree_sitter import Node
 from app.loopback.literals import Expression, arguments_of, expressions
 from app.loopback.syntax import name_of
 
-from .finding import (
-    Creation,
-    Details,
-    DisabledMethod,
-    Kind,
-    OperationHook,
-    RemoteHook,
-    RemoteMethod,
-    RoleResolver,
-    Route,
-    Validation,
-)
+from .finding import PROTOTYPE, Creation, Found, Kind, RemoteHook, RemoteMethod, Validation
 from .scope import Scope, label
 
-PROTOTYPE = "prototype."
 OPERATIONS = ("access", "loaded", "persist", "before", "after")
 VALIDATIONS = {
     "validatesPresenceOf": "presence",
@@ -112,8 +100,6 @@ class Call:
         return found[-1] if found else None
 
 
-# A kind, a model, a name, and details.
-Found = tuple[Kind, str | None, str, Details]
 Reader = Callable[[Call], Iterator[Found]]
 
 
@@ -146,13 +132,13 @@ def _remote_method(call: Call) -> Iterator[Found]:
         name = constants.value(call.arguments[0])
         options = constants.value(call.argument(1))
         named = name if isinstance(name, str) else label(call.scope, call.arguments[0])
-        method = remote_method(named, options if isinstance(options, dict) else {})
+        found = remote_method(call.model, named, options if isinstance(options, dict) else {})
         if isinstance(name, Expression) or (call.argument(1) and not isinstance(options, dict)):
-            method = RemoteMethod(**{**vars(method), "is_certain": False})
-        yield Kind.REMOTE_METHOD, call.model, method.name, method
+            found = found._replace(is_certain=False)
+        yield found
 
 
-def remote_method(name: str, options: Mapping[str, Any]) -> RemoteMethod:
+def remote_method(model: str | None, name: str, options: Mapping[str, Any]) -> Found:
     """Return a remote method as it is declared, in JavaScript or in a model's JSON."""
     is_static = options.get("isStatic")
     if not isinstance(is_static, bool):
@@ -164,7 +150,7 @@ def remote_method(name: str, options: Mapping[str, Any]) -> RemoteMethod:
         description = " ".join(filter(lambda line: isinstance(line, str), description))
     declared = [{k: v for k, v in item.items() if k != "http"} for item in accepts]
     unknown = (declared, options.get("returns"), options.get("http"))
-    return RemoteMethod(
+    method = RemoteMethod(
         name=name,
         is_static=is_static,
         accepts=accepts,
@@ -172,11 +158,9 @@ def remote_method(name: str, options: Mapping[str, Any]) -> RemoteMethod:
         http=_routes(name, options.get("http")),
         description=description if isinstance(description, str) else "",
         options=options,
-        function=None,
-        is_certain=not (
-            expressions(list(unknown)) or isinstance(options.get("accepts"), Expression)
-        ),
     )
+    is_certain = not (expressions(list(unknown)) or isinstance(options.get("accepts"), Expression))
+    return Found(Kind.REMOTE_METHOD, model, name, method, is_certain=is_certain)
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
@@ -199,7 +183,7 @@ def _disabled(call: Call) -> Iterator[Found]:
     is_static = call.method == "disableRemoteMethodByName" or call.value(1) is True
     for name, is_certain in _names(call):
         full = name if is_static or name.startswith(PROTOTYPE) else PROTOTYPE + name
-        yield Kind.DISABLED_METHOD, call.model, full, DisabledMethod(full, is_certain)
+        yield Found(Kind.DISABLED_METHOD, call.model, full, is_certain=is_certain)
 
 
 def _validation(call: Call) -> Iterator[Found]:
@@ -221,8 +205,9 @@ def _validation(call: Call) -> Iterator[Found]:
         elif isinstance(value, Expression) and not call.scope.function_node(node):
             properties.append(label(call.scope, node))
     is_certain = bool(texts or properties) and not expressions(options)
-    details = Validation(kind, properties, options, function, is_certain)
-    yield Kind.VALIDATION, call.model, f"{call.method} {', '.join(properties)}", details
+    details = Validation(kind, properties, options)
+    name = f"{call.method} {', '.join(properties)}"
+    yield Found(Kind.VALIDATION, call.model, name, details, function, is_certain)
 
 
 def _observer(call: Call) -> Iterator[Found]:
@@ -230,15 +215,17 @@ def _observer(call: Call) -> Iterator[Found]:
     for event, is_certain in _names(call):
         # Other libraries have `observe` too.
         if event.split()[0] in OPERATIONS if is_certain else call.model:
-            details = OperationHook(event, function)
-            yield Kind.OPERATION_HOOK, call.model, event, details
+            yield Found(Kind.OPERATION_HOOK, call.model, event, function=function)
 
 
 def _remote_hook(call: Call) -> Iterator[Found]:
-    function = call.scope.function(call.last_function)
     for name, _ in _names(call):
-        details = RemoteHook(call.method, name, function)
-        yield Kind.REMOTE_HOOK, call.model, f"{call.method} {name}", details
+        yield _hook(call, call.model, call.method, name)
+
+
+def _hook(call: Call, model: str | None, when: str, method: str) -> Found:
+    function = call.scope.function(call.last_function)
+    return Found(Kind.REMOTE_HOOK, model, f"{when} {method}", RemoteHook(when, method), function)
 
 
 def _global_hook(call: Call) -> Iterator[Found]:
@@ -246,17 +233,15 @@ def _global_hook(call: Call) -> Iterator[Found]:
     owner = call.scope.constants.resolve(call.owner) if call.owner else None
     if owner is None or not name_of(owner).removesuffix("()").endswith("remotes"):
         return
-    when = GLOBAL_HOOKS[call.method]
     for name, _ in _names(call):
         model = call.scope.models.get(name.split(".")[0].lower())
-        details = RemoteHook(when, name, call.scope.function(call.last_function))
-        yield Kind.REMOTE_HOOK, model, f"{when} {name}", details
+        yield _hook(call, model, GLOBAL_HOOKS[call.method], name)
 
 
 def _resolver(call: Call) -> Iterator[Found]:
     function = call.scope.function(call.last_function)
     for name, _ in _names(call):
-        yield Kind.ROLE_RESOLVER, None, name, RoleResolver(name, function)
+        yield Found(Kind.ROLE_RESOLVER, None, name, function=function)
 
 
 def _creation(call: Call) -> Iterator[Found]:
@@ -270,27 +255,24 @@ def _creation(call: Call) -> Iterator[Found]:
     if model is None and owner.endswith(".principals"):
         model = "RoleMapping"
     name = f"{model or label(call.scope, call.owner)}.{call.method}"
-    yield Kind.CREATION, model, name, Creation(call.method, rows, is_certain)
+    yield Found(Kind.CREATION, model, name, Creation(rows), is_certain=is_certain)
 
 
 def _route(call: Call) -> Iterator[Found]:
     # `app.get('name')` returns a setting.
     if len(call.arguments) < 2 or not _is_application(call):
         return
-    path = call.scope.constants.text(call.arguments[0])
     function = call.scope.function(call.last_function)
     verb = {"del": "delete"}.get(call.method, call.method)
     name = f"{verb.upper()} {label(call.scope, call.arguments[0])}"
-    yield Kind.ROUTE, None, name, Route(verb, path, function)
+    yield Found(Kind.ROUTE, None, name, function=function)
 
 
 def _middleware(call: Call) -> Iterator[Found]:
     if not call.arguments or not _is_application(call):
         return
-    path = call.scope.constants.text(call.arguments[0])
     function = call.scope.function(call.last_function)
-    name = label(call.scope, call.arguments[0])
-    yield Kind.MIDDLEWARE, None, name, Route(call.method, path, function)
+    yield Found(Kind.MIDDLEWARE, None, label(call.scope, call.arguments[0]), function=function)
 
 
 def _is_application(call: Call) -> bool:
@@ -314,7 +296,7 @@ def _of_model(kind: Kind) -> Reader:
     def read(call: Call) -> Iterator[Found]:
         if model := call.model:
             first = call.scope.constants.text(call.argument(0)) if call.arguments else None
-            yield kind, model, " ".join(filter(None, [call.method, first])), None
+            yield Found(kind, model, " ".join(filter(None, [call.method, first])))
 
     return read
 
@@ -324,7 +306,7 @@ def _anywhere(kind: Kind) -> Reader:
 
     def read(call: Call) -> Iterator[Found]:
         if call.owner is not None:
-            yield kind, call.model, call.method, None
+            yield Found(kind, call.model, call.method)
 
     return read
 
@@ -332,29 +314,30 @@ def _anywhere(kind: Kind) -> Reader:
 def _data_source(call: Call) -> Iterator[Found]:
     # `app.dataSource('name')` returns one.
     if call.owner is not None and len(call.arguments) > 1:
-        yield Kind.CONNECTOR, None, f"{call.method} {label(call.scope, call.arguments[0])}", None
+        name = f"{call.method} {label(call.scope, call.arguments[0])}"
+        yield Found(Kind.CONNECTOR, None, name)
 
 
 def _query(call: Call) -> Iterator[Found]:
     owner = call.scope.constants.resolve(call.owner) if call.owner else None
     if owner is not None and name_of(owner).split(".")[-1] == "connector":
-        yield Kind.CONNECTOR, None, f"connector.{call.method}", None
+        yield Found(Kind.CONNECTOR, None, f"connector.{call.method}")
 
 
 def _mail(call: Call) -> Iterator[Found]:
     if call.owner is not None and name_of(call.owner).split(".")[-1].lower() == "email":
-        yield Kind.MAIL, call.model, f"{label(call.scope, call.owner)}.send", None
+        yield Found(Kind.MAIL, call.model, f"{label(call.scope, call.owner)}.send")
 
 
 def _interval(call: Call) -> Iterator[Found]:
     if call.owner is None:
-        yield Kind.CRON, None, call.method, None
+        yield Found(Kind.CRON, None, call.method)
 
 
 def _require(call: Call) -> Iterator[Found]:
     name = call.scope.constants.text(call.argument(0)) if call.arguments else None
     if name in PACKAGES and call.owner is None:
-        yield PACKAGES[name], None, name, None
+        yield Found(PACKAGES[name], None, name)
 
 
 READERS: Mapping[str, Reader] = {

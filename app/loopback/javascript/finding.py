@@ -4,22 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tree_sitter import Node
+
+# Before the name of a method or a function on rows.
+PROTOTYPE = "prototype."
 
 
 class Kind(StrEnum):
     """The kinds of findings; beside each, its details, None for a kind without."""
 
-    REMOTE_METHOD = "remote method"  # RemoteMethod
-    FUNCTION = "function"  # ModelFunction: of a model, and no remote method
-    OVERRIDE = "override"  # ModelFunction: in place of a method that LoopBack's models have
-    DISABLED_METHOD = "disabled method"  # DisabledMethod
+    REMOTE_METHOD = "remote method"  # RemoteMethod; the name is without `prototype.`
+    FUNCTION = "function"  # of a model, and no remote method; on rows, `prototype.name`
+    OVERRIDE = "override"  # such a function in place of a method that LoopBack's models have
+    DISABLED_METHOD = "disabled method"  # as LoopBack 3 names it; of rows, `prototype.name`
     VALIDATION = "validation"  # Validation
-    OPERATION_HOOK = "operation hook"  # OperationHook
+    OPERATION_HOOK = "operation hook"  # the name is the event, such as `before save`
     REMOTE_HOOK = "remote hook"  # RemoteHook
-    ROLE_RESOLVER = "role resolver"  # RoleResolver
+    ROLE_RESOLVER = "role resolver"  # the name is the role
     CREATION = "creation"  # Creation: rows that a script creates
     SCHEMA_CHANGE = "schema change"  # automigrate, autoupdate; the name is the method
     MIXIN = "mixin"
@@ -27,7 +30,7 @@ class Kind(StrEnum):
     PROPERTY = "property"  # defineProperty
     SETTING = "setting"  # assignments to Model.settings, Model.definition
     AUTHENTICATION = "authentication"  # enableAuth, without which LoopBack checks no rules
-    ROUTE = "route"  # Route
+    ROUTE = "route"  # beside the models; the name is the verb and the path
     MIDDLEWARE = "middleware"  # app.use
     STORAGE = "storage"
     PUSH = "push"
@@ -56,7 +59,6 @@ class RemoteMethod:
     Values are as in JSON; what the parser cannot know is an `Expression` in them.
     """
 
-    # Without `prototype.`
     name: str
     is_static: bool
     # Each with its `arg`, `type`, `http` …
@@ -68,31 +70,6 @@ class RemoteMethod:
     description: str
     # All that is declared, as it is written.
     options: Mapping[str, Any]
-    # The function, if the file has it.
-    function: Function | None
-    # False if something of accepts, returns or http is an Expression.
-    is_certain: bool
-
-
-@dataclass(frozen=True)
-class ModelFunction:
-    """A function that is assigned to a model or its prototype."""
-
-    name: str
-    is_static: bool
-    function: Function
-
-
-@dataclass(frozen=True)
-class DisabledMethod:
-    """A method that LoopBack is told not to serve; the name as LoopBack 3 has it.
-
-    A method of rows is `prototype.name`.
-    """
-
-    name: str
-    # False if the name is an expression, whose text it is.
-    is_certain: bool = True
 
 
 @dataclass(frozen=True)
@@ -105,18 +82,6 @@ class Validation:
     properties: Sequence[str]
     # The last argument; regular expressions and functions are an Expression.
     options: Mapping[str, Any]
-    # Of a custom validation.
-    function: Function | None
-    is_certain: bool
-
-
-@dataclass(frozen=True)
-class OperationHook:
-    """An observer of an operation."""
-
-    # Such as `before save`.
-    event: str
-    function: Function | None
 
 
 @dataclass(frozen=True)
@@ -127,66 +92,46 @@ class RemoteHook:
     when: str
     # With wildcards, such as `create`, `prototype.*`, `**`; of all models, `Model.create`.
     method: str
-    function: Function | None
-
-
-@dataclass(frozen=True)
-class RoleResolver:
-    """A role whose members a function decides."""
-
-    role: str
-    function: Function | None
 
 
 @dataclass(frozen=True)
 class Creation:
     """Rows that a script creates."""
 
-    # create, findOrCreate, upsert …
-    method: str
     # Those that are literals; values in them may be an Expression.
     rows: Sequence[Mapping[str, Any]]
-    # Whether all of them are literals throughout.
-    is_certain: bool
 
 
-@dataclass(frozen=True)
-class Route:
-    """A route beside the models."""
-
-    # get, post, use …
-    verb: str
-    # None if it is no literal.
-    path: str | None
-    function: Function | None
+Details = RemoteMethod | Validation | RemoteHook | Creation | None
 
 
-Details = (
-    RemoteMethod
-    | ModelFunction
-    | DisabledMethod
-    | Validation
-    | OperationHook
-    | RemoteHook
-    | RoleResolver
-    | Creation
-    | Route
-    | None
-)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that the JavaScript declares or does."""
+class Found(NamedTuple):
+    """What an expression declares or does."""
 
     kind: Kind
     # The name of the model; None if it is none's, or not known.
     model: str | None
     # Of the method, event, role, route …; for a validation, the method and its properties.
     name: str
+    details: Details = None
+    # The function that is declared, if the file has it.
+    function: Function | None = None
+    # False if something of the name or the details is known only when the code runs.
+    is_certain: bool = True
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that the JavaScript declares or does: what is found, and where."""
+
+    kind: Kind
+    model: str | None
+    name: str
+    details: Details
+    function: Function | None
+    is_certain: bool
     file: Path
     line: int
-    details: Details
     # The text, of at most MAX_SOURCE bytes.
     source: str
     # None for what a model's JSON declares.

@@ -1,19 +1,19 @@
 """Find what the scripts of an application declare and do."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tree_sitter import Node
 
-from app.loopback.application import Application, Model
+from app.loopback.application import Application
 from app.loopback.literals import arguments_of
 from app.loopback.syntax import Script, line_of, parse, text_of, walk
 from app.problems import describe_error
 
 from .assignments import read_assignment, read_connector
-from .calls import Found, read_call, remote_method
-from .finding import Finding, Function, Kind, ModelFunction, RemoteMethod
+from .calls import read_call, remote_method
+from .finding import PROTOTYPE, Finding, Found, Function, Kind, RemoteMethod
 from .scope import MAX_SOURCE, Scope, read_scope
 
 #: Most findings of an application.
@@ -22,7 +22,8 @@ JOBS = ("CronJob", "cron.CronJob")
 # LoopBack's own models, which scripts use though model-config.json need not list them.
 OWN_MODELS = ("User", "AccessToken", "ACL", "Role", "RoleMapping", "Scope", "Email", "Application")
 
-_Functions = Mapping[tuple[str | None, bool, str], Function]
+# By the models and names of functions.
+_Functions = Mapping[tuple[str | None, str], Function | None]
 
 
 def findings(application: Application) -> list[Finding]:
@@ -69,18 +70,10 @@ def _parse(application: Application, path: Path) -> Script | None:
 
 
 def _read(scope: Scope, is_boot: bool) -> Iterator[Finding]:
+    path = scope.script.path
     for node in walk(scope.script.root):
-        for kind, model, name, details in _found(scope, node, is_boot):
-            yield Finding(
-                kind,
-                model,
-                name,
-                scope.script.path,
-                line_of(node),
-                details,
-                text_of(node, MAX_SOURCE),
-                node,
-            )
+        for found in _found(scope, node, is_boot):
+            yield Finding(*found, path, line_of(node), text_of(node, MAX_SOURCE), node)
 
 
 def _found(scope: Scope, node: Node, is_boot: bool) -> Iterator[Found]:
@@ -92,62 +85,49 @@ def _found(scope: Scope, node: Node, is_boot: bool) -> Iterator[Found]:
     elif node.type == "new_expression":
         constructor = node.child_by_field_name("constructor")
         if constructor is not None and text_of(constructor) in JOBS and arguments_of(node):
-            yield Kind.CRON, None, text_of(constructor), None
+            yield Found(Kind.CRON, None, text_of(constructor))
 
 
-def _join(application: Application, found: Iterable[Finding]) -> list[Finding]:
+def _join(application: Application, found: Sequence[Finding]) -> list[Finding]:
     """Give remote methods their functions, which are no findings of their own then."""
-    found = list(found)
-    functions: dict[tuple[str | None, bool, str], Function] = {}
-    for finding in found:
-        if isinstance(details := finding.details, ModelFunction):
-            functions[finding.model, details.is_static, details.name] = details.function
+    functions = {
+        (finding.model, finding.name): finding.function
+        for finding in found
+        if finding.kind in (Kind.FUNCTION, Kind.OVERRIDE)
+    }
     joined = [_with_function(finding, functions) for finding in found]
     joined += _of_json(application, functions)
-    remote = {
-        (finding.model, finding.details.is_static, finding.details.name)
-        for finding in joined
-        if isinstance(finding.details, RemoteMethod)
-    }
+    remote = {_function_of(finding) for finding in joined}
     kept = [
         finding
         for finding in joined
-        if finding.kind != Kind.FUNCTION
-        or not isinstance(details := finding.details, ModelFunction)
-        or (finding.model, details.is_static, details.name) not in remote
+        if finding.kind != Kind.FUNCTION or (finding.model, finding.name) not in remote
     ]
     return sorted(kept, key=lambda finding: (str(finding.file), finding.line))
 
 
+def _function_of(finding: Finding) -> tuple[str | None, str]:
+    """Return the model of a remote method, and the name of its function."""
+    method = finding.details
+    if not isinstance(method, RemoteMethod):
+        return None, ""
+    return finding.model, method.name if method.is_static else PROTOTYPE + method.name
+
+
 def _with_function(finding: Finding, functions: _Functions) -> Finding:
-    details = finding.details
-    if not isinstance(details, RemoteMethod):
+    if finding.kind != Kind.REMOTE_METHOD:
         return finding
-    function = functions.get((finding.model, details.is_static, details.name))
-    return replace(finding, details=replace(details, function=function))
+    return replace(finding, function=functions.get(_function_of(finding)))
 
 
 def _of_json(application: Application, functions: _Functions) -> Iterator[Finding]:
     """Yield the remote methods that the JSON of models declares."""
     for model in application.models.values():
-        for name, options in _methods(model).items():
-            method = remote_method(name, options)
-            function = functions.get((model.name, method.is_static, method.name))
-            yield Finding(
-                Kind.REMOTE_METHOD,
-                model.name,
-                method.name,
-                model.file or application.folder,
-                1,
-                replace(method, function=function),
-                function.source if function else "",
-                function.node if function else None,
-            )
-
-
-def _methods(model: Model) -> dict[str, Mapping[str, object]]:
-    return {
-        name: options
-        for name, options in model.mapping("methods").items()
-        if isinstance(options, dict)
-    }
+        for name, options in model.mapping("methods").items():
+            if isinstance(options, dict):
+                found = remote_method(model.name, name, options)
+                file = model.file or application.folder
+                finding = _with_function(Finding(*found, file, 1, "", None), functions)
+                if function := finding.function:
+                    finding = replace(finding, source=function.source, node=function.node)
+                yield finding

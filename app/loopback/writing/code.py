@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding
-from app.loopback.javascript.finding import Function
 from app.loopback.printing import printable
 
 from .javascript import masked_source
@@ -65,8 +64,9 @@ class Code:
         """Add a function; `definition` is what stands before its colon."""
         self.parts.append(f"{definition}:\n    {docstring(description)}\n{body}")
 
-    def javascript(self, finding: Finding, function: Function | None) -> str:
+    def javascript(self, finding: Finding) -> str:
         """Return the JavaScript as a comment, with its place."""
+        function = finding.function
         node, line = (function.node, function.line) if function else (finding.node, finding.line)
         place = self.application.place(finding.file, line)
         return comment(f"{place}:\n{masked_source(node) if node else finding.source}")

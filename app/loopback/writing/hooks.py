@@ -1,7 +1,6 @@
 """Hooks, roles and routes of an application: translated, or stubs."""
 
 from app.loopback.javascript import Finding, Kind
-from app.loopback.javascript.finding import Function, OperationHook, RemoteHook, RoleResolver, Route
 
 from .code import Code
 from .python import comment, literal
@@ -24,8 +23,7 @@ def add_hook(code: Code, finding: Finding) -> None:
     """Add a hook, translated if it is certain what it does."""
     what = _subject(finding)
     view = code.name(what)
-    function: Function | None = getattr(finding.details, "function", None)
-    text = code.javascript(finding, function)
+    text = code.javascript(finding)
     found = translate_hook(code.application, code.model, finding) if code.model else None
     if found is not None:
         _add_translation(code, finding, f"{what} is translated", view, found, text)
@@ -41,11 +39,6 @@ def add_hook(code: Code, finding: Finding) -> None:
 
 def _subject(finding: Finding) -> str:
     """Return what a hook is called in lists."""
-    details = finding.details
-    if isinstance(details, OperationHook):
-        return details.event
-    if isinstance(details, RemoteHook):
-        return f"{details.when} {details.method}"
     if finding.kind == Kind.OVERRIDE:
         return f"{finding.name}, in place of LoopBack's"
     return f"switches off {finding.name}" if finding.kind == Kind.DISABLED_METHOD else finding.name
@@ -61,25 +54,25 @@ def _add_translation(
     code.changes.append(f"{what}: {found.text} ({place})")
 
 
-def add_role(code: Code, finding: Finding, details: RoleResolver) -> None:
+def add_role(code: Code, finding: Finding) -> None:
     """Add a dynamic role."""
-    role = code.name(details.role)
+    role = code.name(finding.name)
     models = [
         model.name
         for model in code.application.models.values()
-        if any(rule.get("principalId") == details.role for rule in model.acls)
+        if any(rule.get("principalId") == finding.name for rule in model.acls)
     ]
     where = f"Rules of {', '.join(models)} name it." if models else "No rule names it."
-    key = literal(details.role)
+    key = literal(finding.name)
     how = f"Written, it is added in `extend` of the model: resource.roles[{key}] = {role}"
-    description = f"Return the rows for which a user has the role {details.role}"
-    text = comment(where) + comment(how) + code.javascript(finding, details.function)
-    code.add_stub("role_stub", [details.role], f"{role}(user_id: Any) -> Any", description, text)
+    description = f"Return the rows for which a user has the role {finding.name}"
+    text = comment(where) + comment(how) + code.javascript(finding)
+    code.add_stub("role_stub", [finding.name], f"{role}(user_id: Any) -> Any", description, text)
 
 
-def add_route(code: Code, finding: Finding, details: Route) -> None:
+def add_route(code: Code, finding: Finding) -> None:
     """Add a route beside the models."""
     how = comment("Written, it is a view of Flask, which `init_app` of project.py adds.")
-    text = how + code.javascript(finding, details.function)
+    text = how + code.javascript(finding)
     signature = f"{code.name(finding.name)}(**arguments: Any) -> Any"
     code.add_stub("route_stub", [finding.name], signature, f"Answer {finding.name}", text)

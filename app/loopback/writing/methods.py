@@ -51,7 +51,7 @@ def add_method(code: Code, finding: Finding, method: RemoteMethod) -> None:
         [name, *(_public_path(code.model, route) for route in routes)],
         f"{signature} -> Any",
         method.description or f"{method.name} of LoopBack",
-        text + code.javascript(finding, method.function),
+        text + code.javascript(finding),
     )
 
 

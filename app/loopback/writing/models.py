@@ -7,8 +7,7 @@ from typing import Any
 from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, USER
 from app.definitions.switches import DISABLED
 from app.loopback.application import Application, Model
-from app.loopback.javascript import Finding
-from app.loopback.javascript.finding import DisabledMethod
+from app.loopback.javascript import Finding, Kind
 from app.loopback.models_check import SERVED
 from app.properties.properties import MAPPINGS, column_name
 
@@ -48,8 +47,8 @@ def certain_disabled(found: Iterable[Finding], model: Model) -> list[Finding]:
         finding
         for finding in found
         if finding.model == model.name
-        and isinstance(finding.details, DisabledMethod)
-        and finding.details.is_certain
+        and finding.kind == Kind.DISABLED_METHOD
+        and finding.is_certain
     ]
 
 

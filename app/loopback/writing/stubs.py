@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from app.loopback.application import Application, Model
 from app.loopback.javascript import Finding, Kind
-from app.loopback.javascript.finding import RemoteMethod, RoleResolver, Route
+from app.loopback.javascript.finding import RemoteMethod
 
 from .code import Code
 from .files import ProjectFile
@@ -55,12 +55,11 @@ def _done(application: Application, model: Model, found: Sequence[Finding]) -> l
 
 
 def _add(code: Code, finding: Finding) -> None:
-    details = finding.details
-    if isinstance(details, RemoteMethod):
-        add_method(code, finding, details)
-    elif isinstance(details, RoleResolver):
-        add_role(code, finding, details)
-    elif isinstance(details, Route) and finding.kind == Kind.ROUTE:
-        add_route(code, finding, details)
+    if isinstance(finding.details, RemoteMethod):
+        add_method(code, finding, finding.details)
+    elif finding.kind == Kind.ROLE_RESOLVER:
+        add_role(code, finding)
+    elif finding.kind == Kind.ROUTE:
+        add_route(code, finding)
     elif finding.kind in HOOKS:
         add_hook(code, finding)

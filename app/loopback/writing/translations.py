@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from app.loopback.application import Application, Model
-from app.loopback.javascript import Finding
-from app.loopback.javascript.finding import Function, OperationHook, RemoteHook
+from app.loopback.javascript import Finding, Kind
+from app.loopback.javascript.finding import Function, RemoteHook
 from app.loopback.syntax import text_of
 from app.properties.properties import MAPPINGS, column_name
 
@@ -40,12 +40,11 @@ class Translation:
 
 def translate_hook(application: Application, model: Model, finding: Finding) -> Translation | None:
     """Return the translation of a hook; None if it is not certain what it does."""
-    details = finding.details
-    if isinstance(details, OperationHook) and details.event == "before save":
-        return _translate(application, model, details.function, _saved)
-    creates = [("beforeRemote", "create"), ("beforeRemote", f"{model.name}.create")]
-    if isinstance(details, RemoteHook) and (details.when, details.method) in creates:
-        return _translate(application, model, details.function, _created)
+    if finding.kind == Kind.OPERATION_HOOK and finding.name == "before save":
+        return _translate(application, model, finding.function, _saved)
+    creates = [RemoteHook("beforeRemote", name) for name in ("create", f"{model.name}.create")]
+    if finding.details in creates:
+        return _translate(application, model, finding.function, _created)
     return None
 
 
