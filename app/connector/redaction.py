@@ -16,8 +16,8 @@ from .types import JsonValue
 
 MASK = "***"
 _SECRET_NAME = re.compile(
-    r"authorization|^cookie2?$|^set-cookie$|(^|[-_])key$|api_?key|(?-i:[a-z]Key$)"
-    r"|token|secret|bearer|passw|passphrase|^pass$|credential|signature|^sig$",
+    r"^auth$|authorization|^cookie2?$|^set-cookie$|(^|[-_])key$|(api|access|private)_?key"
+    r"|(?-i:[a-z]Key$)|token|secret|bearer|passw|passphrase|pass$|credential|signature|^sig$",
     re.IGNORECASE,
 )
 _ESCAPE = re.compile("%[0-9A-F]{2}")

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from app.loopback.javascript.scope import MAX_SOURCE
 from app.loopback.syntax import text_of, walk
 
-from .secrets import SECRET, has_secret
+from .secrets import has_secret, names_secret
 
 # Nodes whose texts are those of calls, not of a value.
 FUNCTIONS = ("function_expression", "arrow_function", "class")
@@ -38,7 +38,7 @@ def _secrets(node: Node) -> set[Node]:
     for inner in walk(node):
         key, value = VALUES.get(inner.type, ("", ""))
         name, given = inner.child_by_field_name(key), inner.child_by_field_name(value)
-        if name and given and SECRET.search(_last_word(name)):
+        if name and given and names_secret(_last_word(name)):
             found.update(_strings(given))
         elif inner.type in STRINGS and has_secret(text_of(inner)[1:-1]):
             found.add(inner)

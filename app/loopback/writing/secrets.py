@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# Keys whose values are secrets, whatever they are called around it.
-SECRET = re.compile(
-    r"pass(word|wd|phrase)?$|secret|token|api_?key|access_?key|private_?key|^key$|^auth"
-    r"|authorization|credential|^x-api|cookie",
-    re.IGNORECASE,
-)
+from app.connector.redaction import is_secret_name
+
+# Names in LoopBack 3's models that end as those of secrets do.
+KEYS = ("foreignKey", "primaryKey", "keyThrough")
 # LoopBack 3's placeholders for variables of the environment.
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}", re.ASCII)
 # What the name of a variable does not have.
@@ -64,7 +62,12 @@ def without_secrets(value: Any, path: str, variables: Variables, is_secret: bool
 
 
 def _is_secret(key: str, is_secret: bool) -> bool:
-    return is_secret or bool(SECRET.search(key))
+    return is_secret or names_secret(key)
+
+
+def names_secret(name: str) -> bool:
+    """Tell whether a value with this name is a secret."""
+    return name not in KEYS and is_secret_name(name)
 
 
 def _text(value: str, path: str, variables: Variables, is_secret: bool) -> object:
@@ -79,4 +82,4 @@ def _text(value: str, path: str, variables: Variables, is_secret: bool) -> objec
 def has_secret(value: str) -> bool:
     """Tell whether an address has a password, or a parameter that is a secret."""
     named = (name for _, name, _ in PARAMETER.findall(value))
-    return bool(USERINFO.match(value)) or ("://" in value and any(map(SECRET.search, named)))
+    return bool(USERINFO.match(value)) or ("://" in value and any(map(names_secret, named)))

@@ -10,7 +10,7 @@ from app.oauth.presets import PRESETS
 
 from .files import ProjectFile
 from .models import to_json
-from .secrets import PARAMETER, SECRET, Variables, without_secrets
+from .secrets import PARAMETER, Variables, names_secret, without_secrets
 
 SOURCES, PROVIDERS = "datasources.json", "providers.json"
 # Why others are left out.
@@ -45,7 +45,7 @@ def _masked(source: Mapping[str, Any], name: str, variables: Variables) -> objec
     """Return a data source without secrets; `functions` only names parameters."""
     operations = source.get("operations")
     masked = {
-        key: without_secrets(value, f"{name}.{key}", variables, bool(SECRET.search(key)))
+        key: without_secrets(value, f"{name}.{key}", variables, names_secret(key))
         for key, value in source.items()
         if key != "operations"
     }
@@ -87,11 +87,11 @@ def _moved(operation: object) -> object:
     secrets = {
         unquote(name): unquote(value)
         for _, name, value in PARAMETER.findall(url)
-        if SECRET.search(name)
+        if names_secret(unquote(name))
     }
     if not secrets:
         return operation
-    rest = PARAMETER.sub(lambda found: "" if SECRET.search(found[2]) else found[0], url)
+    rest = PARAMETER.sub(lambda found: "" if names_secret(unquote(found[2])) else found[0], url)
     rest = rest if "?" in rest else rest.replace("&", "?", 1)
     query = template.get("query")
     given = query if isinstance(query, Mapping) else {}
