@@ -2,8 +2,9 @@
 
 For each kind of database and for SQLite and PostgreSQL as targets: LoopBack is filled, its data is
 imported, `ostiary loopback compare` compares both services, the shadow proxy moves a path to the
-new one and back, and the recorded calls are made at both. It needs node and npm, PostgreSQL and
-MariaDB, and takes some minutes. Prints a line for each; exits with 1 if anything differs.
+new one and back, the recorded calls are made at both, and so are those of a client with
+loopback-connector-remote. It needs node and npm, PostgreSQL and MariaDB, and takes some minutes.
+Prints a line for each; exits with 1 if anything differs.
 """
 
 import os
@@ -24,9 +25,10 @@ from tests.support.ports import free_port
 from tests.support.postgres import postgres_server
 
 from .client import Client
-from .comparison import differences
+from .comparison import differences, documented
 from .geocoder import serve_geocoder
 from .loopback3 import copy_application, run_loopback
+from .remote import KNOWN, run_remote_client
 from .replay import WRITTEN
 from .restored import restore
 from .script import CALLS, SETUP
@@ -115,8 +117,10 @@ def move(source: Source, target: str, folder: Path, server: str) -> list[str]:
                 kept, api = dict(client.kept), f"{new}/api"
                 found = _compared(project, old, api, kept)
                 found += _shadowed(project, old, api)
-                answers = Client(old, dict(kept)).run(CALLS)
-                return [*found, *differences(answers, Client(api, kept).run(CALLS))]
+                clients = Client(old, dict(kept)), Client(api, kept)
+                found += differences(*(client.run(CALLS) for client in clients), documented())
+                remote = [run_remote_client(client, application) for client in clients]
+                return [*found, *differences(*remote, KNOWN)]
 
 
 def _compared(project: Path, old: str, new: str, kept: Mapping[str, str]) -> list[str]:

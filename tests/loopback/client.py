@@ -45,7 +45,7 @@ class Client:
         if call.keep and response.ok:
             self._keep(call.keep, body[0] if isinstance(body, list) else body)
         said = f"{call.by or 'anyone'}: {call.request}"
-        return {"call": said, "status": response.status_code, "body": self._plain(body)}
+        return {"call": said, "status": response.status_code, "body": self.plain(body)}
 
     def _keep(self, name: str, answer: Mapping[str, Any]) -> None:
         self.kept[name] = answer["id"]
@@ -60,12 +60,12 @@ class Client:
             return self.kept.get(name[1], body)
         return body
 
-    def _plain(self, value: Any, key: str = "") -> Any:
+    def plain(self, value: Any, key: str = "") -> Any:
         """Name what differs from run to run: new times, and new ids and tokens."""
         if isinstance(value, dict):
-            return {name: self._plain(item, name) for name, item in value.items()}
+            return {name: self.plain(item, name) for name, item in value.items()}
         if isinstance(value, list):
-            return [self._plain(item, key) for item in value]
+            return [self.plain(item, key) for item in value]
         if isinstance(value, str) and TIME.fullmatch(value):
             return "now" if datetime.fromisoformat(value) >= self.started else value
         if isinstance(value, str) and key.lower().endswith("id"):
