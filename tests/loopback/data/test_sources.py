@@ -99,7 +99,7 @@ def test_mariadb_and_times_in_its_local_zone(move):
             " '2026-07-01 12:00:00', 1, 7)"
         )
         check(move, server.url("shop"), timezone=ZoneInfo("Europe/Berlin"))
-        wrong = server.url("shop").replace("ostiary:ostiary", "ostiary:wrong word")
+        wrong = server.url("elsewhere").replace("ostiary:ostiary", "ostiary:a secret word")
         with pytest.raises(SourceError) as raised:
             move(wrong)
     assert str(raised.value) == "the database of --data cannot be reached (OperationalError)"
