@@ -7,8 +7,8 @@ loopback-connector-remote. It needs node and npm, PostgreSQL and MariaDB, and ta
 Prints a line for each; exits with 1 if anything differs.
 """
 
+import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -90,8 +90,11 @@ def ostiary(project: Path, *arguments: str, check: bool = True, **variables: str
     return done.stdout
 
 
-def move(source: Source, target: str, folder: Path, server: str) -> list[str]:
-    """Move the application from a running LoopBack to a target; return what differs."""
+def move(source: Source, target: str, folder: Path, server: str) -> tuple[str, list[str]]:
+    """Move the application from a running LoopBack to a target.
+
+    Returns what was compared, and what differs.
+    """
     application, project = folder / "application", folder / "project"
     # What is imported has the settings of the real connector, in place of MongoDB's too.
     imported = folder / "imported"
@@ -115,23 +118,27 @@ def move(source: Source, target: str, folder: Path, server: str) -> list[str]:
                 ostiary(project, *command, DATABASE_URL=url)
             with running(project, "run", port=free_port(), DATABASE_URL=url) as new:
                 kept, api = dict(client.kept), f"{new}/api"
-                found = _compared(project, old, api, kept)
+                compared, found = _compared(project, old, api, kept)
                 found += _shadowed(project, old, api)
                 clients = Client(old, dict(kept)), Client(api, kept)
                 found += differences(*(client.run(CALLS) for client in clients), documented())
                 remote = [run_remote_client(client, application) for client in clients]
-                return [*found, *differences(*remote, KNOWN)]
+                found += differences(*remote, KNOWN)
+                numbers = len(CALLS), len(remote[0]), compared
+                return "{} calls, {} by the connector, {} compared".format(*numbers), found
 
 
-def _compared(project: Path, old: str, new: str, kept: Mapping[str, str]) -> list[str]:
-    """Compare by the command; return the lines of undocumented differences."""
-    command = ["loopback", "compare", "--old", old, "--new", new, "--rate", "1000"]
+def _compared(project: Path, old: str, new: str, kept: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Compare by the command; return the number of calls, and the undocumented differences."""
+    command = ["loopback", "compare", "--old", old, "--new", new, "--rate", "1000", "--json"]
     callers = [option for name in CALLERS for option in ("--token", name)]
     tokens = {f"TOKEN_{name.upper()}": kept[f"token of {name}"] for name in CALLERS}
-    printed = ostiary(project, *command, *callers, check=False, **tokens)
-    (project / "compared.txt").write_text(printed)
-    # The columns are the kind, and whether it is documented.
-    return re.findall(r"^\w[\w ]*? {2,}no .*", printed, re.MULTILINE)
+    report = json.loads(ostiary(project, *command, *callers, check=False, **tokens))
+    return report["compared"], [
+        "{difference} in {calls} calls, such as {example}: {place}: {old}, {new}".format(**row)
+        for row in report["differences"]
+        if not row["documented"]
+    ]
 
 
 def _shadowed(project: Path, old: str, new: str) -> list[str]:
@@ -155,10 +162,10 @@ def main() -> int:
         for name in sys.argv[1:] or SOURCES:
             for target in ("sqlite", "postgresql"):
                 with tempfile.TemporaryDirectory() as folder:
-                    found = move(SOURCES[name], target, Path(folder), server)
+                    done, found = move(SOURCES[name], target, Path(folder), server)
                 status |= bool(found)
                 result = "\n  ".join(["differs" if found else "same", *found])
-                line = f"{name:<12}{SOURCES[name].ids:<10}{target:<12}{len(CALLS)} calls: {result}"
+                line = f"{name:<12}{SOURCES[name].ids:<10}{target:<12}{done}: {result}"
                 sys.stdout.write(f"{line}\n")
                 sys.stdout.flush()
     return status
