@@ -5,14 +5,18 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, insert, make_url, select, text
+from sqlalchemy import bindparam, delete, insert, make_url, select, text
 from sqlalchemy.exc import IntegrityError
 
 import app as package
 from app.access.roles import Role
 from app.database.session import after_commit, db, transaction
+from app.database.statements import PreparedStatement
 from tests.support.databases import connected
 from tests.support.rows import count
+
+ROLES = Role.__table__
+INSERT = PreparedStatement(insert(ROLES).values(name=bindparam("name")).returning(ROLES.c.name))
 
 
 @pytest.fixture
@@ -40,6 +44,10 @@ def adding(name):
 
 def names():
     return set(db.session.scalars(select(Role.name)))
+
+
+def checked_out():
+    return db.engine.pool.checkedout()
 
 
 def seen_by_others(database_url):
@@ -102,6 +110,47 @@ def test_a_nested_transaction_joins_the_outer_one(context, database_url):
 
     assert between == [set()]
     assert seen_by_others(database_url) == {"b"}
+
+
+@pytest.mark.parametrize("error", [None, ValueError])
+def test_prepared_statements_and_the_session_are_in_one_transaction(context, database_url, error):
+    seen = []
+    steps = [
+        lambda: INSERT.first({"name": "prepared"}),
+        adding("sent"),
+        lambda: db.session.add(Role(name="flushed")),
+        lambda: seen.append((names(), seen_by_others(database_url))),
+    ]
+    if error:
+        with pytest.raises(error):
+            run(*steps, error())
+    else:
+        run(*steps)
+
+    everything = {"prepared", "sent", "flushed"}
+    assert seen == [(everything, set())]
+    assert names() == seen_by_others(database_url) == (set() if error else everything)
+    assert checked_out() == 1
+
+
+def test_a_transaction_of_prepared_statements_needs_no_session(context, database_url):
+    with pytest.raises(IntegrityError):
+        run(lambda: INSERT.first({"name": "a"}), lambda: INSERT.first({"name": "a"}))
+    with transaction():
+        INSERT.first({"name": "b"})
+        before = seen_by_others(database_url)
+
+    assert (before, seen_by_others(database_url)) == (set(), {"b"})
+    assert not db.session.registry.has()
+    assert checked_out() == 0
+
+
+def test_what_the_session_has_not_sent_is_committed_with_prepared_statements(context, database_url):
+    with transaction():
+        INSERT.first({"name": "a"})
+        db.session.add(Role(name="b"))
+
+    assert seen_by_others(database_url) == {"a", "b"}
 
 
 def test_an_action_runs_after_the_commit_at_once_without_one_and_not_after_a_rollback(context):
