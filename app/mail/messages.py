@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from email.headerregistry import BaseHeader, HeaderRegistry
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, formatdate, make_msgid, parseaddr
@@ -22,8 +23,22 @@ SUBJECT, TEXT, HTML = "subject.txt", "body.txt", "body.html"
 # A paragraph that is an address, which becomes a button.
 LINK = re.compile(r"https?://\S+")
 
+
+class HeaderTypes(HeaderRegistry):
+    """Types of headers, each made once; the library makes one for every header of a message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: dict[str, type[BaseHeader]] = {}
+
+    def __getitem__(self, name: str) -> type[BaseHeader]:
+        if name not in self._made:
+            self._made[name] = super().__getitem__(name)
+        return self._made[name]
+
+
 # How servers get messages: not all of them take more than ASCII (8BITMIME, RFC 6152).
-SEVEN_BIT = SMTP.clone(cte_type="7bit")
+SEVEN_BIT = SMTP.clone(cte_type="7bit", header_factory=HeaderTypes())
 
 # Makes a message of a kind, to an address, with the variables of its templates, in the first of
 # these languages that there is.
