@@ -208,9 +208,12 @@ class ModelNotFound(exceptions.NotFound):
     """There is no such row, or the caller may not read it."""
 
     error_code = "MODEL_NOT_FOUND"
+    model = ""
+    row_id: object = None
 
     def __init__(self, model: str, row_id: object) -> None:
         super().__init__(f'Unknown "{model}" id "{quote(row_id)}".')
+        self.model, self.row_id = model, row_id
 
 
 class RelationEmpty(ModelNotFound):

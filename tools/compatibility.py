@@ -31,6 +31,14 @@ DIFFERENT = [
     Call("the record of another user", "GET", "/users/2", None, DENIED, REFUSED),
     Call("a method that no rule allows", "GET", "/users", None, DENIED, REFUSED),
     Call(
+        "a row of another user, which only a rule for `$owner` allows to read",
+        *("GET", "/todos/1", None, NO_ROW, REFUSED),
+    ),
+    Call(
+        "changing it, or one that does not exist",
+        *("PATCH", "/todos/99", {"title": "b"}, NO_ROW, REFUSED),
+    ),
+    Call(
         "an unknown property",
         *("POST", "/notes", {"text": "a", "color": "red"}, INVALID, (200, {"text": "a"})),
     ),
@@ -95,7 +103,6 @@ DIFFERENT = [
 ]
 # Calls that LoopBack 3 answers otherwise, and the service in neither case.
 ALIKE = [
-    Call("a to-do of another user", "GET", "/todos/1", None, NO_ROW, NO_ROW),
     Call(
         "a text that is no number: LoopBack stores `null`",
         *("POST", "/notes", {"text": "a", "stars": "many"}, INVALID, INVALID),

@@ -233,3 +233,23 @@ def test_ending_a_link_that_there_is_not_is_no_error(serve):
     assert api("DELETE", "/notes/1/tags", token=token).status_code == 204
     assert api("GET", "/notes/1/tags", token=token).json == []
     assert api("GET", "/tags/1", token=token).status_code == 200
+
+
+def test_what_only_an_owner_may_do_is_refused_alike_for_rows_of_others_and_for_none(world):
+    _, call = world(**ON)
+    mine = call("POST", "/badges", {}).json["id"]
+
+    for row in (1, 99, "x"):
+        for verb, path, body in [
+            ("GET", "", None),
+            ("HEAD", "", None),
+            ("PATCH", "", {}),
+            ("PUT", "", {}),
+            ("DELETE", "", None),
+            ("GET", "/owner", None),
+        ]:
+            answer = call(verb, f"/badges/{row}{path}", body)
+            assert answer.status_code == 401, (verb, row, path)
+            assert verb == "HEAD" or str(row) not in answer.json["error"]["message"]
+    assert call("GET", f"/badges/{mine}").status_code == 200
+    assert call("GET", "/notes/99").status_code == 404

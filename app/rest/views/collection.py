@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from flask import Flask, current_app, jsonify, request
@@ -291,6 +291,8 @@ def register_resource(app: Flask, resource: Resource) -> None:
     check_events(resource.name, resource.model)
     collection.add_to(app)
     endpoints = all_endpoints(collection)
+    if is_compatible(app.config):
+        endpoints = [_refusing(collection, endpoint) for endpoint in endpoints]
     if unknown := unknown_methods(endpoints, resource.shared_methods):
         raise ConfigurationError(f"{resource.name}: {next(iter(unknown.values()))}")
     if resource.is_public:
@@ -299,6 +301,27 @@ def register_resource(app: Flask, resource: Resource) -> None:
         endpoints = [replace(endpoint, is_served=lambda _: False) for endpoint in endpoints]
     rules = resource.rules(app.config)
     register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
+
+
+def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint that refuses, as LoopBack 3 does, rows that are not the caller's.
+
+    To those whom only a rule for $owner allows the call: also rows that do not exist, so that the
+    answer does not tell which do.
+    """
+
+    @wraps(endpoint.view)
+    def view(grant: Grant, **arguments: Any) -> Any:
+        try:
+            return endpoint.view(grant, **arguments)
+        except ModelNotFound as error:
+            row_id = arguments.get("id")
+            is_row = error.model == collection.singular and str(error.row_id) == row_id
+            if not (is_row and grant.only_own):
+                raise
+            raise denial(collection.name, row_id) from None
+
+    return replace(endpoint, view=view)
 
 
 def _check_id(collection: Collection) -> None:
