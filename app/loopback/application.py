@@ -55,8 +55,7 @@ class Model:
     @property
     def options(self) -> Mapping[str, Any]:
         """The options, which may stand in an object of their own."""
-        options = self.definition.get("options")
-        return {**self.definition, **(options if isinstance(options, dict) else {})}
+        return {**self.definition, **as_mapping(self.definition.get("options"))}
 
     @property
     def base(self) -> str:
@@ -86,8 +85,7 @@ class Model:
     @property
     def path(self) -> str:
         """The path below the root of the API, without the slash that it begins with."""
-        http = self.options.get("http")
-        path = http.get("path") if isinstance(http, dict) else None
+        path = as_mapping(self.options.get("http")).get("path")
         return (path if isinstance(path, str) and path else self.plural).strip("/")
 
     @property
@@ -98,10 +96,7 @@ class Model:
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         """Return an object of the definition, such as `properties`, with that of the entry."""
-        both = (self.definition.get(key), self.config.get(key))
-        return {
-            name: value for part in both if isinstance(part, dict) for name, value in part.items()
-        }
+        return {**as_mapping(self.definition.get(key)), **as_mapping(self.config.get(key))}
 
 
 @dataclass(frozen=True)
@@ -170,8 +165,7 @@ def read_application(folder: Path, environment: str = DEVELOPMENT) -> Applicatio
     files = Files(find_root(server))
     settings = {name: read_settings(files, server, name, environment) for name in SETTINGS}
     entries = settings["model-config"]
-    meta = entries.pop("_meta", None)
-    meta = meta if isinstance(meta, dict) else {}
+    meta = as_mapping(entries.pop("_meta", None))
     sources = _folders(files, server, meta.get("sources", ["./models"]))
     mixins = _folders(files, server, meta.get("mixins", ["./mixins"]))
     found = _read_models(files, sources, entries)
@@ -288,7 +282,7 @@ def _read_models(
             definition = files.read_json(path)
             name = definition.get("name") if definition else None
             if definition and isinstance(name, str) and name:
-                entry = _entry(entries, name)
+                entry = as_mapping(entries.get(name))
                 script = _beside(path)
                 found[name] = Model(name, definition, entry, path, script, name in entries)
     return found
@@ -303,11 +297,6 @@ def _beside(path: Path) -> Path | None:
     return None
 
 
-def _entry(entries: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    entry = entries.get(name)
-    return entry if isinstance(entry, dict) else {}
-
-
 def _built(found: Mapping[str, Model], entries: Mapping[str, Any]) -> dict[str, Model]:
     """Return the models that model-config.json lists, and the bases of them that have a file."""
     models: dict[str, Model] = {}
@@ -316,7 +305,7 @@ def _built(found: Mapping[str, Model], entries: Mapping[str, Any]) -> dict[str, 
         name = waiting.pop(0)
         if name in models:
             continue
-        model = found.get(name) or Model(name, {}, _entry(entries, name), None, None)
+        model = found.get(name) or Model(name, {}, as_mapping(entries.get(name)), None, None)
         models[name] = model
         if model.base in found:
             waiting.append(model.base)
@@ -376,6 +365,11 @@ def _walk(places: Iterable[Path]) -> Iterator[Path]:
                 path = Path(folder, name)
                 if path.is_file() and not path.is_symlink():
                     yield path
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """Return an object of JSON; an empty one in place of anything else."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _items(value: object) -> list[Any]:

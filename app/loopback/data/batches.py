@@ -38,8 +38,6 @@ class Plan:
     table: Table
     # Returns the values of the columns; raises Refused, LeftOut or InvalidValue.
     convert: Callable[[Row], Values]
-    # Returns what a row is called in lists; no secret.
-    label: Callable[[Row], object]
     # The columns by which a row is known as already there.
     key: Sequence[str] = ("id",)
     # Whether positions in the source are no secrets, so that the journal may have them.
@@ -50,11 +48,17 @@ class Plan:
     refer: Callable[[Row], Values] | None = None
     # The properties of columns, where they have other names.
     properties: Mapping[str, str] = field(default_factory=dict)
+    # Returns what a row is called in lists, where its id is a secret.
+    alias: Callable[[Row], object] | None = None
 
     @property
     def name(self) -> str:
         """The name of the model."""
         return self.model.name
+
+    def label(self, row: Row) -> object:
+        """Return what a row is called in lists; no secret."""
+        return self.alias(row) if self.alias else row.get(self.model.id_name)
 
     def dangling(self, column: Column[Any]) -> str:
         """Return what is said of a reference to no row."""
@@ -93,8 +97,7 @@ class Mover:
                 bar.update(len(batch))
         if plan.refer and (counts.written or was_begun):
             self._refer(plan, plan.refer)
-        if not self._moved.dry_run:
-            continue_ids(plan.table)
+        continue_ids(plan.table)
         counts.stored = db.session.scalar(select(func.count()).select_from(plan.table)) or 0
         counts.is_done = True
         self._journal.save()

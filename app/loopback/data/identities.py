@@ -54,7 +54,6 @@ def identities(app: Flask, model: SourceModel, zone: tzinfo) -> Plan:
         model,
         table,
         convert,
-        lambda row: row.get(model.id_name),
         key=("issuer", "subject"),
         properties={"user_id": "userId"},
     )

@@ -70,7 +70,6 @@ class Rows:
             self._model,
             self._table,
             self._convert,
-            self._id,
             own_references=own,
             refer=self._refer if own else None,
             properties=self._names,
@@ -137,7 +136,6 @@ def _link_plan(model: SourceModel, table: Table, names: Mapping[Column[Any], str
         model,
         table,
         convert,
-        lambda row: row.get(model.id_name),
         key=list(properties),
         properties=properties,
     )

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 #: Different reasons that are told apart; further ones are counted together.
 MAX_REASONS = 1000
@@ -122,34 +122,32 @@ class Moved:
 class Journal:
     """Keeps in a folder how far a move has come, and which rows were refused.
 
-    A run that was killed goes on after its last batch. Without a folder nothing is written.
+    A run that was killed goes on after its last batch.
     """
 
-    def __init__(self, folder: Path | None, source: str, dry_run: bool) -> None:
-        self.moved = Moved(dry_run)
+    def __init__(self, folder: Path, source: str) -> None:
+        self.moved = Moved()
         self._source = source
-        self._path = folder / "journal.json" if folder else None
-        self._file: TextIO | None = None
+        self._path = folder / "journal.json"
         # An empty name is a database that SQLite keeps in a file of its own, and deletes.
         self._lines = sqlite3.connect("")
         self._lines.execute("CREATE TABLE lines (line PRIMARY KEY) WITHOUT ROWID")
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._load()
-            refused = folder / "refused.jsonl"
-            opened = os.open(refused, os.O_RDWR | os.O_CREAT, 0o600)
-            self._file = os.fdopen(opened, "r+", encoding="utf-8")
-            self._keep_lines(self._file)
-            self.moved.refusals = refused
+        folder.mkdir(parents=True, exist_ok=True)
+        self._load()
+        self._refused = folder / "refused.jsonl"
+        opened = os.open(self._refused, os.O_RDWR | os.O_CREAT, 0o600)
+        self._file = os.fdopen(opened, "r+", encoding="utf-8")
+        self._keep_lines()
+        self.moved.refusals = self._refused
 
-    def _keep_lines(self, file: TextIO) -> None:
+    def _keep_lines(self) -> None:
         """Note the lines of earlier runs; a part of one is what a run was killed in."""
         end = 0
-        while (line := file.readline()).endswith("\n"):
+        while (line := self._file.readline()).endswith("\n"):
             self._is_new(line)
-            end = file.tell()
-        file.seek(end)
-        file.truncate()
+            end = self._file.tell()
+        self._file.seek(end)
+        self._file.truncate()
 
     def _is_new(self, line: str) -> bool:
         """Note a line; tell whether the file did not have it."""
@@ -159,7 +157,7 @@ class Journal:
     def _load(self) -> None:
         """Take over an unfinished run on the same source."""
         try:
-            state: Mapping[str, Any] = json.loads(self._path.read_text()) if self._path else {}
+            state: Mapping[str, Any] = json.loads(self._path.read_text())
             if state["source"] != self._source or state["is_finished"]:
                 return
             counts = {name: Counts(**kept) for name, kept in state["counts"].items()}
@@ -177,21 +175,17 @@ class Journal:
     def list(self, model: str, kind: str, text: str, row_id: object) -> None:
         """Record a row in the file, which has no line twice."""
         self.moved.add(model, kind, text, row_id)
-        if self._file:
-            entry = {"model": model, "id": shown(row_id), kind: text}
-            line = json.dumps(entry, ensure_ascii=False) + "\n"
-            if self._is_new(line):
-                self._file.write(line)
+        entry = {"model": model, "id": shown(row_id), kind: text}
+        line = json.dumps(entry, ensure_ascii=False) + "\n"
+        if self._is_new(line):
+            self._file.write(line)
 
     def flush(self) -> None:
         """Write the lines to the file, before the rows that they are about are committed."""
-        if self._file:
-            self._file.flush()
+        self._file.flush()
 
     def save(self, is_finished: bool = False) -> None:
         """Write how far the move has come."""
-        if self._path is None:
-            return
         self.flush()
         state = {
             "source": self._source,
@@ -206,10 +200,9 @@ class Journal:
     def close(self) -> None:
         """Close the file; an empty one is deleted."""
         self._lines.close()
-        if self._file:
-            self._file.flush()
-            is_empty = self._file.tell() == 0
-            self._file.close()
-            if is_empty and self.moved.refusals:
-                self.moved.refusals.unlink()
-                self.moved.refusals = None
+        self._file.flush()
+        is_empty = self._file.tell() == 0
+        self._file.close()
+        if is_empty:
+            self._refused.unlink()
+            self.moved.refusals = None

@@ -2,14 +2,12 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
 from flask import Flask
 
-from app.database.session import transaction
 from app.definitions.reading import json_models
 from app.loopback.application import Application
 
@@ -36,10 +34,6 @@ NOT_MOVED = {
 }
 
 
-class _Discarded(Exception):  # noqa: N818
-    """Ends the transaction of a dry run."""
-
-
 def move_rows(
     app: Flask,
     application: Application,
@@ -48,42 +42,22 @@ def move_rows(
     tokens: bool = True,
     keep: Keep | None = None,
     timezone: tzinfo = UTC,
-    dry_run: bool = False,
 ) -> Moved:
     """Move the rows of a database, of the memory connector's file, or of a folder of dumps.
 
     The app's database must have its tables. A run that was killed goes on where it ended, and a
     further one adds what is new; rows that are there stay as they are. `timezone` is that of times
-    without one. A dry run does all of it in a transaction that is rolled back, for which SQLite
-    locks other writers out. Raises SourceError, a ClickException.
+    without one. Raises SourceError, a ClickException.
     """
-    folder = None if dry_run else Path(app.instance_path) / FOLDER
     with app.app_context(), open_source(source) as opened:
         options = f"{opened.fingerprint} {keep} {timezone} {tokens}"
-        journal = Journal(folder, _digest(options), dry_run)
+        journal = Journal(Path(app.instance_path) / FOLDER, _digest(options))
         try:
-            with _discarded() if dry_run else _kept():
-                _Move(app, application, opened, journal, timezone).run(keep, tokens)
+            _Move(app, application, opened, journal, timezone).run(keep, tokens)
             journal.save(is_finished=True)
         finally:
             journal.close()
     return journal.moved
-
-
-@contextmanager
-def _kept() -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _discarded() -> Iterator[None]:
-    """Run a block in a transaction that is rolled back."""
-    try:
-        with transaction():
-            yield
-            raise _Discarded
-    except _Discarded:
-        return
 
 
 class _Move:

@@ -49,8 +49,7 @@ class Roles:
                 counts.written += 1
             else:
                 counts.present += 1
-        if not self._journal.moved.dry_run:
-            continue_ids(cast("Table", Role.__table__))
+        continue_ids(cast("Table", Role.__table__))
         counts.total = self._source.count(model)
         counts.stored = len(db.session.scalars(select(Role.id)).all())
         counts.is_done = True
@@ -104,7 +103,6 @@ class Roles:
             model,
             table,
             convert,
-            lambda row: row.get(model.id_name),
             key=list(properties),
             properties=properties,
         )

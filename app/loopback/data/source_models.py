@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.loopback.application import Application
+from app.loopback.application import Application, as_mapping
 
 # The properties of LoopBack's own models, with those that their relations add.
 OWN: Mapping[str, tuple[str, ...]] = {
@@ -36,12 +36,12 @@ class SourceModel:
 
     def connector(self, name: str) -> Mapping[str, Any]:
         """Return what the definition says for a connector, such as its table."""
-        return _mapping((self.settings or {}).get(name))
+        return as_mapping((self.settings or {}).get(name))
 
     def column(self, property_name: str, connector: str) -> str | None:
         """Return the column of a property that the definition names."""
         declared = (self.properties or {}).get(property_name, {})
-        named = _mapping(declared.get(connector)).get("columnName")
+        named = as_mapping(declared.get(connector)).get("columnName")
         return named if isinstance(named, str) else None
 
 
@@ -57,13 +57,9 @@ def source_model(
         properties |= {own: {} for own in OWN.get(base, ())}
         if model := application.models.get(base):
             declared = model.mapping("properties")
-            properties |= {key: _mapping(value) for key, value in declared.items()}
+            properties |= {key: as_mapping(value) for key, value in declared.items()}
     if own_model := application.models.get(name):
-        settings = {**own_model.options, **_mapping(own_model.config.get("options"))}
+        settings = {**own_model.options, **as_mapping(own_model.config.get("options"))}
     declared_id = next((key for key, value in properties.items() if value.get("id")), "id")
     properties |= {key: {} for key in further if key not in properties}
     return SourceModel(name, root, id_name or declared_id, properties, settings)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

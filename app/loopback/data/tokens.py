@@ -54,10 +54,10 @@ class Tokens:
             self._model,
             table,
             self._convert,
-            self._label,
             key=("digest",),
             is_resumable=False,
             properties={"user_id": "userId"},
+            alias=self._label,
         )
 
     def _label(self, row: Row) -> str:

@@ -62,7 +62,7 @@ class Users:
         """Return the plan; reads the users once to find names that several have."""
         self._duplicates = self._find_duplicates(source)
         table = cast("Table", user_model().__table__)
-        return Plan(self._model, table, self._convert, self._id, properties=self._names)
+        return Plan(self._model, table, self._convert, properties=self._names)
 
     def _id(self, row: Row) -> object:
         return row.get(self._model.id_name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, USER
 from app.definitions.switches import DISABLED
-from app.loopback.application import Application, Model
+from app.loopback.application import Application, Model, as_mapping
 from app.loopback.javascript import Finding, Kind
 from app.loopback.models_check import SERVED
 from app.properties.properties import MAPPINGS, column_name
@@ -102,19 +102,15 @@ def _has_table(application: Application, model: Model) -> bool:
 
 def _table(model: Model) -> str:
     """Return the table of a model, as the reader of models names it."""
-    mappings = [_mapping(model.options.get(connector)) for connector in MAPPINGS]
+    mappings = [as_mapping(model.options.get(connector)) for connector in MAPPINGS]
     named = [mapping.get(key) for mapping in mappings for key in ("table", "collection")]
     return column_name(next((name for name in named if name and isinstance(name, str)), model.name))
 
 
 def _with_table(options: object, table: str) -> JsonObject:
     """Return the options of a model with the name of its table, which precedes all others."""
-    options = _mapping(options)
-    return {**options, MAPPINGS[0]: {**_mapping(options.get(MAPPINGS[0])), "table": table}}
-
-
-def _mapping(value: object) -> JsonObject:
-    return value if isinstance(value, Mapping) else {}
+    options = as_mapping(options)
+    return {**options, MAPPINGS[0]: {**as_mapping(options.get(MAPPINGS[0])), "table": table}}
 
 
 def _is_unknown(application: Application, model: Model) -> bool:
@@ -153,8 +149,7 @@ def _set_id(
 ) -> None:
     """Declare the id that the model's database gives, where ID_TYPE says otherwise."""
     given, usual = id_type(application, model), id_type(application, users_model(application))
-    properties = definition.get("properties")
-    properties = properties if isinstance(properties, Mapping) else {}
+    properties = as_mapping(definition.get("properties"))
     declared = [name for name, property_ in properties.items() if _is_id(property_)]
     if not model.data_source or application.is_user(model) or _has_own_base(definition):
         return

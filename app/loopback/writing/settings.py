@@ -9,7 +9,7 @@ from marshmallow import ValidationError
 from app.datasources.connectors import MAIL as CONNECTOR_OF_MAIL
 from app.datasources.connectors import mail_urls
 from app.definitions.bases import USER
-from app.loopback.application import Application, Model, connector_of
+from app.loopback.application import Application, Model, as_mapping, connector_of
 from app.loopback.printing import printable
 from app.rest.shared_methods import ALIASES
 from app.settings import SettingsSchema
@@ -174,8 +174,7 @@ def _shared_methods(application: Application) -> Iterator[Setting]:
 
 def _tokens(application: Application, notes: list[str]) -> Iterator[Setting]:
     declared = _middleware(application, TOKEN) or {}
-    params = declared.get("params")
-    given = params if isinstance(params, Mapping) else {}
+    given = as_mapping(declared.get("params"))
     entries = {name: given[name] for name in TOKEN_KEYS if given.get(name)}
     if entries:
         notes.append("TOKEN_MIDDLEWARE is set: unlike in LoopBack 3, a login sets a cookie")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from app.loopback.application import Application, connector_of
+from app.loopback.application import Application, as_mapping, connector_of
 from app.loopback.models_check import SERVED
 from app.oauth.presets import PRESETS
 
@@ -93,8 +93,7 @@ def _moved(operation: object) -> object:
         return operation
     rest = PARAMETER.sub(lambda found: "" if names_secret(unquote(found[2])) else found[0], url)
     rest = rest if "?" in rest else rest.replace("&", "?", 1)
-    query = template.get("query")
-    given = query if isinstance(query, Mapping) else {}
+    given = as_mapping(template.get("query"))
     return {**operation, "template": {**template, "url": rest, "query": {**given, **secrets}}}
 
 

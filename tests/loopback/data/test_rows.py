@@ -1,4 +1,4 @@
-"""Rows of models: their values, references and ids; runs that are dry, repeated or killed."""
+"""Rows of models: their values, references and ids; runs that are repeated or killed."""
 
 import json
 import os
@@ -66,16 +66,6 @@ def test_values_and_references_of_rows(move):
     # Ids go on above those that were moved; a further import takes none.
     move({"Note": NOTES, "Tag": TAGS})
     assert move.api("POST", "/Notes", {"title": "new"}).json["id"] == 6
-
-
-@on_one_database
-def test_a_dry_run_finds_the_same_and_writes_nothing(move):
-    dry = move({"Note": NOTES, "Tag": TAGS}, dry_run=True)
-    assert move.rows("SELECT count(*) FROM notes") == [(0,)]
-    assert not (move.folder / "project").exists()
-    real = move({"Note": NOTES, "Tag": TAGS})
-    assert dry.reasons == real.reasons
-    assert list(dry.lines())[1:] == list(real.lines())[1:-1]
 
 
 def test_odd_values_are_refused_and_the_others_are_moved(move):

@@ -1,6 +1,6 @@
 """What every source of rows offers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import click
@@ -26,9 +26,6 @@ class Source(Protocol):
     @property
     def fingerprint(self) -> str:
         """A text that differs for another source, without a password."""
-
-    def names(self) -> Sequence[str]:
-        """Return the names of what has rows: tables, collections or models."""
 
     def holder(self, model: SourceModel) -> str | None:
         """Return the name of what has the rows of a model; None if there are none."""

@@ -68,10 +68,6 @@ class SourceDatabase:
         self._connection.close()
         self._engine.dispose()
 
-    def names(self) -> Sequence[str]:
-        """Return the names of the tables."""
-        return self._tables(None)
-
     def _tables(self, schema: str | None) -> list[str]:
         if schema not in self._names:
             self._names[schema] = self._inspector.get_table_names(schema)

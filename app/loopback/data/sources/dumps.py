@@ -3,7 +3,7 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
@@ -55,10 +55,6 @@ class Dumps:
 
     def close(self) -> None:
         """Files are closed when they are read."""
-
-    def names(self) -> Sequence[str]:
-        """Return the names of the collections, in small letters."""
-        return list(self._files)
 
     def holder(self, model: SourceModel) -> str | None:
         """Return the name of the collection of a model."""

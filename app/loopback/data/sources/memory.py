@@ -3,7 +3,7 @@
 import json
 import mmap
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,6 @@ class MemoryFile:
     def close(self) -> None:
         """Close the file."""
         self._bytes.close()
-
-    def names(self) -> Sequence[str]:
-        """Return the names of the models that have rows."""
-        return [name for name, part in self._parts.items() if part.count]
 
     def holder(self, model: SourceModel) -> str | None:
         """Return the name of a model that has rows."""
