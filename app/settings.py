@@ -270,6 +270,18 @@ class ThrottlesSchema(Schema):
         " More are not sent.",
     )
     provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
+    mail_login_email = _rate(
+        5,
+        900,
+        "Codes to log in that one client requests for one email. More requests are answered alike,"
+        " and nothing is sent.",
+    )
+    mail_login_recipient = _rate(
+        10,
+        900,
+        "The same for one mailbox by all clients together; five codes may be tried of each.",
+    )
+    mail_login_address = _rate(20, 60, "Codes to log in that one client requests.")
 
 
 def _mail(what: str) -> fields.Boolean:
@@ -427,6 +439,19 @@ class SettingsSchema(Schema):
         "Lifetime in seconds of a token that confirms an address.",
         validate=lifetime,
     )
+    EMAIL_LOGIN = _setting(
+        fields.Boolean,
+        False,
+        "`true`: users may log in by a code that is mailed to them:"
+        " [identity.md](identity.md#login-by-mail). It needs `LOGIN_CODE_KEYS`.",
+    )
+    LOGIN_CODE_KEYS = _setting(
+        partial(fields.List, fields.String(validate=validate.Length(32, 4096))),
+        list,
+        "Secrets of at least 32 characters, from the first of which the codes are derived that are"
+        " mailed to log in. To replace it, put another before it, and remove the old one ten"
+        " minutes later.",
+    )
     EMAIL_CHANGE = _setting(
         fields.String,
         "direct",
@@ -568,6 +593,7 @@ class SettingsSchema(Schema):
     )
     RESET_MAIL = _mail("the link by which a user sets a new password")
     VERIFICATION_MAIL = _mail("the link that confirms an address")
+    LOGIN_CODE_MAIL = _mail("the code by which a user logs in")
     EMAIL_CHANGE_MAIL = _mail("the link that confirms a new address")
     EMAIL_CHANGE_NOTICE_MAIL = _mail("to the present address that a new one was asked for")
     EMAIL_CHANGED_MAIL = _mail("to the old address that it was replaced")

@@ -22,6 +22,10 @@ password_reset = signal("passwordReset")
 # temporary token, with its `id`, "email": str, "user": the user}.
 verification_request = signal("verificationRequest")
 
+# Sent when a user asked for a code to log in, after commit. The sender is the app; the payload is
+# info = {"code": str, "ttl": its seconds, "email": str, "user": the user}.
+login_code_request = signal("loginCodeRequest")
+
 # Sent when the address of a user became verified, after commit. The sender is the app; the payload
 # is info = {"email": str, "user": the user as it now is}.
 email_verified = signal("emailVerified")
@@ -51,9 +55,10 @@ identity_linked = signal("identityLinked")
 # info = {"identity": the identity, which is deleted, "user": the user}.
 identity_unlinked = signal("identityUnlinked")
 
-# Sent when a login by an identity provider has taken an account, whose address was never verified,
-# from whoever registered it, and removed its password; after commit. The sender is the app; the
-# payload is info = {"provider": the provider's label, "email": str, "user": the user as it now is}.
+# Sent when a login by an identity provider or by mail has taken an account, whose address was never
+# verified, from whoever registered it, and removed its password; after commit. The sender is the
+# app; the payload is info = {"provider": the provider's label, or None, "email": str, "user": the
+# user as it now is}.
 account_claimed = signal("accountClaimed")
 
 # Sent with each record of the audit log, stored or not, after commit. The sender is the app; the

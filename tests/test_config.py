@@ -67,6 +67,8 @@ DEFAULTS = {
     "REGISTRATION_OPEN": True,
     "EMAIL_VERIFICATION": None,
     "VERIFY_TOKEN_TTL": 172800,
+    "EMAIL_LOGIN": False,
+    "LOGIN_CODE_KEYS": [],
     "EMAIL_CHANGE": "direct",
     "REDIRECT_URLS": [],
     "CORS_ORIGINS": [],
@@ -97,6 +99,9 @@ DEFAULTS = {
         "verification_address": {"limit": 20, "seconds": 60},
         "mail_recipient": {"limit": 10, "seconds": 3600},
         "provider_login": {"limit": 20, "seconds": 60},
+        "mail_login_email": {"limit": 5, "seconds": 900},
+        "mail_login_recipient": {"limit": 10, "seconds": 900},
+        "mail_login_address": {"limit": 20, "seconds": 60},
     },
     "PROVIDERS": {},
 }

@@ -30,6 +30,8 @@ MAX_ACTION = 32
 ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
 # The `reason` of a failed login of a user whose email is not verified.
 UNVERIFIED_EMAIL = "unverified email"
+# That of a login by mail.
+MAILED_CODE = "mailed code"
 
 
 class Action(StrEnum):
@@ -93,8 +95,9 @@ class Action(StrEnum):
     )
     ACCOUNT_CLAIMED = (
         "account-claimed",
-        "The user's email had never been verified, and `provider` named somebody as its owner, who"
-        " got the account. The password, all sessions and all identities were deleted.",
+        "The user's email had never been verified, and `provider`, or without one a mailed code,"
+        " named somebody as its owner, who got the account. The password, all sessions and all"
+        " identities were deleted.",
     )
     ROLE_GRANTED = "role-granted", "The user got the role `role`."
     ROLE_REVOKED = "role-revoked", "The user lost the role `role`."

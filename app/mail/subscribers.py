@@ -42,6 +42,17 @@ def send_verification_link(app: Flask, info: Payload) -> str | None:
     return _send_confirmation(app, "verify_email", info)
 
 
+def send_login_code(app: Flask, info: Payload) -> str:
+    """Send a user the code to log in.
+
+    Variables of `login_code`: `code` (str), and those of `reset_password`. The page at `link` is
+    for the browser that has asked for the code.
+    """
+    code = info["code"]
+    context = {"code": code} | _link(app, "login-code", code=code) | _duration(info["ttl"])
+    return transmit(app, "login_code", info["email"], context, info["user"])
+
+
 def send_change_link(app: Flask, info: Payload) -> str | None:
     """Send the link that confirms a new address to that address.
 
@@ -69,7 +80,8 @@ def send_email_changed(app: Flask, info: Payload) -> str | None:
 def send_account_claimed(app: Flask, info: Payload) -> str | None:
     """Tell a user that the password, which whoever registered had set, was removed at a login.
 
-    Variables of `account_claimed`: `provider`, by whom the user has logged in (str).
+    Variables of `account_claimed`: `provider`, by whom the user has logged in (str), or None if it
+    was by a mailed code.
     """
     context = {"provider": info["provider"]}
     return _send_asked_for(app, "account_claimed", info["email"], context, info["user"])
@@ -86,6 +98,7 @@ class Mail(NamedTuple):
 MAILS = (
     Mail("RESET_MAIL", signals.reset_password_request.name, send_reset_link),
     Mail("VERIFICATION_MAIL", signals.verification_request.name, send_verification_link),
+    Mail("LOGIN_CODE_MAIL", signals.login_code_request.name, send_login_code),
     Mail("EMAIL_CHANGE_MAIL", signals.email_change_request.name, send_change_link),
     Mail("EMAIL_CHANGE_NOTICE_MAIL", signals.EMAIL_CHANGE_NOTICE, send_change_notice),
     Mail("EMAIL_CHANGED_MAIL", signals.email_changed.name, send_email_changed),

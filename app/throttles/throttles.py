@@ -52,6 +52,9 @@ VERIFICATION_USER = "verification_user"
 VERIFICATION_ADDRESS = "verification_address"
 MAIL_RECIPIENT = "mail_recipient"
 PROVIDER_LOGIN = "provider_login"
+MAIL_LOGIN_EMAIL = "mail_login_email"
+MAIL_LOGIN_RECIPIENT = "mail_login_recipient"
+MAIL_LOGIN_ADDRESS = "mail_login_address"
 
 #: Characters of the name of a throttle, the length of its column.
 NAME_LENGTH = 32

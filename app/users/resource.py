@@ -81,6 +81,7 @@ def rules(settings: Settings) -> list[Rule]:
         *registration,
         # These methods check credentials or a token themselves.
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
+        allow(EVERYONE, "requestLoginCode", "loginByCode"),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
         allow(OWNER, *OWNER_METHODS),
         allow(ADMIN),

@@ -10,6 +10,9 @@ from sqlalchemy import delete
 from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
 from app.database.session import db
+from app.factors.mailed_login.codes import derive_code
+from app.factors.mailed_login.models import LoginCode
+from app.factors.mailed_login.service import LOGIN_SCOPE
 from app.factors.personal_tokens.values import new_value
 from app.oauth.models import ExternalIdentity
 from app.rest.endpoint import served_endpoints
@@ -23,6 +26,7 @@ from app.users.models import (
     AccessToken,
     User,
     new_token_values,
+    token_digest,
 )
 from app.users.passwords.hashing import hash_password
 from tests.conftest import PASSWORD, Api
@@ -81,6 +85,8 @@ NEW_USER = {"email": "new@example.com", "password": PASSWORD}
 KNOWN_TODO = {**NEW_TODO, "id": TODO}
 CREDENTIALS = {"email": "owner@example.com", "password": PASSWORD}
 NEW_PASSWORD = {"newPassword": "another quiet harbour"}
+CODE_KEY, TICKET = "k" * 32, "ticket" * 8
+LOGIN_CODE = {"ticket": TICKET, "code": derive_code(CODE_KEY, token_digest(TICKET))}
 NEW_EMAIL = {"newEmail": "new@example.com", "password": PASSWORD}
 
 # What the declaration of an endpoint does not say: what each caller gets, and a body that works;
@@ -103,6 +109,8 @@ EXPECTED = {
     "todos.__get__owner": [(OWN_ROW, None)],
     "users.create": [(OPEN, NEW_USER)],
     "users.login": [(OPEN, CREDENTIALS)],
+    "users.requestLoginCode": [(OPEN, {"email": "owner@example.com"})],
+    "users.loginByCode": [(OPEN, LOGIN_CODE)],
     "users.logout": [(LOGGED_IN, None)],
     "users.resetPassword": [(OPEN, {"email": "owner@example.com"})],
     "users.setPassword": [(RESET, NEW_PASSWORD)],
@@ -171,6 +179,8 @@ def app(shared_app, database_url):
         USERS_PATH="Accounts" if database_url.startswith("sqlite") else "users",
         EMAIL_VERIFICATION="optional",
         EMAIL_CHANGE="confirmed",
+        EMAIL_LOGIN=True,
+        LOGIN_CODE_KEYS=[CODE_KEY],
         PERSONAL_TOKENS={},
         TOKEN_SLIDING=True,
         TOKEN_MAX_TTL=MAX_TTL,
@@ -271,6 +281,10 @@ def by_caller(statuses):
 
 def lay_out(app):
     """Lay out the same small world anew, from which one user has gone, and one is disabled."""
+    with app.app_context():
+        # The only rows that are not deleted with the users.
+        db.session.execute(delete(LoginCode))
+        db.session.commit()
     populate(app, small_world)
     with app.app_context():
         db.session.execute(delete(User).where(User.id == DELETED))
@@ -290,6 +304,9 @@ def small_world():
     yield Todo(id=TODO, title="Hers", owner_id=OWNER)
     names = {"provider": "github", "issuer": "https://github.com", "subject": "1"}
     yield ExternalIdentity(id=TODO, user_id=OWNER, profile={}, **names)
+    ticket = new_token_values(TICKET, 600, scope=LOGIN_SCOPE, email="owner@example.com")
+    yield AccessToken(user_id=OWNER, **ticket)
+    yield LoginCode(ticket_digest=ticket["digest"], expires_at=ticket["expires_at"])
     yield from map(token_of, CALLERS[1:])
 
 

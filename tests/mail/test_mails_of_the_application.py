@@ -7,7 +7,7 @@ from app.mail.subscribers import MAILS
 from app.outbox.delivery import drain
 from app.outbox.models import OutboxEvent
 from app.rest.hashing import hashing_views
-from app.signals import reset_password_request
+from app.signals import login_code_request, reset_password_request
 from app.users.mailed.events import LOADS
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
@@ -17,11 +17,17 @@ from tests.support.smtp import eventually
 
 from .resets import LINK, parse, request_reset, written
 
-SETTINGS = {"EMAIL_VERIFICATION": "optional", "EMAIL_CHANGE": "confirmed"}
+SETTINGS = {
+    "EMAIL_VERIFICATION": "optional",
+    "EMAIL_CHANGE": "confirmed",
+    "EMAIL_LOGIN": True,
+    "LOGIN_CODE_KEYS": ["k" * 32],
+}
 # The subjects of all mails of a user's life, by the setting of each.
 SUBJECTS = {
     "RESET_MAIL": "Set a new password",
     "VERIFICATION_MAIL": "Confirm your email address",
+    "LOGIN_CODE_MAIL": "Your code to log in",
     "EMAIL_CHANGE_MAIL": "Confirm your new email address",
     "EMAIL_CHANGE_NOTICE_MAIL": "A new email address was requested for your account",
     "EMAIL_CHANGED_MAIL": "The email address of your account was changed",
@@ -29,11 +35,15 @@ SUBJECTS = {
 }
 
 
+ADA = {"email": "ada@example.com"}
+
+
 def live(api):
     """Do all that is followed by a mail."""
     api.register("ada@example.com")
     token = api.login("ada@example.com")["id"]
     request_reset(api)
+    api.secrets.append(api("POST", "/users/login/mail", ADA).json["ticket"])
     body = {"newEmail": "countess@example.com", "password": PASSWORD}
     api("POST", "/users/change-email", body, token=token)
     with api.client.application.app_context():
@@ -59,7 +69,7 @@ def test_each_mail_can_be_switched_off(make_app, secrets, switched_off):
 
 def test_each_event_that_is_mailed_has_a_setting():
     assert {mail.setting for mail in MAILS} == SUBJECTS.keys()
-    assert {mail.event for mail in MAILS} == LOADS.keys()
+    assert {mail.event for mail in MAILS} == LOADS.keys() | {login_code_request.name}
 
 
 def test_what_nobody_sends_is_not_recorded(make_app, secrets):

@@ -55,7 +55,8 @@ NAMES = {
     "signals": (
         "account_claimed audited delivery_attempted email_change_request email_changed "
         "email_verified emit emit_after_commit identity_linked identity_login "
-        "identity_unlinked password_reset reset_password_request verification_request"
+        "identity_unlinked login_code_request password_reset "
+        "reset_password_request verification_request"
     ),
     "testing": "PASSWORD Caller Client Login Mail Mails Users",
     "throttles": ("allows clear count count_failure count_success current_network define"),

@@ -24,13 +24,14 @@ def record_email_change(user: User, old_email: str, actor_id: Id | None = None) 
     emit_after_commit(email_changed, info={"oldEmail": old_email, "user": user})
 
 
-def claim_account(user: User, label: str, **details: object) -> bool:
+def claim_account(user: User, label: str | None = None, **details: object) -> bool:
     """Give an account whose address was never verified to the proven owner of the address.
 
     Somebody else may have registered it: the password and all tokens are deleted, and the loss of a
-    password is told by accountClaimed. `label` is the identity provider's, and `details` are those
-    of the record in the audit log. Returns False if the user has another address meanwhile, or was
-    verified, disabled or deleted. Call it in a transaction.
+    password is told by accountClaimed. `label` is that of the identity provider who has named the
+    owner; without it, a mailed code has. `details` are those of the record in the audit log.
+    Returns False if the user has another address meanwhile, or was verified, disabled or deleted.
+    Call it in a transaction.
     """
     lock(User.id == user.id)
     model, had_password = user_model(), user.password_hash is not None

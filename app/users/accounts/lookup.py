@@ -5,12 +5,12 @@ from sqlalchemy import bindparam, false, func, inspect, select
 from app.access.roles import Role, RoleMapping
 from app.database.session import db
 from app.database.statements import PreparedStatement
-from app.errors import ModelNotFound
+from app.errors import EmailRequired, InvalidEmail, InvalidRealm, ModelNotFound, ValidationError
 from app.ids import Id
 from app.users.app_model import user_model
 from app.users.mailed.tokens import Account
 from app.users.models import User
-from app.users.names import lookup_email
+from app.users.names import lookup_email, stored_email
 
 
 def get_user(user_id: Id) -> User:
@@ -44,6 +44,21 @@ ENABLED = PreparedStatement(
         *NAMED, USERS.disabled_at.is_(None), USERS.service_account == false()
     )
 )
+
+
+def read_address(email: object, realm: object) -> tuple[str, str]:
+    """Return the stored form of the email in a request, and the realm.
+
+    Raises EmailRequired, InvalidEmail or InvalidRealm.
+    """
+    if not isinstance(email, str) or not email:
+        raise EmailRequired()
+    if realm is not None and not isinstance(realm, str):
+        raise InvalidRealm()
+    try:
+        return stored_email(email), realm or ""
+    except ValidationError:
+        raise InvalidEmail() from None
 
 
 def find_enabled_account(email: str, realm: str) -> Account | None:

@@ -4,7 +4,7 @@ from sqlalchemy import select
 
 from app.audit.entries import Action, record
 from app.database.session import db, transaction
-from app.errors import EmailRequired, InvalidEmail, InvalidRealm, InvalidToken, ValidationError
+from app.errors import InvalidToken
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
 from app.throttles import throttles
@@ -12,7 +12,6 @@ from app.throttles.mailboxes import mailbox
 from app.users.app_model import user_model
 from app.users.mailed.tokens import mail_token
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
-from app.users.names import stored_email
 from app.users.passwords.attempts import forget_failures
 from app.users.passwords.hashing import hash_password, hashing
 from app.users.passwords.policy import validate_password
@@ -20,7 +19,7 @@ from app.users.sessions import login_methods
 from app.users.sessions.tokens import lock, use_up
 
 from .addresses import mark_verified
-from .lookup import find_enabled_account
+from .lookup import find_enabled_account, read_address
 from .password_change import store_password
 
 
@@ -31,24 +30,12 @@ def request_password_reset(email: object, realm: object = None) -> None:
     tells whether there is such a user. Raises EmailRequired, InvalidEmail or InvalidRealm, and
     TooManyRequests for a client with too many requests.
     """
-    address, within = _read_request(email, realm)
+    address, within = read_address(email, realm)
     network = current_network()
     throttles.count(throttles.RESET_ADDRESS, network)
     if _is_within_budget(network, within, address):
         account = find_enabled_account(address, within)
         mail_token(reset_password_request, RESET_SCOPE, account, address)
-
-
-def _read_request(email: object, realm: object) -> tuple[str, str]:
-    """Return the stored form of the email, and the realm; raise an error if one is invalid."""
-    if not isinstance(email, str) or not email:
-        raise EmailRequired()
-    if realm is not None and not isinstance(realm, str):
-        raise InvalidRealm()
-    try:
-        return stored_email(email), realm or ""
-    except ValidationError:
-        raise InvalidEmail() from None
 
 
 def _is_within_budget(network: str | None, realm: str, email: str) -> bool:

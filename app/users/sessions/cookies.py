@@ -10,9 +10,9 @@ from app.errors import AccessDenied
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 # Endpoints that change state whatever the method (OWASP ASVS 3.5.3).
 UNSAFE_ENDPOINTS = {"users.logout"}
-# The pages that mails link to (`pages.py`). Their forms act by the token that they contain and not
-# by the cookie, and are sent with `Origin: null`, because the pages send no referrer.
-PAGES = {"user_pages", "confirmation"}
+# The pages that mails link to. Their forms act by what they contain and not by this cookie, and are
+# sent with `Origin: null`, because the pages send no referrer.
+PAGES = {"user_pages", "confirmation", "mailed_login"}
 # The cookie of a login by an identity provider that has the user's id.
 USER_ID_COOKIE = "userId"
 
@@ -25,6 +25,17 @@ def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) ->
     """
     if (name := _cookie_name()) and _is_same_site() is not False:
         _set(response, name, token, ttl, remember_me)
+
+
+def set_login_flow_cookie(response: Response, name: str, value: str, seconds: int) -> None:
+    """Set a cookie of a login under way; a cross-site request sets none, against login CSRF."""
+    if _is_same_site() is not False:
+        response.set_cookie(name, value, max_age=seconds, **_cookie_flags())
+
+
+def clear_login_flow_cookie(response: Response, name: str) -> None:
+    """Delete a cookie of a login that is over."""
+    response.delete_cookie(name, **_cookie_flags())
 
 
 def set_login_cookies(response: Response, token: str, user_id: object, ttl: float) -> None:

@@ -1,15 +1,13 @@
 """Pages that mails link to, without JavaScript: to set a new password, to confirm an address."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from secrets import token_urlsafe
 
-from flask import Blueprint, Flask, Response, make_response, render_template, request
+from flask import Blueprint, Flask, request
 from flask.typing import ResponseReturnValue
-from jinja2 import Template
 
 from app import errors
-from app.http.languages import current_languages, preferred_languages, to_language
+from app.http.languages import current_languages, preferred_languages
+from app.http.pages import languages_of, render_page
 from app.rest.hashing import computes_hash
 from app.rest.requests.bodies import read_body
 from app.users.accounts import email_change
@@ -38,8 +36,8 @@ def show() -> ResponseReturnValue:
     try:
         user = check_reset_token(token_digest(token))
     except errors.InvalidToken:
-        return _page("reset_password.html", 401, current_languages(), expired=True)
-    return _page("reset_password.html", 200, preferred_languages(user), token=token)
+        return render_page("reset_password.html", 401, current_languages(), expired=True)
+    return render_page("reset_password.html", 200, preferred_languages(user), token=token)
 
 
 @bp.post("/reset-password")
@@ -47,8 +45,8 @@ def show() -> ResponseReturnValue:
 def submit() -> ResponseReturnValue:
     """Set the password, or show the form again with an error."""
     form = _read_form()
-    token, page = form.get("access_token", ""), partial(_page, "reset_password.html")
-    languages = _languages_of(form)
+    token, page = form.get("access_token", ""), partial(render_page, "reset_password.html")
+    languages = languages_of(form)
     try:
         reset_password(token, form.get("newPassword", ""))
     except errors.InvalidToken:
@@ -70,9 +68,9 @@ def ask() -> ResponseReturnValue:
     try:
         confirmation = find_confirmation(token_digest(token))
     except errors.InvalidConfirmation:
-        return _page("confirm_email.html", 400, current_languages(), expired=True)
+        return render_page("confirm_email.html", 400, current_languages(), expired=True)
     user = confirmation.user
-    return _page(
+    return render_page(
         "confirm_email.html",
         200,
         preferred_languages(user),
@@ -86,8 +84,8 @@ def ask() -> ResponseReturnValue:
 @confirmation_bp.post("/confirm-email")
 def submit_confirmation() -> ResponseReturnValue:
     """Confirm the address, and remove the login methods that are not ticked."""
-    form, page = _read_form(), partial(_page, "confirm_email.html")
-    token, languages = form.get("token", ""), _languages_of(form)
+    form, page = _read_form(), partial(render_page, "confirm_email.html")
+    token, languages = form.get("token", ""), languages_of(form)
     try:
         confirmation = confirm_email(token, kept=form, end_sessions="endSessions" in form)
     except errors.InvalidConfirmation:
@@ -99,26 +97,3 @@ def submit_confirmation() -> ResponseReturnValue:
 
 def _read_form() -> dict[str, str]:
     return {name: str(value) for name, value in read_body().items()}
-
-
-def _languages_of(form: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the language of the page that has sent a form, which may be the user's own, first."""
-    shown = to_language(form.get("language"))
-    return (*filter(None, [shown]), *current_languages())
-
-
-def _page(name: str, status: int, languages: Sequence[str], **context: object) -> Response:
-    """Render a page in the first of the languages that it has, in English if it has none of them.
-
-    Its policy forbids scripts, external resources and framing.
-    """
-    nonce = token_urlsafe(16)
-    templates: list[str | Template] = [
-        f"pages/{language}/{name}" for language in (*languages, "en")
-    ]
-    response = make_response(render_template(templates, nonce=nonce, **context), status)
-    response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    )
-    return response

@@ -1,0 +1,26 @@
+"""Login by a code that is mailed to the address of the account."""
+
+from flask import Flask
+
+from app import outbox
+from app.config import ConfigurationError
+from app.database.purging import purger
+from app.signals import login_code_request
+
+from . import pages, service, views
+from .models import LoginCode
+
+__all__ = ["init_app", "views"]
+
+
+def init_app(app: Flask) -> None:
+    """Let users log in by mail, if the settings say so; raise ConfigurationError without a key."""
+    if app.config["EMAIL_LOGIN"]:
+        if not app.config["LOGIN_CODE_KEYS"]:
+            raise ConfigurationError(
+                "EMAIL_LOGIN needs LOGIN_CODE_KEYS, a list with a secret of at least 32 characters,"
+                ' such as the output of `python -c "import secrets; print(secrets.token_hex())"`'
+            )
+        outbox.define(app, login_code_request.name, service.load)
+        app.register_blueprint(pages.bp)
+        purger.of(app).add(LoginCode.__tablename__, service.purge_batch)

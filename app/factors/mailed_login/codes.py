@@ -1,0 +1,30 @@
+"""Codes of logins by mail.
+
+A code is derived from its ticket by a key of the settings. None is stored: eight digits are guessed
+in no time by whoever has their digest, also with the ticket, which anybody gets for any address.
+"""
+
+import hmac
+
+from flask import current_app
+
+DIGITS = 8
+
+
+def code_of(ticket_digest: str) -> str:
+    """Return the code of the ticket with this digest, by the newest key."""
+    return derive_code(current_app.config["LOGIN_CODE_KEYS"][0], ticket_digest)
+
+
+def is_code_of(ticket_digest: str, code: str) -> bool:
+    """Tell whether a code is that of the ticket with this digest, by any of the keys."""
+    given = "".join(code.split()).encode()
+    keys = current_app.config["LOGIN_CODE_KEYS"]
+    matches = [hmac.compare_digest(derive_code(key, ticket_digest).encode(), given) for key in keys]
+    return any(matches)
+
+
+def derive_code(key: str, ticket_digest: str) -> str:
+    """Return the code of a ticket by a key."""
+    mac = hmac.digest(key.encode(), f"login by mail {ticket_digest}".encode(), "sha256")
+    return f"{int.from_bytes(mac) % 10**DIGITS:0{DIGITS}}"

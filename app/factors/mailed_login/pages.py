@@ -1,0 +1,63 @@
+"""The page that a mail with a code links to: a button for the browser that has asked for it.
+
+Any other browser gets to read the code, and to type it where the login was begun.
+"""
+
+import re
+from collections.abc import Sequence
+
+from flask import Blueprint, Response, current_app, request
+from flask.typing import ResponseReturnValue
+
+from app import errors
+from app.http.languages import current_languages
+from app.http.pages import languages_of, render_page
+from app.rest.requests.bodies import read_body
+from app.users.sessions.cookies import clear_login_flow_cookie, set_cookie, set_login_flow_cookie
+
+from . import service
+from .codes import DIGITS
+
+bp = Blueprint("mailed_login", __name__)
+
+# The cookie of the browser that has asked for a code.
+TICKET_COOKIE = "login_ticket"
+CODE = re.compile(rf"[0-9]{{{DIGITS}}}", re.ASCII)
+
+
+def set_ticket_cookie(response: Response, ticket: str) -> None:
+    """Let a browser log in by the link in the mail, too, if logins set cookies."""
+    if current_app.config["TOKEN_MIDDLEWARE"] is not None:
+        set_login_flow_cookie(response, TICKET_COOKIE, ticket, service.CODE_LIFETIME)
+
+
+@bp.get("/login-code")
+def show() -> ResponseReturnValue:
+    """Show a button or the code; does not use it up, because mail scanners follow links too."""
+    code, languages = request.args.get("code", ""), current_languages()
+    if not CODE.fullmatch(code):
+        return _page(languages, 400, expired=True)
+    return _page(languages, 200, code=code, is_begun_here=TICKET_COOKIE in request.cookies)
+
+
+@bp.post("/login-code")
+def submit() -> ResponseReturnValue:
+    """Log in, by the ticket of this browser."""
+    form = {name: str(value) for name, value in read_body().items()}
+    code, languages = form.get("code", ""), languages_of(form)
+    try:
+        token = service.log_in(request.cookies.get(TICKET_COOKIE, ""), code)
+    except errors.LoginFailed:
+        return _page(languages, 401, expired=True)
+    except errors.TooManyRequests as error:
+        response = _page(languages, 429, code=code, is_begun_here=True, problem=True)
+        response.headers["Retry-After"] = str(error.retry_after)
+        return response
+    response = _page(languages, 200, done=True)
+    set_cookie(response, token.id, token.ttl, token.remember_me)
+    clear_login_flow_cookie(response, TICKET_COOKIE)
+    return response
+
+
+def _page(languages: Sequence[str], status: int, **context: object) -> Response:
+    return render_page("login_code.html", status, languages, **context)

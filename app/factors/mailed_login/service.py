@@ -1,0 +1,171 @@
+"""The service for logins by mail: mail a code, and exchange it and its ticket for a session."""
+
+from datetime import timedelta
+from functools import partial
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from app import outbox
+from app.audit.entries import MAILED_CODE, Action, record_attempt
+from app.database.purging import delete_batch
+from app.database.session import affected_rows, after_commit, connection, db, transaction
+from app.errors import LoginFailed
+from app.observability.origin import current_network
+from app.outbox import Attempt, Payload
+from app.signals import emit, login_code_request
+from app.throttles import throttles
+from app.throttles.mailboxes import mailbox
+from app.times import now
+from app.users.accounts.addresses import announce_verified, claim_account
+from app.users.accounts.lookup import find_enabled_account, read_address
+from app.users.app_model import user_model
+from app.users.mailed.tokens import Account
+from app.users.models import AccessToken, User, new_token, token_digest
+from app.users.sessions import login_methods
+from app.users.sessions.login import login_identified
+from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
+
+from .codes import code_of, is_code_of
+from .models import LoginCode
+
+#: Seconds for which a code that is mailed to log in is valid.
+CODE_LIFETIME = 600
+#: Codes that may be tried with a ticket.
+MAX_TRIES = 5
+# The scope of a ticket: as a mailed token it opens nothing, and ends whenever those do.
+LOGIN_SCOPE = "login-code"
+
+
+def request_code(email: object, realm: object = None) -> str:
+    """Mail a code to an address, if an enabled user has it; return the ticket that it belongs to.
+
+    There is a ticket in any case, and the work is the same: only the mail tells whether there is
+    such a user. Raises EmailRequired, InvalidEmail or InvalidRealm, and TooManyRequests for a
+    client with too many requests.
+    """
+    address, within = read_address(email, realm)
+    network = current_network()
+    throttles.count(throttles.MAIL_LOGIN_ADDRESS, network)
+    if not _is_within_budget(network, within, address):
+        return new_token()
+    try:
+        return _issue_ticket(find_enabled_account(address, within), address)
+    except IntegrityError:
+        # The user was deleted meanwhile, or there is none whose decoy it could be.
+        return new_token()
+
+
+def log_in(ticket: str, code: str) -> IssuedToken:
+    """Exchange a ticket and the code that was mailed for a session; verifies the address.
+
+    Raises LoginFailed for a code that is wrong or a ticket that is over, TooManyRequests, and what
+    `login_identified` does.
+    """
+    digest = token_digest(ticket)
+    with throttles.count_failure(throttles.LOGIN_ADDRESS, current_network()):
+        user = _check(digest, code)
+        with transaction():
+            lock(User.id == user.id)
+            if not use_up(digest, LOGIN_SCOPE):
+                raise LoginFailed()
+            affected_rows(delete(LoginCode).where(LoginCode.ticket_digest == digest))
+            _prove_address(user)
+    return login_identified(user.id, User.email == user.email, methods=("email",))
+
+
+def load(data: Payload, _attempt: Attempt) -> Payload | None:
+    """Return what an attempt mails: `code`, `ttl`, `email` and `user`.
+
+    None if the ticket was used, has expired, or ended with the user, the address or a password.
+    """
+    user = db.session.get(user_model(), data["user_id"])
+    if user is None or user.disabled_at or user.email != data["email"]:
+        return None
+    own = AccessToken.user_id == user.id, AccessToken.handle == data["handle"]
+    columns = select(AccessToken.digest, AccessToken.expires_at)
+    row = db.session.execute(columns.where(*own, AccessToken.is_live(LOGIN_SCOPE))).first()
+    if row is None:
+        return None
+    ttl = (row.expires_at - now()).total_seconds()
+    return {"code": code_of(row.digest), "ttl": ttl, "email": data["email"], "user": user}
+
+
+def purge_batch() -> int:
+    """Delete the tries of expired tickets, at most PURGE_BATCH; return their number."""
+    return delete_batch(select(LoginCode.ticket_digest).where(LoginCode.expires_at <= now()))
+
+
+def _is_within_budget(network: str | None, realm: str, email: str) -> bool:
+    """Count a request for an email: by client, and if that is within its budget for the mailbox."""
+    by_client = throttles.allows(throttles.MAIL_LOGIN_EMAIL, network, realm, email)
+    return by_client and throttles.allows(throttles.MAIL_LOGIN_RECIPIENT, mailbox(email))
+
+
+def _issue_ticket(account: Account | None, email: str) -> str:
+    """Store a ticket, and record the event that mails its code; a decoy without an account."""
+    user_id, ttl = (account.id, CODE_LIFETIME) if account else (None, 0)
+    with transaction():
+        ticket, row = issue(user_id, ttl, scope=LOGIN_SCOPE, email=email)
+        tries = {"ticket_digest": token_digest(ticket), "tries": 0}
+        end = now() + timedelta(seconds=CODE_LIFETIME)
+        with connection() as database:
+            database.execute(insert(LoginCode).values(**tries, expires_at=end))
+        if account is None:
+            decoy = {"handle": row.handle}
+            outbox.record_decoy(login_code_request.name, decoy, CODE_LIFETIME)
+        else:
+            data = {"user_id": account.id, "handle": row.handle, "email": email}
+            outbox.record(login_code_request.name, data, CODE_LIFETIME)
+            after_commit(partial(_announce, token_digest(ticket), account, email))
+    return ticket
+
+
+def _announce(ticket_digest: str, account: Account, email: str) -> None:
+    """Send the signal, with the user; nobody is looked up for no receiver."""
+    if login_code_request.receivers:
+        user = db.session.get(user_model(), account.id)
+        info = {"code": code_of(ticket_digest), "ttl": CODE_LIFETIME, "email": email, "user": user}
+        emit(login_code_request, info=info)
+
+
+def _check(digest: str, code: str) -> User:
+    """Return the user of the ticket with this digest, of which this is the code.
+
+    Raises LoginFailed, after the same work whether there is such a user or not.
+    """
+    if not _count_try(digest):
+        raise LoginFailed()
+    model = user_model()
+    own = AccessToken.email == model.email, model.disabled_at.is_(None)
+    of_ticket = select(model).join(AccessToken, AccessToken.user_id == model.id).where(*own)
+    live = AccessToken.digest == digest, AccessToken.is_live(LOGIN_SCOPE)
+    user = db.session.scalar(of_ticket.where(*live), execution_options={"populate_existing": True})
+    if not is_code_of(digest, code) or user is None:
+        record_attempt(Action.LOGIN_FAILED, user.id if user else None, reason=MAILED_CODE)
+        raise LoginFailed()
+    return user
+
+
+def _count_try(digest: str) -> bool:
+    """Count a try before its code is looked at; return False if none is left.
+
+    One statement that commits by itself, so that no more tries pass at once than one by one.
+    """
+    left = LoginCode.tries < MAX_TRIES, LoginCode.expires_at > now()
+    tried = update(LoginCode).where(LoginCode.ticket_digest == digest, *left)
+    return bool(affected_rows(tried.values(tries=LoginCode.tries + 1)))
+
+
+def _prove_address(user: User) -> None:
+    """Give an account that was never verified to the owner of its address, in the transaction.
+
+    Somebody else may have registered it: what is not the owner's is removed, as at a login by an
+    identity provider. Raises LoginFailed if the user was changed meanwhile.
+    """
+    if user.email_verified:
+        return
+    if not claim_account(user):
+        raise LoginFailed()
+    login_methods.remove_unproven(user, user.email)
+    announce_verified(user)

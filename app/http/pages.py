@@ -1,0 +1,32 @@
+"""Pages without scripts, in the languages of their readers."""
+
+from collections.abc import Mapping, Sequence
+from secrets import token_urlsafe
+
+from flask import Response, make_response, render_template
+from jinja2 import Template
+
+from .languages import current_languages, to_language
+
+
+def languages_of(form: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the language of the page that has sent a form, which may be the user's own, first."""
+    shown = to_language(form.get("language"))
+    return (*filter(None, [shown]), *current_languages())
+
+
+def render_page(name: str, status: int, languages: Sequence[str], **context: object) -> Response:
+    """Render a page in the first of the languages that it has, in English if it has none of them.
+
+    Its policy forbids scripts, external resources and framing.
+    """
+    nonce = token_urlsafe(16)
+    templates: list[str | Template] = [
+        f"pages/{language}/{name}" for language in (*languages, "en")
+    ]
+    response = make_response(render_template(templates, nonce=nonce, **context), status)
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return response
