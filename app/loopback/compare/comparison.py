@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import chain
 
 from app.config import ConfigurationError
 
@@ -93,26 +94,34 @@ class Comparison:
 
     def _checked(self, difference: Difference, context: Context, sent: Headers) -> Difference:
         """Return a difference without its rows, as one of missing rows unless these are there."""
-        is_lost = False
-        if difference.kind is HIDDEN_USER:
-            paths = _paths(difference.old_rows, context.users_path, "id")
-            # Lists of users take the permission for that.
-            is_list = difference.place.endswith("[]")
-            asked = [f"{context.users_path}{ONE_ROW}"] if is_list else paths
-            is_lost = not all(map(self._is_present, paths)) or any(
-                self._answers(path, sent) for path in asked
-            )
-        elif difference.kind is OTHER_PAGE:
-            paths = _paths(difference.old_rows, context.list_path, context.id_name)
-            is_lost = not all(self._answers(path, sent) for path in paths)
-        kind = MISSING_ROW if is_lost else difference.kind
+        lists = {HIDDEN_USER: context.users_path, OTHER_PAGE: context.list_path}
+        kind = difference.kind
+        if kind in lists and not self._has_rows(difference, lists[kind], context, sent):
+            kind = MISSING_ROW
         return difference._replace(kind=kind, old_rows=(), new_rows=())
 
-    def _is_present(self, path: str) -> bool:
-        """Tell whether one of the callers reads a row at the new service."""
+    def _has_rows(
+        self, difference: Difference, path: str | None, context: Context, sent: Headers
+    ) -> bool:
+        """Tell whether the new service has rows of a list that it leaves out of an answer."""
+        if path is None:
+            return False
+        if difference.kind is OTHER_PAGE:
+            rows = _paths(difference.old_rows, path, context.id_name)
+            return all(self._is_present(row, sent) for row in rows)
+        users = _paths(difference.old_rows, path, "id")
+        # Users in a list take the permission to list them.
+        hidden = [f"{path}{ONE_ROW}"] if difference.place.endswith("[]") else users
+        return all(map(self._is_present, users)) and not any(
+            self._answers(target, sent) for target in hidden
+        )
+
+    def _is_present(self, path: str, *sent: Headers) -> bool:
+        """Tell whether a call with these headers, or of one of the callers, reads a row."""
         if path in self._present:
             return True
-        is_present = any(self._answers(path, headers(each.new)) for each in self.callers)
+        asked = chain(sent, (headers(each.new) for each in self.callers))
+        is_present = any(self._answers(path, each) for each in asked)
         if is_present and len(self._present) < MAX_PRESENT:
             self._present.add(path)
         return is_present
@@ -134,7 +143,7 @@ def answer_of(service: Service, call: Call, token: str | None) -> Answer | None:
         return None
 
 
-def _paths(rows: Sequence[Row], path: str | None, id_name: str) -> list[str]:
+def _paths(rows: Sequence[Row], path: str, id_name: str) -> list[str]:
     """Return the paths of rows below that of their list."""
     return [f"{path}/{encoded(row.get(id_name))}" for row in rows]
 

@@ -71,7 +71,7 @@ class Values:
             before, after = _by_id(old, name), _by_id(new, name)
             if before is not None and after is not None:
                 yield from _rows(before, after, inside)
-                for key in before.keys() & after.keys():
+                for key in filter(after.__contains__, before):
                     yield from self.compare(before[key], after[key], inside, depth + 1)
                 return
         for left, right in zip(old, new, strict=False):
