@@ -88,7 +88,7 @@ class Report:
 def make_report(application: Application, found: Sequence[Finding]) -> Report:
     """Return the report of an application and what is found in its JavaScript."""
     checks = check_models(application)
-    opened = open_models(application, checks)
+    opened = _open_models(application, checks)
     unlocked = not any(finding.kind == Kind.AUTHENTICATION for finding in found)
     summary = _summary(application, checks, found)
     tables = [
@@ -113,7 +113,7 @@ def make_report(application: Application, found: Sequence[Finding]) -> Report:
     )
 
 
-def open_models(application: Application, checks: Sequence[ModelCheck]) -> list[str]:
+def _open_models(application: Application, checks: Sequence[ModelCheck]) -> list[str]:
     """Return the models that LoopBack opens to everybody: neither they nor their bases have rules.
 
     They are public, and served here too.
@@ -267,18 +267,20 @@ def _differences(checks: Sequence[ModelCheck], found: Sequence[Finding]) -> Tabl
     # A base's are those of all models that extend it.
     problems = dict.fromkeys(text for check in kept for text in check.problems)
     differences = dict.fromkeys(text for check in kept for text in check.differences)
-    rows = [("to be changed", text) for text in problems]
-    rows += [("difference", text) for text in differences]
-    for kind, count in _counts(found, MOVES_OTHERWISE).items():
-        rows.append((f"{count} {_plural(kind)}", MOVES_OTHERWISE[kind]))
+    counts = _counts(found, MOVES_OTHERWISE).items()
+    rows = [
+        *(("to be changed", text) for text in problems),
+        *(("difference", text) for text in differences),
+        *((f"{count} {_plural(kind)}", MOVES_OTHERWISE[kind]) for kind, count in counts),
+    ]
     return Table("What moves with a difference", "", ("What", "How"), rows)
 
 
 def _to_write(found: Sequence[Finding]) -> Table:
-    rows: list[tuple[str, int, int, str]] = []
-    for kind, count in _counts(found, TO_WRITE).items():
-        of_kind = [finding for finding in found if finding.kind == kind]
-        rows.append((_plural(kind), count, _lines(of_kind), TO_WRITE[kind]))
+    rows = [
+        (_plural(kind), count, _lines(one for one in found if one.kind == kind), TO_WRITE[kind])
+        for kind, count in _counts(found, TO_WRITE).items()
+    ]
     return Table("What is to be written", "", ("What", "Number", "Lines", "As"), rows)
 
 

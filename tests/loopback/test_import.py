@@ -20,6 +20,7 @@ FILES = {
     "server/middleware.json": {"initial": {"cors": {"params": {"origin": "https://a.example"}}}},
     "server/datasources.json": {
         "db": {"connector": "postgresql", "password": "first secret"},
+        "none": {"connector": "transient"},
         "geo": {
             "connector": "rest",
             "options": {"headers": {"authorization": "second secret"}},
@@ -464,6 +465,7 @@ def test_the_next_commands_are_printed(imported):
     assert steps[0] == "  cp .env.example .env"
     assert steps[-1] == "  ostiary run"
     assert "db (postgresql) is left out: rows are in the project's own database" in output
+    assert "none (transient) is left out: its models have no rows" in output
     assert "set -a; . ./.env; set +a" in (folder / ".env.example").read_text()
 
 

@@ -21,7 +21,7 @@ CHECK = """\
   ostiary models check
   ostiary loopback todo"""
 MIGRATE = """\
-  # to move rows too: the same command with --data SOURCE, in place of
+  # these three make the database; the import with --data SOURCE makes it and moves rows into it:
   ostiary db upgrade
   ostiary db migrate -m models
   ostiary db upgrade"""

@@ -18,6 +18,7 @@ LEFT_OUT = "rows are in the project's own database"
 ROOT = "files are in the folder storage, or where `root` says"
 WITHOUT = {
     "no connector": "it does nothing",
+    "transient": "its models have no rows",
     "mail": "the mail server is the variable APP_MAIL_URL",
     "push": "push notifications are not sent",
     "soap": "only REST services are called",
