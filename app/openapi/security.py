@@ -30,8 +30,11 @@ def security_schemes(app: Flask) -> dict[str, Json]:
         scheme = {"type": "apiKey", "in": location, "name": name}
         key = location if location not in schemes else f"{location}.{name}"
         schemes[key] = {**scheme, "description": description} if description else scheme
-    # The Authorization header may also carry a Bearer token, and so may a personal one.
-    return {**schemes, "bearer": {"type": "http", "scheme": "bearer"}}
+    # The Authorization header may also carry a Bearer token.
+    bearer = {"type": "http", "scheme": "bearer"}
+    if app.config["PERSONAL_TOKENS"]:
+        bearer["description"] = "An access token, or a personal token: `ost_...`."
+    return {**schemes, "bearer": bearer}
 
 
 class Security:

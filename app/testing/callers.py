@@ -58,10 +58,12 @@ class Users:
         role: str | Iterable[str] = (),
         password: str = PASSWORD,
         email_verified: bool = True,
+        methods: Iterable[str] = ("pwd",),
         **properties: Any,
     ) -> Caller:
         """Create a user, with a role or several, and log them in.
 
+        `methods` are those of `ostiary.users.issue_token`: with `mfa` the session is a strong one.
         `properties` are those of `ostiary.users.create_user`. Without an email the users are
         user1@example.com, user2@example.com, and so on.
         """
@@ -72,7 +74,7 @@ class Users:
             user = create_user(
                 email, password, roles=roles, email_verified=email_verified, **properties
             )
-            token = issue_token(user.id)
+            token = issue_token(user.id, methods=methods)
             return Caller(user.id, user.email, password, token.id)
 
 

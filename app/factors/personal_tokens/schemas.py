@@ -1,7 +1,7 @@
 """The schemas of personal tokens."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields
 
@@ -85,6 +85,12 @@ def _models() -> dict[str, str]:
     return {name: model for name, model in singular.items() if model in names} | names
 
 
+class EndOfLife(Timestamp):
+    """A point in time in the future; its schema has no example, which would be past some day."""
+
+    JSON_SCHEMA: ClassVar[JsonSchema] = {"type": "string", "format": "date-time"}
+
+
 class PersonalTokenSchema(Schema):
     """A personal token without its value."""
 
@@ -92,7 +98,7 @@ class PersonalTokenSchema(Schema):
     name = Text(MAX_TOKEN_NAME, required=True, validate=not_blank)
     scopes = ScopesField(required=True)
     created = Timestamp(dump_only=True)
-    expiresAt = Timestamp(attribute="expires_at")  # noqa: N815
+    expiresAt = EndOfLife(attribute="expires_at")  # noqa: N815
     lastUsed = Timestamp(  # noqa: N815
         attribute="last_used",
         dump_only=True,
