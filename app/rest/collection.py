@@ -109,8 +109,9 @@ class Collection:
 
     @cached_property
     def id_name(self) -> str:
-        """The property that has the id."""
-        return next(name for name, column in self.properties.items() if column is self.rows.key)
+        """The property that has the id; empty if clients do not see it."""
+        shown = self.properties.items()
+        return next((name for name, column in shown if column is self.rows.key), "")
 
     @cached_property
     def id_form(self) -> ids.IdForm:

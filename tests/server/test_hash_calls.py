@@ -143,6 +143,7 @@ def test_whatever_computes_a_hash_is_recognized(app, api, token, reset_token, ha
         ("POST", f"/users/update?{where}", change),
         ("POST", f"/users/upsertWithWhere?{where}", change),
         ("POST", "/users/change-password", {"oldPassword": "wrong", "newPassword": NEW}),
+        ("POST", "/users/1/reauthenticate", {"password": "wrong"}),
     ):
         assert api(method, path, body, token=token).status_code in (200, 400, 401)
     api("POST", "/users/reset-password", {"newPassword": NEW}, token=reset_token)

@@ -16,6 +16,8 @@ from app.users.sessions.assurance import require_recent
 from . import service
 from .schemas import NewPersonalTokenSchema, PersonalTokenSchema
 
+BAD_SCOPES = errors.ValidationError({"scopes": ['has no method "purge" of Todo']})
+TAKEN = errors.ValidationError({"email": ["already exists"]})
 UNKNOWN_TOKEN = errors.ModelNotFound("personalToken", "0123456789abcdef")
 
 
@@ -29,7 +31,7 @@ def _is_served(settings: Settings) -> bool:
     "POST /<id>/personalTokens",
     body=NewPersonalTokenSchema,
     answer=NewPersonalTokenSchema,
-    errors=(errors.StrongerLoginRequired(["password"], 300),),
+    errors=(errors.StrongerLoginRequired(["password"], 300), BAD_SCOPES),
     is_served=_is_served,
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:
@@ -49,6 +51,7 @@ def create(user: User, body: Body) -> service.NewPersonalToken:
     "POST /serviceAccounts",
     body=ServiceAccountSchema,
     answer=UserSchema,
+    errors=(TAKEN,),
     is_served=_is_served,
 )
 def create_service_account(body: Body) -> User:

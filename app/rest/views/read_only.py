@@ -20,7 +20,7 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
     `Collection.or_denied` does, and IdFixed for another id with COMPATIBILITY, which leaves other
     read-only values out of bodies.
     """
-    if collection.id_name in body and is_compatible(current_app.config):
+    if is_compatible(current_app.config) and collection.id_name in body:
         given = body[collection.id_name]
         if collection.id_form.parse(str(given)) != row_id:
             collection.or_denied(row_id, collection.rows.get(row_id, scope))
