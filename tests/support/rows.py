@@ -123,7 +123,7 @@ def _noted(note: Callable[[str], None]) -> Iterator[None]:
 def statements(app: Flask) -> Iterator[list[str]]:
     """Note every SQL statement that this thread's drivers send, BEGIN and COMMIT included."""
     sent: list[str] = []
-    thread = get_ident()
+    thread: int | None = get_ident()
 
     def note(statement: str) -> None:
         # The outbox is worked by another thread.
@@ -152,6 +152,8 @@ def statements(app: Flask) -> Iterator[list[str]]:
     with _noted(note):
         yield sent
     event.remove(engine, "checkout", watch)
+    # To stop the outbox may take statements of this thread, by connections that are watched.
+    thread = None
     # Its connection would not be closed by the pool's end.
     outbox.stop(app)
     engine.dispose()
