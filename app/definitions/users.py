@@ -105,6 +105,7 @@ def make_users(app: Flask, definition: Definition, related: ResolvedRelations) -
         keys=[key for name, key in definition.properties.items() if name not in own],
         foreign_keys=related.foreign_keys,
         hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
+        protected=definition.protected,
         singular=definition.name,
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,

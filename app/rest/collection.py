@@ -80,7 +80,7 @@ class Collection:
         # The columns that clients may read, filter and order by, by their JSON names.
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
         kinds = kinds_of(self.properties, ids.FORMS[settings["ID_TYPE"]])
-        kinds.update(dict.fromkeys(resource.in_lower_case, LOWER_TEXT))
+        kinds.update(dict.fromkeys(resource.in_lower_case & kinds.keys(), LOWER_TEXT))
         # The kinds of those that are not withheld, which filters may name.
         self.filterable = {
             name: kind for name, kind in kinds.items() if name not in resource.withheld

@@ -39,6 +39,8 @@ class UsersExtension:
     foreign_keys: Sequence[Relation] = ()
     # Properties that never leave the service, also some of every user.
     hidden: frozenset[str] = frozenset()
+    # Properties that users have not where they are included into other rows.
+    protected: frozenset[str] = frozenset()
     # Whether users have endpoints, and whether `PUT` replaces their record.
     is_public: bool = True
     replaces_on_put: bool = True
@@ -70,6 +72,7 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         foreign_keys=definition.foreign_keys,
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
+        protected=definition.protected,
     )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 
+from app.access.roles import grant
 from app.rest.hashing import hashing_views
 from tests.support.answers import field_codes, refusal
 
@@ -80,6 +81,41 @@ def test_hidden_properties_never_leave_and_protected_ones_not_with_other_rows(se
     assert include[0]["owner"] == {"id": 1, "name": "Ada"}
     scope = '{"include":{"relation":"owner","scope":{"where":{"phone":"2"}}}}'
     assert api("GET", f"/pets?filter={scope}", token=token).status_code == 400
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_hidden_and_protected_properties_of_users_are_kept_back_alike(serve):
+    account = {
+        "name": "Account",
+        "base": "User",
+        "plural": "users",
+        "properties": {"name": "string", "phone": "string"},
+        "hidden": ["email"],
+        "protected": ["phone", "emailVerified", "created"],
+    }
+    relation = {"type": "belongsTo", "model": "Account"}
+    pet = {"name": "Pet", "relations": {"owner": relation}, "acls": OPEN}
+    api = serve({"account": account, "pet": pet})
+    token = api.newcomer(name="Ada", phone="1")
+    with api.client.application.app_context():
+        grant(1, "admin")
+    api("POST", "/pets", {}, token=token)
+
+    [shown] = api("GET", "/users", token=token).json
+    [included] = api("GET", "/pets?filter[include]=owner", token=token).json
+    refused = [
+        *(f'/users?filter={{"where":{{"email":{value}}}}}' for value in ('"a"', '{"like":"a%"}')),
+        '/users/count?where={"or":[{"email":"ada@example.com"}]}',
+        "/users?filter[order]=email",
+        '/pets?filter={"include":{"relation":"owner","scope":{"where":{"phone":"1"}}}}',
+        '/pets?filter={"include":{"relation":"owner","scope":{"order":"phone"}}}',
+        '/pets?filter={"include":{"relation":"owner","scope":{"fields":["phone"]}}}',
+    ]
+
+    assert (shown["phone"], "email" in shown) == ("1", False)
+    assert included["owner"].items() >= {"id": 1, "name": "Ada"}.items()
+    assert not {"email", "phone", "emailVerified", "created"} & included["owner"].keys()
+    assert {api("GET", path, token=token).status_code for path in refused} == {400}
 
 
 def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):

@@ -6,7 +6,9 @@ from http import HTTPStatus
 import pytest
 
 from app.access.roles import grant
-from tests.support.answers import field_codes
+from tests.conftest import PASSWORD
+from tests.support.answers import field_codes, refusal
+from tests.support.throttles import counts
 
 from .library import rule
 
@@ -117,6 +119,37 @@ def test_rows_that_no_rule_opens_are_as_if_they_did_not_exist(opened):
         for where in ({"writer": {"email": "a"}}, {"writer.email": "a"}, {"members.pin": "1"}):
             path = f"/boards/count?where={json.dumps(where)}"
             assert api("GET", path, token=token).status_code == HTTPStatus.BAD_REQUEST
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("is_open", [True, False])
+def test_users_are_created_by_a_relation_as_by_registration(serve, is_open):
+    guests = {"type": "hasMany", "model": "Account", "foreignKey": "boardId"}
+    board = {**MODELS["board"], "relations": {**MODELS["board"]["relations"], "guests": guests}}
+    settings = {
+        "DEFAULT_PERMISSION": "allow",
+        "RELATION_PERMISSIONS": "parent",
+        "REALM_REQUIRED": True,
+        "EMAIL_VERIFICATION": "required",
+        "REGISTRATION_OPEN": is_open,
+        "THROTTLE_ENABLED": True,
+    }
+    api = serve({**MODELS, "board": board}, CONFIG, **settings)
+    api("POST", "/boards", {})
+    user = {"email": "eve@example.com", "password": PASSWORD, "realm": "a"}
+    bad = [{"password": "short"}, {"realm": None}, {"email": "eve"}, {"emailVerified": True}]
+    bad += [{"roles": ["admin"]}, {"id": 7}, {"verificationToken": "a"}, {"passwordHash": "a"}]
+
+    for number, path in enumerate(("/users", "/boards/1/members", "/boards/1/guests")):
+        refused = {api("POST", path, {**user, **body}).status_code for body in bad}
+        new = {**user, "email": f"eve{number}@example.com"}
+        created, login = api("POST", path, new), api("POST", "/users/login", new)
+        assert refused == {422 if is_open else 401}, path
+        assert created.status_code == (200 if is_open else 401), path
+        code = "LOGIN_FAILED_EMAIL_NOT_VERIFIED" if is_open else "LOGIN_FAILED"
+        assert refusal(login) == (401, code), path
+    # Those who were created count as attempts of one client.
+    assert counts(api.client.application).get("registration") == ([9] if is_open else None)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
