@@ -253,6 +253,13 @@ class TooManyRows(exceptions.BadRequest):
         super().__init__(f"At most {most} rows are changed or deleted at once; select fewer.")
 
 
+class TooManyDependents(exceptions.Conflict):
+    """More rows would be deleted with a row than one request deletes."""
+
+    error_code = "TOO_MANY_DEPENDENTS"
+    description = "Too many rows would be deleted with this one; delete some of them first."
+
+
 class TooDeep(exceptions.BadRequest):
     """A body or a filter has too many levels."""
 

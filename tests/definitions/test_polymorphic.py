@@ -5,7 +5,7 @@ import re
 
 import pytest
 from openapi_spec_validator import validate
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from app.database.session import db
 from tests.support.answers import field_codes, refusal
@@ -243,6 +243,42 @@ def test_rows_that_are_deleted_with_their_owner_are_followed(gallery, way):
     assert gallery("GET", "/Remarks", token=eve).json == []
     [image] = gallery("GET", "/Images", token=eve).json
     assert (image["imageableId"], image["imageableType"]) == (None, None)
+
+
+def chain(gallery, length):
+    """Store a remark on a place, and each other one on the one before."""
+    rows = [
+        (number, str(number - 1 or 1), "Remark" if number > 1 else "Place")
+        for number in range(1, length + 1)
+    ]
+    statement = "INSERT INTO remark (id, subject_id, subject_kind) VALUES (:id, :subject, :kind)"
+    with gallery.api.client.application.app_context(), db.engine.begin() as connection:
+        given = [dict(zip(("id", "subject", "kind"), row, strict=True)) for row in rows]
+        connection.execute(text(statement), given)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_long_chain_of_rows_is_deleted_and_a_longer_one_refused(gallery, monkeypatch):
+    chain(gallery, 500)
+    monkeypatch.setattr("app.rest.rows.dependents.MAX_FOLLOWED", 50_000)
+    refused = gallery("DELETE", "/Places/1")
+    left = gallery("GET", "/Remarks/count").json
+    monkeypatch.undo()
+    deleted = gallery("DELETE", "/Places/1")
+
+    assert refusal(refused) == (409, "TOO_MANY_DEPENDENTS")
+    assert left == {"count": 500}
+    assert deleted.status_code == 200
+    assert gallery("GET", "/Remarks/count").json == {"count": 0}
+
+
+def test_a_row_in_a_circle_is_deleted_with_all_of_it(gallery):
+    gallery("POST", "/Places/1/remarks", {"text": "a"})
+    gallery("POST", "/Remarks/1/remarks", {"text": "b"})
+    gallery("PATCH", "/Remarks/1", {"subjectId": 2, "subjectKind": "Remark"})
+
+    assert gallery("DELETE", "/Remarks/1").json == {"count": 1}
+    assert gallery("GET", "/Remarks").json == []
 
 
 def test_rows_that_the_caller_may_not_read_are_as_if_they_did_not_exist(gallery):

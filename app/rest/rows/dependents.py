@@ -5,19 +5,26 @@ it. What that would do is done here, in the same transaction: rows whose foreign
 deleted, and any other becomes null. So it is with rows that the database deletes with others.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, delete, func, select, update
+from sqlalchemy import Column, ColumnElement, Select, delete, func, select, update
 
 from app.database.dialects import Among
 from app.database.ids import key_value
 from app.database.session import connection
+from app.errors import TooManyDependents
 from app.ids import Id
 from app.state import AppState
 
+#: Rows to which others belong by polymorphic relations, and that are deleted by one request; each
+#: level of them counts as 100.
+MAX_FOLLOWED = 100_000
+# Ids in one statement, and the rows that it counts as, whatever it finds.
+BATCH, COST = 1000, 100
 # The parameter with the ids of the rows that are deleted.
 IDS = "ids"
 
@@ -60,14 +67,24 @@ def have_dependents(table: str) -> bool:
     return table in known.polymorphic or table in known.cascading
 
 
-def delete_dependents(key: Column[Any], conditions: Iterable[ColumnElement[bool]]) -> None:
+@contextmanager
+def released_dependents(
+    key: Column[Any], conditions: Iterable[ColumnElement[bool]]
+) -> Iterator[None]:
     """Delete or detach what depends on the rows that fulfil the conditions, by their id `key`.
 
-    Those are locked until the end of the transaction, which the caller has begun.
+    The block deletes these rows, in a transaction; they are locked before. Raises
+    TooManyDependents before the block. It is a context manager.
     """
-    with connection() as database:
-        chosen = select(key).where(*conditions).with_for_update()
-        Deletion(dependents.current).follow(key.table.name, database.scalars(chosen).all())
+    if not have_dependents(key.table.name):
+        yield
+        return
+    chosen = select(key).where(*conditions).limit(MAX_FOLLOWED + 1).with_for_update()
+    deletion = Deletion(dependents.current)
+    deletion.follow(key, chosen)
+    yield
+    # Not before: in a circle, these rows would be deleted as dependents of themselves.
+    deletion.release()
 
 
 class Deletion:
@@ -76,38 +93,54 @@ class Deletion:
     def __init__(self, known: Dependents) -> None:
         self._known = known
         self._seen = defaultdict[str, set[Id]](set)
+        self._cost = 0
+        # Rows whose dependents are yet to be found, and those that are found.
+        self._open = deque[tuple[str, Sequence[Id]]]()
+        self._found: list[tuple[Dependent, Sequence[Id]]] = []
 
-    def follow(self, table: str, ids: Iterable[Id]) -> None:
-        """Delete or detach what depends on rows of a table."""
-        new = set(ids) - self._seen[table]
-        self._seen[table] |= new
-        if not new:
-            return
-        for dependent in self._known.polymorphic.get(table, ()):
-            self._release(dependent, new)
-        for key in self._known.cascading.get(table, ()):
-            self.follow(key.table.name, _ids(key, [Among(key, IDS)], new))
+    def follow(self, key: Column[Any], chosen: Select[Any]) -> None:
+        """Find what depends on the rows whose ids a statement selects; raise TooManyDependents."""
+        self._add(key.table.name, chosen, {})
+        while self._open:
+            table, ids = self._open.popleft()
+            for dependent in self._known.polymorphic.get(table, ()):
+                self._found.append((dependent, ids))
+                if dependent.is_deleted:
+                    self._follow(dependent.key, dependent.belonging, ids)
+            for foreign_key in self._known.cascading.get(table, ()):
+                self._follow(foreign_key, [Among(foreign_key, IDS)], ids)
 
-    def _release(self, dependent: Dependent, ids: Iterable[Id]) -> None:
-        """Delete the rows that belong to others, or set their foreign key to null."""
-        key, conditions = dependent.key, dependent.belonging
+    def release(self) -> None:
+        """Delete the rows that were found, or set their foreign key to null."""
+        for dependent, ids in self._found:
+            key = dependent.key
+            if dependent.is_deleted:
+                statement: Any = delete(key.table)
+            else:
+                statement = update(key.table).values({key: None, dependent.discriminator: None})
+            with connection() as database:
+                database.execute(statement.where(*dependent.belonging), _parameters(key, ids))
+
+    def _follow(
+        self, key: Column[Any], conditions: Iterable[ColumnElement[bool]], ids: Sequence[Id]
+    ) -> None:
+        """Find the rows that fulfil the conditions, which are about these ids."""
         table = key.table
-        if dependent.is_deleted:
-            self.follow(table.name, _ids(key, conditions, ids))
-            statement: Any = delete(table)
-        else:
-            statement = update(table).values({key: None, dependent.discriminator: None})
+        # Nothing depends on most rows; the ids of those are not needed.
+        if have_dependents(table.name):
+            chosen = select(table.c.id).where(*conditions).limit(MAX_FOLLOWED + 1)
+            self._add(table.name, chosen, _parameters(key, ids))
+
+    def _add(self, table: str, chosen: Select[Any], parameters: dict[str, Any]) -> None:
         with connection() as database:
-            database.execute(statement.where(*conditions), _parameters(key, ids))
-
-
-def _ids(
-    key: Column[Any], conditions: Iterable[ColumnElement[bool]], ids: Iterable[Id]
-) -> Iterable[Id]:
-    """Return the ids of the rows that fulfil the conditions, which are about these ids."""
-    statement = select(key.table.c.id).where(*conditions)
-    with connection() as database:
-        return database.scalars(statement, _parameters(key, ids)).all()
+            found = set(database.scalars(chosen, parameters))
+        new = [*(found - self._seen[table])]
+        self._seen[table].update(new)
+        self._cost += max(len(new), COST)
+        if self._cost > MAX_FOLLOWED:
+            raise TooManyDependents
+        batches = range(0, len(new), BATCH)
+        self._open.extend((table, new[start : start + BATCH]) for start in batches)
 
 
 def _parameters(key: Column[Any], ids: Iterable[Id]) -> dict[str, list[Id]]:

@@ -34,7 +34,7 @@ from app.rest.filters import sql
 from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
-from .dependents import delete_dependents, have_dependents
+from .dependents import have_dependents, released_dependents
 from .pages import Page, RowSize, read_page, size_of_names
 from .results import max_characters, open_rows
 
@@ -282,12 +282,14 @@ class Repository:
         return update(self.key.table).where(*conditions, *self.restriction).values(changes)
 
     def delete(self, conditions: Conditions) -> int:
-        """Delete the rows that fulfil the conditions; return how many those were."""
+        """Delete the rows that fulfil the conditions; return how many those were.
+
+        Raises TooManyDependents.
+        """
         chosen = [*conditions, *self.restriction]
         if not have_dependents(self.key.table.name):
             return self._delete(chosen)
-        with transaction():
-            delete_dependents(self.key, chosen)
+        with transaction(), released_dependents(self.key, chosen):
             return self._delete(chosen)
 
     def _delete(self, conditions: Conditions) -> int:

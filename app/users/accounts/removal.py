@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, delete, inspect, update
 from app.audit.entries import Action, record, record_all, recording
 from app.database.session import affected_rows, db, transaction
 from app.ids import Id
-from app.rest.rows.dependents import delete_dependents, have_dependents
+from app.rest.rows.dependents import released_dependents
 from app.times import now
 from app.users.app_model import user_model
 from app.users.sessions.tokens import delete_tokens
@@ -24,13 +24,11 @@ def delete_user(user_id: Id) -> int:
 def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
     """Delete the users selected by the conditions with all tokens and owned rows.
 
-    Their records in the audit log stay. Returns the number of users.
+    Their records in the audit log stay. Returns the number of users; raises TooManyDependents.
     """
     model = user_model()
     conditions, key = list(conditions), inspect(model).columns["id"]
-    with recording():
-        if have_dependents(key.table.name):
-            delete_dependents(key, conditions)
+    with recording(), released_dependents(key, conditions):
         user_ids = db.session.scalars(delete(model).where(*conditions).returning(model.id)).all()
         record_all(Action.USER_DELETED, ((user_id, {}) for user_id in user_ids))
     return len(user_ids)
