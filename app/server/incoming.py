@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
@@ -102,18 +103,16 @@ class IncomingRequest:
             return False
         try:
             body = self._body.take(self.data)
+            if body is None:
+                return False
+            self.request.body = file = BytesIO(body) if isinstance(body, bytes) else body
+            file.seek(0)
         except RequestEntityTooLarge:
             self.answer_at_once()
-            return True
         except OSError:
-            # Of the file: there is no room for it.
+            # Of the file: there is no room for it, or for what it has buffered.
             raise TemporarilyUnavailable() from None
-        if isinstance(body, bytes):
-            self.request.body = BytesIO(body)
-        elif body is not None:
-            body.seek(0)
-            self.request.body = body
-        return body is not None
+        return True
 
     def receive_upload(self) -> None:
         """Receive the body in a file without a name; raise TemporarilyUnavailable."""
@@ -139,7 +138,9 @@ class IncomingRequest:
     def close(self) -> None:
         """Forget what was received of an upload."""
         if self._file is not None:
-            self._file.close()
+            # Closing writes what is buffered, for which there may be no room.
+            with suppress(OSError):
+                self._file.close()
 
     def _find_head(self) -> bool:
         """Look for the empty line; a line that ends without CR is refused at once."""

@@ -3,13 +3,13 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EEXIST
-from heapq import nsmallest
+from heapq import heapify, heappop
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from uuid import uuid4
 
 from app.config import ConfigurationError
@@ -127,9 +127,8 @@ class LocalStore:
         """Return the containers whose names come after a text."""
         with translated(ContainerNotFound("")):
             folder = os.open(self._root, FOLDER)
-            with _closing(folder), os.scandir(folder) as entries:
-                names = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-                return _page(folder, names, after)
+            with _closing(folder):
+                return _page(folder, S_ISDIR, after, {})
 
     def create_container(self, name: str) -> Json:
         """Create and return a container; raise ContainerExists."""
@@ -161,9 +160,8 @@ class LocalStore:
     def files(self, container: str, after: str) -> Page:
         """Return the files whose names come after a text; there are none without the container."""
         try:
-            with self.opened(container) as folder, os.scandir(folder) as entries:
-                names = (entry.name for entry in entries if entry.is_file(follow_symlinks=False))
-                return _page(folder, names, after, container)
+            with self.opened(container) as folder:
+                return _page(folder, S_ISREG, after, {"container": container})
         except ContainerNotFound:
             return Page([], None)
 
@@ -221,17 +219,21 @@ def _closing(descriptor: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _page(folder: int, names: Iterator[str], after: str, container: str | None = None) -> Page:
-    """Return the page of those names in a folder that may be served."""
-    found = nsmallest(MAX_LISTED + 1, (name for name in names if name > after and is_name(name)))
-    items = []
-    for name in found[:MAX_LISTED]:
+def _page(folder: int, is_kind: Callable[[int], bool], after: str, start: Json) -> Page:
+    """Return the page of what is of a kind in a folder; `start` is what each item begins with."""
+    items: list[Json] = []
+    # What is in no page is neither sorted nor looked at: there may be very many.
+    names = [name for name in os.listdir(folder) if name > after]
+    heapify(names)
+    while names and len(items) <= MAX_LISTED:
+        name = heappop(names)
         # What was deleted meanwhile is left out.
         with suppress(FileNotFoundError):
-            stat = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            start = {"container": container} if container else {}
-            items.append({**start, "name": name, **_times(stat)})
-    return Page(items, found[MAX_LISTED - 1] if len(found) > MAX_LISTED else None)
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if is_name(name) and is_kind(found.st_mode):
+                items.append({**start, "name": name, **_times(found)})
+    page = items[:MAX_LISTED]
+    return Page(page, str(page[-1]["name"]) if len(items) > MAX_LISTED else None)
 
 
 def _times(found: os.stat_result) -> Json:

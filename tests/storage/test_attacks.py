@@ -84,6 +84,19 @@ def test_links_folders_and_pipes_are_neither_listed_nor_followed(local, tmp_path
     assert local.call("GET", "/photos/download/link.txt").data == b"new"
 
 
+def test_of_very_many_files_only_those_of_the_page_are_looked_at(local, monkeypatch):
+    for number in range(1500):
+        (local.root / "photos" / f"{number * 7919 % 1500:04}").touch()
+    looked_at = []
+    monkeypatch.setattr("app.storage.local.is_name", lambda name: not looked_at.append(name))
+    answers = [local.call("GET", f"/photos/files?after={name}") for name in ("", "0999")]
+
+    pages = [[file["name"] for file in answer.json] for answer in answers]
+    assert [(page[0], page[-1]) for page in pages] == [("0000", "0999"), ("1000", "1499")]
+    assert ["Link" in answer.headers for answer in answers] == [True, False]
+    assert len(looked_at) == 1001 + 500
+
+
 def test_nothing_is_executed_in_a_browser(local):
     script = b"<script>alert(1)</script>"
     named = ("a.html", "a.svg", "a.xhtml", "a.js", "a.xml", "a", "a.png", "a.pdf")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shutil
 import socket
 import sys
@@ -207,6 +208,26 @@ def test_an_upload_is_asked_for_once_it_is_allowed(begin):
 
 def test_a_body_that_is_too_large_is_refused_at_once(begin):
     assert begin(3 * LENGTH).recv(4096).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("more", [100, MIB])
+def test_a_process_outlives_a_disk_that_is_full(server, session, more):
+    [worker] = server.workers()
+    before = resource.prlimit(worker, resource.RLIMIT_FSIZE)
+    # A little more than fits is buffered until the file is read, or closed.
+    body = START + b"x" * (2 * MIB + more) + END
+    resource.prlimit(worker, resource.RLIMIT_FSIZE, (2 * MIB, before[1]))
+    try:
+        answer = session.post(
+            f"{server.url}/api/bigs/files/upload", data=body, headers={"Content-Type": FORM}
+        )
+        eventually(lambda: files_of(server) == [])
+    finally:
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, before)
+
+    assert answer.status_code == 503
+    assert answer.json()["error"]["statusCode"] == 503
+    assert server.workers() == [worker]
 
 
 def test_a_process_receives_a_bounded_number_of_uploads_and_half_of_them_for_one(server, begin):
