@@ -44,6 +44,45 @@ class LoginFailed(exceptions.Unauthorized):
     description = "login failed"
 
 
+class SecondFactorRequired(exceptions.Unauthorized):
+    """The login takes a second factor of one of the `kinds`, with the `ticket` of `details`."""
+
+    error_code = "SECOND_FACTOR_REQUIRED"
+    description = "A second factor is required."
+
+    def __init__(self, ticket: str, kinds: Sequence[str]) -> None:
+        super().__init__()
+        self.details = {"ticket": ticket, "kinds": [*kinds]}
+
+
+class EnrolmentRequired(exceptions.Unauthorized):
+    """The user must have a second factor and has none; `details` has the `ticket` to add one.
+
+    `kinds` are those that can be added with it.
+    """
+
+    error_code = "SECOND_FACTOR_ENROLMENT_REQUIRED"
+    description = "A second factor must be added first."
+
+    def __init__(self, ticket: str, kinds: Sequence[str]) -> None:
+        super().__init__()
+        self.details = {"ticket": ticket, "kinds": [*kinds]}
+
+
+class SecondFactorFailed(exceptions.Unauthorized):
+    """The second factor is wrong, or was used already."""
+
+    error_code = "SECOND_FACTOR_FAILED"
+    description = "The second factor is wrong."
+
+
+class InvalidTicket(exceptions.Unauthorized):
+    """The ticket of a login is unknown, used up or expired: the login begins anew."""
+
+    error_code = "INVALID_TICKET"
+    description = "The login has ended; begin it again."
+
+
 class EmailNotVerified(exceptions.Unauthorized):
     """The user must confirm the email address first; `details` has the user's id."""
 

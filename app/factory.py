@@ -14,6 +14,7 @@ from app.commands import Commands
 from app.database import startup as database
 from app.datasources.connectors import set_aside_others
 from app.factors import mailed_login, personal_tokens
+from app.factors import setup as factors
 from app.hashing import slots as hash_slots
 from app.http import headers, json, templates
 from app.oauth import identity_views
@@ -34,7 +35,8 @@ from . import config, errors, mail, openapi, outbox, project_modules
 # The modules of commands, each imported when it is called.
 COMMANDS = {
     "db": "app.migrate.cli",
-    "users": "app.users.commands.users",
+    "users": "app.factors.cli",
+    "factors": "app.factors.cli",
     "tokens": "app.users.commands.tokens",
     "roles": "app.users.commands.roles",
     "audit": "app.users.commands.audit",
@@ -95,6 +97,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     identity_views.init_app(app)
     personal_tokens.init_app(app)
     mailed_login.init_app(app)
+    factors.init_app(app)
 
     root = app.config["REST_API_ROOT"]
     if app.config["MODELS_FOLDER"]:

@@ -126,6 +126,17 @@ class OriginField(fields.String):
         return _as_browsers_write(origin)
 
 
+class SecondFactorField(fields.Field[Any]):
+    """`optional`, `required`, or the roles that must have a second factor."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str | list[str]:
+        is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
+        if (is_list and value) or value in ("optional", "required"):
+            found: str | list[str] = value
+            return found
+        raise ValidationError('must be "optional", "required" or a list of roles')
+
+
 FieldType = TypeVar("FieldType", bound=fields.Field[Any])
 
 # The loaded settings by name; `SettingsSchema` has their types.
@@ -238,6 +249,13 @@ class ThrottlesSchema(Schema):
         5,
         300,
         "Wrong passwords of one user who is logged in: to change the password or the email.",
+        lock=60,
+        max_lock=900,
+    )
+    factor_check = _rate(
+        5,
+        300,
+        "Wrong second factors of one user.",
         lock=60,
         max_lock=900,
     )
@@ -355,6 +373,19 @@ class SettingsSchema(Schema):
         None,
         "An object, `{}` included, lets users make tokens for programs, with scopes:"
         " [identity.md](identity.md#personal-tokens). Its entries are below.",
+    )
+    SECOND_FACTOR = _setting(
+        SecondFactorField,
+        None,
+        "`optional`: users may add second factors, which their logins then take. A list of roles"
+        ' such as `["admin"]`: whoever has one must. `required`: everybody must.'
+        " [identity.md](identity.md#second-factors).",
+    )
+    FACTOR_KEYS = _setting(
+        partial(fields.List, fields.String()),
+        list,
+        "Keys that encrypt the secrets of second factors, such as `openssl rand -base64 32 | tr +/"
+        " -_` prints. The first one encrypts, all of them decrypt.",
     )
     REALM_REQUIRED = _setting(fields.Boolean, False, "`true`: login needs a realm.")
     REALM_DELIMITER = _setting(
@@ -597,6 +628,7 @@ class SettingsSchema(Schema):
     EMAIL_CHANGE_MAIL = _mail("the link that confirms a new address")
     EMAIL_CHANGE_NOTICE_MAIL = _mail("to the present address that a new one was asked for")
     EMAIL_CHANGED_MAIL = _mail("to the old address that it was replaced")
+    CREDENTIAL_CHANGED_MAIL = _mail("that a second factor was added or removed")
     ACCOUNT_CLAIMED_MAIL = _mail(
         "to a user that a login by an identity provider has removed the password"
     )

@@ -61,6 +61,11 @@ identity_unlinked = signal("identityUnlinked")
 # user as it now is}.
 account_claimed = signal("accountClaimed")
 
+# Sent when a second factor, or what can stand in for one, was added to a user or removed, after
+# commit. The sender is the app; the payload is info = {"change": such as "factor-added", the name
+# of the action in the audit log, "email": str, "user": the user}.
+credential_changed = signal("credentialChanged")
+
 # Sent with each record of the audit log, stored or not, after commit. The sender is the app; the
 # payload is action = the Action, or the name of one of the application's, and details = its
 # details, which have no secret.

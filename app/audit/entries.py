@@ -55,8 +55,8 @@ class Action(StrEnum):
     LOGIN_FAILED = (
         "login-failed",
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
-        " this name. `reason` says that the password was right and the email not verified, or that"
-        " it was a `reauthentication`. Of a"
+        " this name. `reason` says that the password was right and the email not verified, or the"
+        " `second factor` wrong, or that it was a `reauthentication`. Of a"
         " login by an identity provider, or of adding an identity, the details are `provider` and"
         " `reason`.",
     )
@@ -81,6 +81,14 @@ class Action(StrEnum):
         "A personal token was made, with the handle `token` and the name `name`.",
     )
     TOKEN_REVOKED = "token-revoked", "The personal token with the handle `token` was ended."
+    FACTOR_ADDED = "factor-added", "The second factor `factor` of the kind `kind` was confirmed."
+    FACTOR_REMOVED = "factor-removed", "The second factor `factor` of the kind `kind` was removed."
+    FACTORS_RESET = (
+        "factors-reset",
+        "All second factors and recovery codes of the user were removed, and all sessions.",
+    )
+    RECOVERY_CODES_RENEWED = "recovery-codes-renewed", "The user got new recovery codes."
+    RECOVERY_CODE_USED = "recovery-code-used", "The user logged in with a recovery code."
     PASSWORD_CHANGED = "password-changed", "The password was changed."
     PASSWORD_RESET = "password-reset", "The password was set with a reset token."
     EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."

@@ -87,6 +87,15 @@ def send_account_claimed(app: Flask, info: Payload) -> str | None:
     return _send_asked_for(app, "account_claimed", info["email"], context, info["user"])
 
 
+def send_credential_changed(app: Flask, info: Payload) -> str | None:
+    """Tell a user that a second factor was added or removed.
+
+    Variables of `credential_changed`: `change`, the name of the action in the audit log (str).
+    """
+    context = {"change": info["change"]}
+    return _send_asked_for(app, "credential_changed", info["email"], context, info["user"])
+
+
 class Mail(NamedTuple):
     """A mail that follows an event, unless its setting is false."""
 
@@ -102,6 +111,7 @@ MAILS = (
     Mail("EMAIL_CHANGE_MAIL", signals.email_change_request.name, send_change_link),
     Mail("EMAIL_CHANGE_NOTICE_MAIL", signals.EMAIL_CHANGE_NOTICE, send_change_notice),
     Mail("EMAIL_CHANGED_MAIL", signals.email_changed.name, send_email_changed),
+    Mail("CREDENTIAL_CHANGED_MAIL", signals.credential_changed.name, send_credential_changed),
     Mail("ACCOUNT_CLAIMED_MAIL", signals.account_claimed.name, send_account_claimed),
 )
 

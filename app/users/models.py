@@ -36,6 +36,8 @@ MAX_METHODS = 64
 RESET_SCOPE = "reset-password"
 VERIFY_SCOPE = "verify-email"
 CHANGE_SCOPE = "change-email"
+# Of the ticket of a login whose second step is to be taken; it is never accepted as a token.
+TICKET_SCOPE = "login-ticket"
 # The scope of personal tokens; what each may call is in its column `scopes`.
 PERSONAL_SCOPE = "personal"
 # The settings that say how many seconds mailed tokens are valid.

@@ -50,6 +50,12 @@ OWNER_METHODS = (
     "__get__personalTokens",
     "__findById__personalTokens",
     "__destroyById__personalTokens",
+    "__create__factors",
+    "confirmFactor",
+    "__get__factors",
+    "__destroyById__factors",
+    "__create__recoveryCodes",
+    "__get__recoveryCodes",
 )
 # The methods that may change an email, which takes the password.
 UPDATING_METHODS = (
@@ -82,6 +88,7 @@ def rules(settings: Settings) -> list[Rule]:
         # These methods check credentials or a token themselves.
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
         allow(EVERYONE, "requestLoginCode", "loginByCode"),
+        allow(EVERYONE, "loginWithFactor", "enrolAtLogin"),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
         allow(OWNER, *OWNER_METHODS),
         allow(ADMIN),

@@ -128,6 +128,8 @@ class CredentialsSchema(marshmallow.Schema):
     rememberMe = _any(  # noqa: N815
         type="boolean", description="`false`: the browser deletes the cookie when it is closed."
     )
+    code = _any(type="string", description="Of a second factor, if the user has one.")
+    kind = _any(type="string", description="Of the code: `totp`, if it is not said.")
 
 
 class ResetRequestSchema(marshmallow.Schema):

@@ -47,4 +47,5 @@ LOADS = {
     signals.EMAIL_CHANGE_NOTICE: load_notice,
     signals.email_changed.name: load_notice,
     signals.account_claimed.name: load_notice,
+    signals.credential_changed.name: load_notice,
 }

@@ -19,12 +19,16 @@ from app.users.passwords.attempts import login_attempt
 from app.users.passwords.hashing import hash_password, needs_rehash, normal_form, verify_login
 from app.users.passwords.stored_hashes import replace_hash, stored_schemes
 
+from . import second_step
 from .credentials import parse_credentials, parse_remember_me
 from .lifetimes import parse_ttl
+from .second_step import FirstStep
 from .tokens import IssuedToken, issue
 
 # What every user must be for whom a session is opened, whatever the method.
 MAY_LOG_IN = User.disabled_at.is_(None), User.service_account == false()
+# The method of a login with a password (RFC 8176).
+PASSWORD = ("pwd",)
 
 
 def login(
@@ -33,10 +37,11 @@ def login(
     """Check credentials and issue an access token, with `user` when `include` names it.
 
     The credentials are those of the endpoint: `email` or `username`, `password`, and optionally
-    `realm`, `ttl` in seconds and `rememberMe`. Raises LoginFailed if they do not match,
-    EmailNotVerified if EMAIL_VERIFICATION is "required" and the address is not verified,
-    UsernameOrEmailRequired, RealmRequired, InvalidEmail, InvalidUsername, InvalidRealm or
-    InvalidTtl for malformed ones, TooManyRequests and TooManyHashes.
+    `realm`, `ttl` in seconds, `rememberMe`, and `code` and `kind` of a second factor. Raises
+    LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required" and the
+    address is not verified, what `second_step.take` does, UsernameOrEmailRequired, RealmRequired,
+    InvalidEmail, InvalidUsername, InvalidRealm or InvalidTtl for malformed ones, TooManyRequests
+    and TooManyHashes.
 
     Example::
 
@@ -53,17 +58,21 @@ def login(
         user_id = found.id if found else None
         try:
             user, stored, form = _check(found, credentials.get("password"))
+            first = FirstStep(user.id, ttl, remember_me, PASSWORD, _names_user(include))
             may_log_in = user.email_verified or _may_log_in_unverified()
-            if may_log_in:
-                token = _open_session(user.id, stored, form, ttl, remember_me)
+            takes_second = may_log_in and second_step.is_due(user.id, PASSWORD)
+            if may_log_in and not takes_second:
+                token = _open_session(first, stored, form)
         except LoginFailed:
             record_attempt(Action.LOGIN_FAILED, user_id, **identity)
             raise
+    # Neither is a failed attempt to guess: the password is right.
     if not may_log_in:
-        # Not a failed attempt to guess: the password is right.
         record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason=UNVERIFIED_EMAIL)
         raise EmailNotVerified(user.id)
-    return replace(token, user=user) if _names_user(include) else token
+    if takes_second:
+        return second_step.take(first, credentials, User.password_hash == stored)
+    return replace(token, user=user) if first.includes_user else token
 
 
 def login_identified(
@@ -75,7 +84,7 @@ def login_identified(
     """Issue a login token for a user who was identified by something else than the password.
 
     `methods` and `details` are those of `open_session`. Raises EmailNotVerified as `login` does,
-    and what `open_session` does.
+    and what `second_step.take` and `open_session` do.
     """
     columns = select(User.email_verified).where(User.id == user_id, *MAY_LOG_IN)
     is_verified = db.session.scalar(columns)
@@ -83,7 +92,10 @@ def login_identified(
         raise LoginFailed()
     if not (is_verified or _may_log_in_unverified()):
         raise EmailNotVerified(user_id)
-    return open_session(user_id, parse_ttl(None), True, *conditions, methods=methods, **details)
+    first = FirstStep(user_id, parse_ttl(None), True, tuple(methods), details=details)
+    if second_step.is_due(user_id, first.methods):
+        return second_step.take(first, {}, *conditions)
+    return open_session(user_id, first.ttl, True, *conditions, methods=first.methods, **details)
 
 
 def open_session(
@@ -110,11 +122,22 @@ def open_session(
     try:
         with transaction():
             value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
-            _require_user(User.id == user_id, *MAY_LOG_IN, *conditions)
+            require_user(User.id == user_id, *MAY_LOG_IN, *conditions)
             record(Action.LOGIN, user_id, user_id, session=row.handle, **details)
     except IntegrityError:
         raise LoginFailed() from None
     return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
+
+
+def require_user(*conditions: ColumnElement[bool]) -> None:
+    """Raise LoginFailed if no user meets the conditions; lock the user against changes.
+
+    Called when the token is inserted: whoever changes the user and deletes the tokens concurrently
+    either deletes this one too, or is detected here.
+    """
+    chosen = select(User.id).where(*conditions).with_for_update(read=True)
+    if db.session.scalar(chosen) is None:
+        raise LoginFailed()
 
 
 def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = ()) -> IssuedToken:
@@ -151,28 +174,17 @@ def _check(user: User | None, password: object) -> tuple[User, str, str]:
     return user, stored, form
 
 
-def _open_session(
-    user_id: Id, stored: str, form: str, ttl: float, remember_me: bool
-) -> IssuedToken:
+def _open_session(first: FirstStep, stored: str, form: str) -> IssuedToken:
     """Open a session for the user with this password, and renew its hash if it is outdated."""
     # The verified hash: a concurrent reset either deletes the token or is detected by this.
     is_current = User.password_hash == stored
-    token = open_session(user_id, ttl, remember_me, is_current, methods=("pwd",))
+    token = open_session(
+        first.user_id, first.ttl, first.remember_me, is_current, methods=first.methods
+    )
     if needs_rehash(stored) or form != normal_form(form):
-        replace_hash(user_id, stored, hash_password(form))
+        replace_hash(first.user_id, stored, hash_password(form))
     return token
 
 
 def _may_log_in_unverified() -> bool:
     return bool(current_app.config["EMAIL_VERIFICATION"] != "required")
-
-
-def _require_user(*conditions: ColumnElement[bool]) -> None:
-    """Raise LoginFailed if no user meets the conditions; lock the user against changes.
-
-    Called when the token is inserted: whoever changes the user and deletes the tokens concurrently
-    either deletes this one too, or is detected here.
-    """
-    chosen = select(User.id).where(*conditions).with_for_update(read=True)
-    if db.session.scalar(chosen) is None:
-        raise LoginFailed()

@@ -54,7 +54,11 @@ class LoginSchema(schemas.AccessTokenSchema):
 )
 def login(body: Body) -> Response:
     """Log in: exchange credentials for an access token."""
-    token = login_service.login(body, include=_requested_includes())
+    return respond_with_token(login_service.login(body, include=_requested_includes()))
+
+
+def respond_with_token(token: tokens.IssuedToken) -> Response:
+    """Return the response of a login, with the cookie if there is one."""
     answer = (schemas.AccessTokenSchema() if token.user is None else LoginSchema()).dump(token)
     if token.user is not None:
         answer["user"] = users_collection().serializer.emit_loaded(token.user, answer["user"])

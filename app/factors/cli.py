@@ -1,0 +1,45 @@
+"""The commands `ostiary factors`, and those of `ostiary users` that are about second factors."""
+
+import click
+
+from app.commands import CommandGroup, json_option, print_rows
+from app.users.commands.arguments import user_argument
+from app.users.commands.users import users
+from app.users.models import User
+
+from . import service
+from .totp import service as totp
+
+__all__ = ["factors", "users"]
+
+FACTOR_COLUMNS = ("id", "kind", "name", "created", "lastUsed")
+
+factors = CommandGroup("factors", help="Change the keys of second factors.")
+
+
+@factors.command()
+def rotate_keys() -> None:
+    """Encrypt all secrets with the first key of FACTOR_KEYS; the others can be removed then."""
+    click.echo(f"Encrypted {totp.rotate_keys()} secrets with the first key.")
+
+
+@users.command("factors")
+@user_argument
+@json_option
+def list_(user: User, as_json: bool) -> None:
+    """List the second factors of the user EMAIL."""
+    rows = (
+        (row.id, "totp", row.name, row.created, row.last_used) for row in totp.list_factors(user.id)
+    )
+    print_rows(FACTOR_COLUMNS, rows, as_json)
+
+
+@users.command()
+@user_argument
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def reset_factors(user: User, yes: bool) -> None:
+    """Remove all second factors of the user EMAIL, who has lost them, and end all sessions."""
+    if not yes:
+        click.confirm(f"Remove all factors of user {user.id}, {user.email}?", abort=True)
+    service.reset(user.id)
+    click.echo(f"Removed the second factors of user {user.id}, and ended all sessions.")

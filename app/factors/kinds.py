@@ -1,0 +1,99 @@
+"""The kinds of second factors: each feature that keeps one registers it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from flask import Flask
+from sqlalchemy import ColumnElement, select
+
+from app.database.session import db
+from app.ids import Id
+from app.state import AppState
+
+# The kind of the authenticator apps' codes, which is asked for by default, and of recovery codes.
+TOTP, RECOVERY = "totp", "recovery"
+
+
+class FactorKind(Protocol):
+    """A kind of second factors."""
+
+    @property
+    def suffices(self) -> bool:
+        """Whether a login of a user who has it takes a second step; not for recovery codes."""
+        ...
+
+    def is_had(self, user_id: Any) -> ColumnElement[bool]:
+        """Return the condition that a user has a factor of this kind."""
+        ...
+
+    def verify(self, user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
+        """Return the methods (RFC 8176) that a proof shows, None for a wrong one; use it up.
+
+        `proof` has what the client has sent, such as `code`. Called in a transaction.
+        """
+        ...
+
+    def reset(self, user_id: Id) -> None:
+        """Delete all of a user's. Called in a transaction."""
+        ...
+
+
+class Enrolment(Protocol):
+    """A kind of factors that a user who must have one adds between the steps of a login."""
+
+    def begin(self, user_id: Id) -> object:
+        """Return a new factor, which is of no use before it was confirmed."""
+        ...
+
+    def confirm(self, user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
+        """Confirm it; return the methods that the proof shows, None for a wrong one."""
+        ...
+
+
+_kinds = AppState[dict[str, FactorKind]]("kinds of factors", factory=lambda _app: {})
+_enrolments = AppState[dict[str, Enrolment]]("enrolments", factory=lambda _app: {})
+
+
+def register(app: Flask, name: str, kind: FactorKind, enrolment: Enrolment | None = None) -> None:
+    """Register a kind of second factors, and how a user adds one during a login."""
+    _kinds.of(app)[name] = kind
+    if enrolment is not None:
+        _enrolments.of(app)[name] = enrolment
+
+
+def all_kinds() -> Iterable[FactorKind]:
+    """Return the kinds of the current app."""
+    return _kinds.current.values()
+
+
+def find_kind(name: str) -> FactorKind | None:
+    """Return the kind of this name; None if there is none."""
+    return _kinds.current.get(name)
+
+
+def find_enrolment(name: str) -> Enrolment | None:
+    """Return how a factor of this kind is added during a login; None if it cannot be."""
+    return _enrolments.current.get(name)
+
+
+def enrolment_kinds() -> list[str]:
+    """Return the kinds that can be added during a login."""
+    return [*_enrolments.current]
+
+
+def look_up(user_id: Id, *further: ColumnElement[bool]) -> tuple[list[str], Sequence[bool]]:
+    """Return the kinds of a user's second factors, and whether further conditions are met.
+
+    By one query.
+    """
+    kinds = _kinds.current
+    row = db.session.execute(
+        select(*further, *(kind.is_had(user_id) for kind in kinds.values()))
+    ).one()
+    held = zip(kinds, row[len(further) :], strict=True)
+    return [name for name, is_had in held if is_had], row[: len(further)]
+
+
+def suffice(names: Iterable[str]) -> bool:
+    """Tell whether a login of a user who has factors of these kinds takes a second step."""
+    return any(_kinds.current[name].suffices for name in names)

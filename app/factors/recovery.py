@@ -1,0 +1,80 @@
+"""Recovery codes: for a user whose second factor is lost, each for one login."""
+
+import base64
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, exists, func, insert, select
+
+from app.audit.entries import Action
+from app.database.session import affected_rows, db, transaction
+from app.ids import Id
+from app.users.accounts.credentials import record_credential_change
+from app.users.models import User, token_digest
+from app.users.sessions.tokens import lock
+
+from .models import RecoveryCode
+
+#: Recovery codes of a user, as many as others give (GitHub, django-allauth).
+CODES = 10
+#: Random bytes of a code: 120 bits, so that a fast digest is sufficient (OWASP ASVS 6.5.2: 112).
+RANDOM_BYTES = 15
+# Characters between the dashes.
+GROUP = 6
+#: Characters of a code that are looked at, with dashes and spaces.
+MAX_CODE = 64
+
+# Without another factor they ask for nothing at a login.
+suffices = False
+
+
+def is_had(user_id: Any) -> ColumnElement[bool]:
+    """Return the condition that a user has a code left."""
+    return exists().where(RecoveryCode.user_id == user_id)
+
+
+def renew(user_id: Id) -> list[str]:
+    """Replace the codes of a user; return the new ones, which nobody can show again."""
+    codes = [_new_code() for _ in range(CODES)]
+    rows = [{"digest": _digest(code), "user_id": user_id} for code in codes]
+    with transaction():
+        lock(User.id == user_id)
+        reset(user_id)
+        db.session.execute(insert(RecoveryCode), rows)
+        record_credential_change(Action.RECOVERY_CODES_RENEWED, user_id)
+    return codes
+
+
+def count_codes(user_id: Id) -> int:
+    """Return the number of the codes that a user has left."""
+    own = select(func.count()).select_from(RecoveryCode).where(RecoveryCode.user_id == user_id)
+    return db.session.scalar(own) or 0
+
+
+def reset(user_id: Id) -> None:
+    """Delete the codes of a user. Call it in a transaction."""
+    affected_rows(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
+
+
+def verify(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
+    """Use a code up; return the methods that it shows, None for a wrong one.
+
+    Call it in a transaction.
+    """
+    code = str(proof.get("code", ""))[:MAX_CODE]
+    named = RecoveryCode.user_id == user_id, RecoveryCode.digest == _digest(code)
+    if not affected_rows(delete(RecoveryCode).where(*named)):
+        return None
+    record_credential_change(Action.RECOVERY_CODE_USED, user_id, user_id)
+    return ("recovery",)
+
+
+def _new_code() -> str:
+    text = base64.b32encode(secrets.token_bytes(RANDOM_BYTES)).decode().lower()
+    return "-".join(text[at : at + GROUP] for at in range(0, len(text), GROUP))
+
+
+def _digest(code: str) -> str:
+    """Return the digest of a code, however its letters and dashes were typed."""
+    return token_digest(code.replace("-", "").replace(" ", "").lower())

@@ -1,0 +1,97 @@
+"""The schemas of second factors, and of logins in two steps."""
+
+import marshmallow
+from marshmallow import fields, validate
+
+from app.rest.fields.base import Schema, Text, Timestamp, not_blank
+
+from .models import MAX_FACTOR_NAME
+
+#: Characters of a ticket, a kind or a code that are accepted.
+MAX_TEXT = 128
+EXAMPLE_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"  # noqa: S105
+
+
+def _text(**metadata: object) -> fields.String:
+    return fields.String(
+        required=True,
+        validate=validate.Length(1, MAX_TEXT),
+        error_messages={"invalid": "must be a string"},
+        metadata=metadata,
+    )
+
+
+def _kind() -> fields.String:
+    return fields.String(
+        load_default="totp",
+        validate=validate.Length(1, MAX_TEXT),
+        metadata={"description": "One of the `kinds` of the error.", "examples": ["totp"]},
+    )
+
+
+class ProofSchema(Schema):
+    """A second factor: a code, or what a browser has signed."""
+
+    kind = _kind()
+    code = fields.String(validate=validate.Length(1, MAX_TEXT), metadata={"examples": ["123456"]})
+    credential = fields.Dict(metadata={"description": "Of a passkey."})
+
+
+class SecondStepSchema(ProofSchema):
+    """The body of the second step of a login."""
+
+    ticket = _text(description="Of `error.details` of the first step.")
+
+
+class EnrolmentSchema(Schema):
+    """The body by which a user who must have a second factor gets one during a login."""
+
+    ticket = _text(description="Of `error.details` of the first step.")
+    kind = _kind()
+
+
+class NewFactorSchema(Schema):
+    """A second factor that was made, and is to be confirmed by a code; its secret is shown once."""
+
+    id = fields.Integer(dump_only=True)
+    kind = fields.String(dump_only=True)
+    name = Text(MAX_FACTOR_NAME, validate=not_blank)
+    secret = fields.String(dump_only=True, metadata={"examples": [EXAMPLE_SECRET]})
+    uri = fields.String(
+        dump_only=True,
+        metadata={
+            "description": "What an authenticator app reads.",
+            "examples": [f"otpauth://totp/Ostiary:ada%40example.com?secret={EXAMPLE_SECRET}"],
+        },
+    )
+    svg = fields.String(dump_only=True, metadata={"description": "The address as a QR code."})
+
+
+class CodeSchema(Schema):
+    """The body that confirms a factor."""
+
+    code = _text(examples=["123456"])
+
+
+class FactorSchema(Schema):
+    """A confirmed factor."""
+
+    id = fields.Integer(dump_only=True)
+    kind = fields.Constant("totp", dump_only=True)
+    name = fields.String(dump_only=True, allow_none=True)
+    created = Timestamp(dump_only=True)
+    lastUsed = Timestamp(attribute="last_used", dump_only=True)  # noqa: N815
+
+
+class RecoveryCodesSchema(marshmallow.Schema):
+    """New recovery codes, which are shown once."""
+
+    codes = fields.List(
+        fields.String(metadata={"examples": ["abcdef-ghijkl-mnopqr-stuvwx"]}), dump_only=True
+    )
+
+
+class CodesLeftSchema(marshmallow.Schema):
+    """How many recovery codes a user has left."""
+
+    left = fields.Integer(dump_only=True)

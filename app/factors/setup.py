@@ -1,0 +1,29 @@
+"""Switching second factors on: the libraries that they need are an extra."""
+
+from importlib import import_module
+
+from flask import Flask
+
+from app.access.policy import factor_kinds
+from app.config import require_extra
+from app.users.sessions import login_methods
+from app.users.sessions.second_step import second_step
+
+from . import kinds, recovery, steps, views
+from .totp import service as totp
+
+__all__ = ["init_app", "views"]
+
+
+def init_app(app: Flask) -> None:
+    """Ask for second factors, if the settings say so; raise ConfigurationError for wrong ones."""
+    if not app.config["SECOND_FACTOR"]:
+        return
+    require_extra("SECOND_FACTOR", "mfa", "pyotp", "segno", "cryptography")
+    made = import_module("app.factors.totp.codes").Codes(app.config["FACTOR_KEYS"])
+    totp.codes.set(app, made)
+    kinds.register(app, kinds.TOTP, totp, totp)
+    kinds.register(app, kinds.RECOVERY, recovery)
+    factor_kinds.of(app).append(lambda user_id: kinds.look_up(user_id)[0])
+    login_methods.register(app, totp)
+    second_step.set(app, steps)

@@ -1,0 +1,149 @@
+"""Logins in two steps: which take a second one, and how it ends."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from flask import current_app
+from sqlalchemy import ColumnElement, exists, literal
+
+from app.access.roles import Role, RoleMapping
+from app.audit.entries import Action, record_attempt
+from app.database.session import db, transaction
+from app.errors import (
+    EnrolmentRequired,
+    InvalidTicket,
+    SecondFactorFailed,
+    SecondFactorRequired,
+    ValidationError,
+)
+from app.ids import Id
+from app.throttles.throttles import FACTOR_CHECK, count_failure
+from app.users.app_model import user_model
+from app.users.models import TICKET_SCOPE, User
+from app.users.sessions.login import open_session
+from app.users.sessions.second_step import FirstStep
+from app.users.sessions.tokens import IssuedToken, lock, use_up
+
+from . import kinds, tickets
+
+# The method of a session with several factors (RFC 8176).
+MULTIPLE = "mfa"
+# Values of SECOND_FACTOR.
+REQUIRED = "required"
+# The `reason` of a failed login.
+WRONG_FACTOR = "second factor"
+
+
+def is_due(user_id: Id, methods: Collection[str]) -> bool:
+    """Tell whether a user whom these methods have identified takes a second step.
+
+    A login by several factors takes none, such as one by a passkey.
+    """
+    if MULTIPLE in methods:
+        return False
+    held, (must,) = kinds.look_up(user_id, _must(user_id))
+    return must or kinds.suffice(held)
+
+
+def take(
+    first: FirstStep, proof: Mapping[str, object], *conditions: ColumnElement[bool]
+) -> IssuedToken:
+    """End a login with the factor of its first request, or raise an error with a ticket.
+
+    Raises SecondFactorRequired, EnrolmentRequired for a user who must have a factor and has none,
+    and what `finish` does.
+    """
+    held, _ = kinds.look_up(first.user_id)
+    enrols = not kinds.suffice(held)
+    ticket = tickets.open_ticket(first, enrols, *conditions)
+    if enrols:
+        raise EnrolmentRequired(ticket, kinds.enrolment_kinds())
+    if proof.get("code") in (None, ""):
+        raise SecondFactorRequired(ticket, held)
+    return finish(ticket, proof)
+
+
+def begin_enrolment(ticket: str, kind: str) -> object:
+    """Return a new factor of a user who must have one, with the ticket of the login.
+
+    Raises InvalidTicket, also for the ticket of a user who has a factor, and ValidationError for
+    another kind.
+    """
+    _, first, enrols = tickets.find_ticket(ticket)
+    enrolment = kinds.find_enrolment(kind)
+    if not enrols:
+        raise InvalidTicket()
+    _require_no_factor(first.user_id)
+    if enrolment is None:
+        raise ValidationError({"kind": ["cannot be added during a login"]})
+    return enrolment.begin(first.user_id)
+
+
+def finish(ticket: str, proof: Mapping[str, object]) -> IssuedToken:
+    """End a login with a second factor: open the session that its first step asked for.
+
+    Raises InvalidTicket, SecondFactorFailed, TooManyRequests after too many failures of the user,
+    LoginFailed if the user was disabled meanwhile, and ValidationError for an unknown kind.
+    """
+    digest, first, enrols = tickets.find_ticket(ticket)
+    with count_failure(FACTOR_CHECK, first.user_id):
+        tickets.count_attempt(digest)
+        with transaction():
+            if enrols:
+                _require_no_factor(first.user_id)
+            methods = check(first.user_id, proof, enrols)
+            if methods is not None:
+                token = _open_session(digest, first, methods)
+        if methods is None:
+            record_attempt(Action.LOGIN_FAILED, first.user_id, reason=WRONG_FACTOR)
+            raise SecondFactorFailed()
+    if first.includes_user:
+        return replace(token, user=db.session.get(user_model(), first.user_id))
+    return token
+
+
+def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...] | None:
+    """Return the methods that a proof of a user shows, None for a wrong one; use it up.
+
+    `kind` of the proof is by default that of authenticator apps. Call it in a transaction. Raises
+    ValidationError for an unknown kind.
+    """
+    name = str(proof.get("kind") or kinds.TOTP)
+    if enrols:
+        enrolment = kinds.find_enrolment(name)
+        if enrolment is not None:
+            return enrolment.confirm(user_id, proof)
+    elif kind := kinds.find_kind(name):
+        return kind.verify(user_id, proof)
+    raise ValidationError({"kind": ["is not one of this login"]})
+
+
+def _require_no_factor(user_id: Id) -> None:
+    """Raise InvalidTicket for a user who has got a second factor since the first step.
+
+    A password alone must not add another one beside it.
+    """
+    lock(User.id == user_id)
+    if kinds.suffice(kinds.look_up(user_id)[0]):
+        raise InvalidTicket()
+
+
+def _open_session(digest: str, first: FirstStep, methods: tuple[str, ...]) -> IssuedToken:
+    """Open the session of a login in the transaction in which its factor was used."""
+    # Of concurrent uses of a ticket one deletes it.
+    if not use_up(digest, TICKET_SCOPE):
+        raise InvalidTicket()
+    both = (*first.methods, *methods, MULTIPLE)
+    return open_session(first.user_id, first.ttl, first.remember_me, methods=both, **first.details)
+
+
+def _must(user_id: Id) -> ColumnElement[bool]:
+    """Return the condition that a user must have a second factor."""
+    setting = current_app.config["SECOND_FACTOR"]
+    if isinstance(setting, str):
+        return literal(setting == REQUIRED)
+    return (
+        exists()
+        .where(RoleMapping.user_id == user_id, RoleMapping.role_id == Role.id)
+        .where(Role.name.in_(setting))
+    )

@@ -1,0 +1,1 @@
+"""One-time passwords of authenticator apps (RFC 6238)."""

@@ -1,0 +1,85 @@
+"""One-time passwords by the clock (RFC 6238), and the encryption of their secrets.
+
+Imported only where second factors are switched on, as its libraries are an extra.
+"""
+
+import hmac
+import io
+
+import pyotp
+import segno
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from flask import current_app
+
+from app.config import ConfigurationError
+from app.times import now
+
+#: Seconds of a period, and the digits of a code: what every authenticator app knows.
+PERIOD, DIGITS = 30, 6
+#: Periods that the clock of a device may be ahead or behind (RFC 6238, 5.2, and ASVS 6.5.5).
+DRIFT = 1
+# The command that prints a key: 32 random bytes in the letters of RFC 4648, section 5.
+EXAMPLE = "openssl rand -base64 32 | tr +/ -_"
+
+
+class Codes:
+    """The secrets of an app's users, under the keys of its settings.
+
+    The first key encrypts, all of them decrypt. Raises ConfigurationError for one that cannot be
+    used.
+    """
+
+    def __init__(self, keys: list[str]) -> None:
+        if not keys:
+            raise ConfigurationError(
+                f"SECOND_FACTOR needs a key in FACTOR_KEYS, such as {EXAMPLE} prints"
+            )
+        try:
+            self._keys = MultiFernet([Fernet(key) for key in keys])
+        except ValueError:
+            raise ConfigurationError(
+                f"FACTOR_KEYS must be a list of keys such as {EXAMPLE} prints"
+            ) from None
+
+    def new_secret(self) -> str:
+        """Return a new secret in base32, of 160 bits (RFC 4226, 4)."""
+        return pyotp.random_base32()
+
+    def encrypt(self, secret: str) -> str:
+        """Return a secret as the database stores it."""
+        return self._keys.encrypt(secret.encode()).decode()
+
+    def rotate(self, stored: str) -> str:
+        """Return a stored secret under the first key; raise ValueError if no key fits."""
+        try:
+            return self._keys.rotate(stored.encode()).decode()
+        except InvalidToken:
+            raise ValueError("no key of FACTOR_KEYS fits") from None
+
+    def matching_step(self, stored: str, code: str, after: int | None) -> int | None:
+        """Return the number of the period that a code is of; None if it is of none near now.
+
+        `after` is the period of the last code: one of it or before does not match.
+        """
+        try:
+            totp = pyotp.TOTP(self._keys.decrypt(stored.encode()).decode(), digits=DIGITS)
+        except InvalidToken:
+            current_app.logger.error("a second factor cannot be read: no key of FACTOR_KEYS fits")
+            return None
+        present = int(now().timestamp()) // PERIOD
+        steps = range(present - DRIFT, present + DRIFT + 1)
+        matching = [step for step in steps if hmac.compare_digest(totp.generate_otp(step), code)]
+        return next((step for step in matching if after is None or step > after), None)
+
+    def address(self, secret: str, account: str) -> str:
+        """Return the `otpauth:` address of a secret, which authenticator apps read."""
+        issuer = current_app.config["SERVICE_NAME"]
+        return pyotp.TOTP(secret, digits=DIGITS).provisioning_uri(name=account, issuer_name=issuer)
+
+    def picture(self, address: str) -> str:
+        """Return the QR code of an address as SVG."""
+        written = io.BytesIO()
+        segno.make(address, error="m", micro=False).save(
+            written, kind="svg", xmldecl=False, scale=4, dark="#000", light="#fff"
+        )
+        return written.getvalue().decode()

@@ -1,0 +1,199 @@
+"""The service for authenticator apps: enrol, confirm, verify and remove them."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, delete, exists, or_, select, update
+
+from app.audit.entries import Action
+from app.database.session import affected_rows, db, transaction
+from app.errors import ModelNotFound, ValidationError
+from app.factors.models import Factor
+from app.ids import Id
+from app.state import AppState
+from app.times import now
+from app.users.accounts.credentials import record_credential_change
+from app.users.accounts.lookup import get_user
+from app.users.models import User
+from app.users.sessions.login_methods import LoginMethod
+from app.users.sessions.tokens import lock
+
+if TYPE_CHECKING:
+    from .codes import Codes
+
+codes: "AppState[Codes]" = AppState("codes of authenticator apps")
+
+#: Authenticator apps of a user.
+MAX_FACTORS = 5
+#: Seconds in which an enrolment is to be confirmed.
+ENROLMENT_LIFETIME = 900
+# What is shown of a code: spaces may stand in it.
+CODE = re.compile(r"[0-9]{6}", re.ASCII)
+#: Characters of a code that are looked at, with spaces.
+MAX_CODE = 16
+# The methods of a login that a code ends (RFC 8176).
+METHODS = ("otp",)
+# What the page that confirms an address calls them.
+PROVIDER = "authenticator app"
+
+suffices = True
+
+
+@dataclass(frozen=True)
+class NewFactor:
+    """A factor that was made; the only object with its secret."""
+
+    id: int
+    name: str | None
+    secret: str = field(repr=False)
+    uri: str = field(repr=False)
+    svg: str = field(repr=False)
+    kind: str = "totp"
+
+
+def is_had(user_id: Any) -> ColumnElement[bool]:
+    """Return the condition that a user has a confirmed factor."""
+    return exists().where(Factor.user_id == user_id, Factor.confirmed_at.is_not(None))
+
+
+def begin(user_id: Id, name: str | None = None) -> NewFactor:
+    """Make a factor, which is to be confirmed; another one that was not is deleted.
+
+    Raises ModelNotFound if the user was deleted, and ValidationError for one with MAX_FACTORS.
+    """
+    secret = codes.current.new_secret()
+    with transaction():
+        lock(User.id == user_id)
+        user = get_user(user_id)
+        affected_rows(
+            delete(Factor).where(Factor.user_id == user_id, Factor.confirmed_at.is_(None))
+        )
+        if len(list_factors(user_id)) >= MAX_FACTORS:
+            raise ValidationError({"name": [f"is one too many: a user has at most {MAX_FACTORS}"]})
+        row = Factor(user_id=user_id, name=name, secret=codes.current.encrypt(secret))
+        db.session.add(row)
+        db.session.flush()
+        uri = codes.current.address(secret, user.email)
+        return NewFactor(row.id, name, secret, uri, codes.current.picture(uri))
+
+
+def confirm(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
+    """Confirm the factor that was made last; return the methods, None for a wrong code.
+
+    Call it in a transaction.
+    """
+    begun = now() - timedelta(seconds=ENROLMENT_LIFETIME)
+    is_new = Factor.confirmed_at.is_(None), Factor.created > begun
+    verified = db.session.scalar(select(User.email).where(User.id == user_id, User.email_verified))
+    confirmed = _use(user_id, proof, *is_new, confirmed_at=now(), proven_email=verified)
+    if confirmed is None:
+        return None
+    record_credential_change(Action.FACTOR_ADDED, user_id, user_id, factor=confirmed, kind="totp")
+    return METHODS
+
+
+def verify(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
+    """Return the methods that a code shows, None for a wrong one or one that was used before.
+
+    Call it in a transaction.
+    """
+    used = _use(user_id, proof, Factor.confirmed_at.is_not(None))
+    return None if used is None else METHODS
+
+
+def list_factors(user_id: Id) -> Sequence[Factor]:
+    """Return a user's confirmed factors in the order in which they were added."""
+    own = select(Factor).where(*_confirmed(user_id)).order_by(Factor.id).limit(MAX_FACTORS)
+    return db.session.scalars(own).all()
+
+
+def find_factor(user_id: Id, factor_id: Id | None, named: object) -> Factor:
+    """Return one of a user's factors; raise ModelNotFound with its id as it was asked for."""
+    row = db.session.scalar(select(Factor).where(*_confirmed(user_id), Factor.id == factor_id))
+    if row is None:
+        raise ModelNotFound("factor", named)
+    return row
+
+
+def remove(row: Factor, actor_id: Id | None = None) -> None:
+    """Delete a factor. Call it in a transaction."""
+    affected_rows(delete(Factor).where(Factor.id == row.id))
+    details = {"factor": row.id, "kind": "totp"}
+    record_credential_change(Action.FACTOR_REMOVED, row.user_id, actor_id, **details)
+
+
+def rotate_keys() -> int:
+    """Encrypt all secrets with the first key, in one transaction; return their number.
+
+    Raises ValidationError, and changes nothing, if one cannot be decrypted.
+    """
+    with transaction():
+        rows = db.session.execute(select(Factor.id, Factor.secret).with_for_update()).all()
+        try:
+            new = [{"id": row.id, "secret": codes.current.rotate(row.secret)} for row in rows]
+        except ValueError as error:
+            raise ValidationError({"FACTOR_KEYS": [str(error)]}) from None
+        if new:
+            db.session.execute(update(Factor), new)
+    return len(rows)
+
+
+def find_unproven(user: User, email: str) -> list[LoginMethod]:
+    """Return the factors that were added before the owner of this address proved it."""
+    return [
+        LoginMethod(_key(row), PROVIDER, row.name, row.created)
+        for row in list_factors(user.id)
+        if row.proven_email != email
+    ]
+
+
+def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
+    """Delete the factors that were added before this address was proved, and are not kept.
+
+    The others are those of its owner. Call it in the transaction of the proof; returns how many
+    were deleted.
+    """
+    unproven = [row for row in list_factors(user.id) if row.proven_email != email]
+    removed = [row for row in unproven if _key(row) not in kept]
+    for row in removed:
+        remove(row, user.id)
+    affected_rows(update(Factor).where(Factor.user_id == user.id).values(proven_email=email))
+    return len(removed)
+
+
+def _use(
+    user_id: Id, proof: Mapping[str, object], *conditions: ColumnElement[bool], **new: object
+) -> int | None:
+    """Use a code with a factor that meets the conditions; return the id of the factor, or None.
+
+    One statement notes the period, so that of concurrent uses of a code one passes.
+    """
+    code = str(proof.get("code", ""))[:MAX_CODE].replace(" ", "")
+    if not CODE.fullmatch(code):
+        return None
+    own = select(Factor).where(Factor.user_id == user_id, *conditions).limit(MAX_FACTORS)
+    for row in db.session.scalars(own).all():
+        step = codes.current.matching_step(row.secret, code, row.last_step)
+        if step is None:
+            continue
+        unused = or_(Factor.last_step.is_(None), Factor.last_step < step)
+        used = update(Factor).where(Factor.id == row.id, unused, *conditions)
+        if affected_rows(used.values(last_step=step, last_used=now(), **new)):
+            return row.id
+    return None
+
+
+def reset(user_id: Id) -> None:
+    """Delete the factors of a user. Call it in a transaction."""
+    affected_rows(delete(Factor).where(Factor.user_id == user_id))
+
+
+def _confirmed(user_id: Id) -> tuple[ColumnElement[bool], ...]:
+    return Factor.user_id == user_id, Factor.confirmed_at.is_not(None)
+
+
+def _key(row: Factor) -> str:
+    return f"factor-{row.id}"

@@ -1,0 +1,172 @@
+"""The endpoints of second factors; without SECOND_FACTOR they are declared and not served."""
+
+from collections.abc import Mapping, Sequence
+
+from flask import Response
+
+from app import errors, ids
+from app.access.identity import LiveToken, current_identity
+from app.access.rules import EXECUTE, READ, WRITE
+from app.rest.requests.bodies import Body
+from app.settings import Settings
+from app.users.models import User
+from app.users.resource import users
+from app.users.sessions.assurance import require_recent
+from app.users.views.sessions import LoginSchema, respond_with_token
+
+from . import recovery, service, steps
+from .models import Factor
+from .schemas import (
+    CodeSchema,
+    CodesLeftSchema,
+    EnrolmentSchema,
+    FactorSchema,
+    NewFactorSchema,
+    ProofSchema,
+    RecoveryCodesSchema,
+    SecondStepSchema,
+)
+from .totp import service as totp
+
+UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
+NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
+THROTTLED = errors.TooManyRequests(60)
+
+
+def _is_served(settings: Settings) -> bool:
+    return bool(settings["SECOND_FACTOR"])
+
+
+@users.endpoint(
+    "loginWithFactor",
+    EXECUTE,
+    "POST /login/factor",
+    body=SecondStepSchema,
+    answer=LoginSchema,
+    errors=(
+        errors.SecondFactorFailed(),
+        errors.InvalidTicket(),
+        errors.LoginFailed(),
+        THROTTLED,
+    ),
+    is_served=_is_served,
+)
+def login_with_factor(body: Body) -> Response:
+    """Log in: end the second step of a login with a second factor."""
+    proof = dict(body)
+    return respond_with_token(steps.finish(proof.pop("ticket"), proof))
+
+
+@users.endpoint(
+    "enrolAtLogin",
+    EXECUTE,
+    "POST /login/enrol",
+    body=EnrolmentSchema,
+    answer=NewFactorSchema,
+    errors=(errors.InvalidTicket(),),
+    is_served=_is_served,
+)
+def enrol_at_login(body: Body) -> object:
+    """Make the second factor of a user who must have one; a code of it ends the login."""
+    return steps.begin_enrolment(body["ticket"], body["kind"])
+
+
+@users.endpoint(
+    "__create__factors",
+    WRITE,
+    "POST /<id>/factors/totp",
+    body=NewFactorSchema,
+    answer=NewFactorSchema,
+    errors=(NOT_RECENT,),
+    is_served=_is_served,
+)
+def enrol(user: User, body: Body) -> totp.NewFactor:
+    """Make a second factor, after a recent login; a code of it is to confirm it."""
+    require_recent(_own_session(user))
+    return totp.begin(user.id, body.get("name"))
+
+
+@users.endpoint(
+    "confirmFactor",
+    EXECUTE,
+    "POST /<id>/factors/totp/confirm",
+    body=CodeSchema,
+    errors=(errors.SecondFactorFailed(), NOT_RECENT, THROTTLED),
+    is_served=_is_served,
+)
+def confirm(user: User, body: Body) -> None:
+    """Confirm a second factor by a code; from now on logins take one."""
+    session = _own_session(user)
+    require_recent(session)
+    service.confirm(session, body)
+
+
+@users.endpoint(
+    "__get__factors",
+    READ,
+    "GET /<id>/factors",
+    answer=[FactorSchema],
+    is_served=_is_served,
+)
+def list_(user: User) -> Sequence[Factor]:
+    """List a user's second factors."""
+    return totp.list_factors(user.id)
+
+
+@users.endpoint(
+    "__destroyById__factors",
+    WRITE,
+    "DELETE /<id>/factors/<fk>",
+    body=ProofSchema,
+    errors=(errors.SecondFactorFailed(), UNKNOWN_FACTOR, NOT_RECENT, THROTTLED),
+    is_served=_is_served,
+)
+def remove(user: User, fk: str, body: Body) -> None:
+    """Remove a second factor, after a recent login and by a code of any of them."""
+    require_recent(_own_session(user))
+    service.remove(totp.find_factor(user.id, ids.INTEGER.parse(fk), fk), body)
+
+
+@users.endpoint(
+    "__delete__factors",
+    WRITE,
+    "DELETE /<id>/factors",
+    is_served=_is_served,
+)
+def reset(user: User) -> None:
+    """Remove all second factors of a user who has lost them, and end the sessions."""
+    service.reset(user.id)
+
+
+@users.endpoint(
+    "__create__recoveryCodes",
+    WRITE,
+    "POST /<id>/recoveryCodes",
+    answer=RecoveryCodesSchema,
+    errors=(NOT_RECENT,),
+    is_served=_is_served,
+)
+def renew_recovery_codes(user: User) -> Mapping[str, object]:
+    """Replace a user's recovery codes, after a recent login; they are shown this once."""
+    require_recent(_own_session(user))
+    return {"codes": recovery.renew(user.id)}
+
+
+@users.endpoint(
+    "__get__recoveryCodes",
+    READ,
+    "GET /<id>/recoveryCodes",
+    answer=CodesLeftSchema,
+    is_served=_is_served,
+)
+def recovery_codes(user: User) -> Mapping[str, object]:
+    """Tell how many recovery codes a user has left."""
+    return {"left": recovery.count_codes(user.id)}
+
+
+def _own_session(user: User) -> LiveToken:
+    """Return the session of the caller; raise AccessDenied unless it is that of the user."""
+    session = current_identity().require_session()
+    if session.user_id != user.id:
+        raise errors.AccessDenied("Only the user changes the second factors of the account.")
+    return session
