@@ -52,10 +52,11 @@ class SecondFactorRequired(exceptions.Unauthorized):
 
     def __init__(self, ticket: str, kinds: Sequence[str]) -> None:
         super().__init__()
+        self.ticket = ticket
         self.details = {"ticket": ticket, "kinds": [*kinds]}
 
 
-class EnrolmentRequired(exceptions.Unauthorized):
+class EnrolmentRequired(SecondFactorRequired):
     """The user must have a second factor and has none; `details` has the `ticket` to add one.
 
     `kinds` are those that can be added with it.
@@ -63,10 +64,6 @@ class EnrolmentRequired(exceptions.Unauthorized):
 
     error_code = "SECOND_FACTOR_ENROLMENT_REQUIRED"
     description = "A second factor must be added first."
-
-    def __init__(self, ticket: str, kinds: Sequence[str]) -> None:
-        super().__init__()
-        self.details = {"ticket": ticket, "kinds": [*kinds]}
 
 
 class SecondFactorFailed(exceptions.Unauthorized):

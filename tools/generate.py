@@ -23,6 +23,7 @@ from app.metrics.catalog import Catalog, database_up, outbox_gauges
 from app.settings import (
     PasswordHashSchema,
     PersonalTokensSchema,
+    SecondFactorField,
     SettingsSchema,
     ThrottlesSchema,
     TokenMiddlewareSchema,
@@ -62,6 +63,7 @@ TYPES: dict[type[fields.Field[Any]], str] = {
     fields.Dict: "object",
     fields.Nested: "object",
     fields.String: "text",
+    SecondFactorField: "text or list of text",
 }
 
 

@@ -4,50 +4,66 @@ import marshmallow
 from marshmallow import fields, validate
 
 from app.rest.fields.base import Schema, Text, Timestamp, not_blank
+from app.users.schemas import MAX_FACTOR_TEXT
 
 from .models import MAX_FACTOR_NAME
 
-#: Characters of a ticket, a kind or a code that are accepted.
-MAX_TEXT = 128
 EXAMPLE_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"  # noqa: S105
 
 
-def _text(**metadata: object) -> fields.String:
+def _text(required: bool = True, **metadata: object) -> fields.String:
     return fields.String(
-        required=True,
-        validate=validate.Length(1, MAX_TEXT),
+        required=required,
+        validate=validate.Length(1, MAX_FACTOR_TEXT),
         error_messages={"invalid": "must be a string"},
         metadata=metadata,
     )
 
 
-def _kind() -> fields.String:
-    return fields.String(
-        load_default="totp",
-        validate=validate.Length(1, MAX_TEXT),
-        metadata={"description": "One of the `kinds` of the error.", "examples": ["totp"]},
+def _ticket() -> fields.String:
+    return _text(
+        required=False,
+        description="Of `error.details` of the first step, unless a cookie has it.",
+        examples=["0123456789abcdef" * 4],
     )
 
 
 class ProofSchema(Schema):
     """A second factor: a code, or what a browser has signed."""
 
-    kind = _kind()
-    code = fields.String(validate=validate.Length(1, MAX_TEXT), metadata={"examples": ["123456"]})
+    kind = fields.String(
+        validate=validate.Length(1, MAX_FACTOR_TEXT),
+        metadata={
+            "description": "One of the `kinds` of the error. Without it, a code with letters is a"
+            " recovery code, and another one is of an authenticator app.",
+            "examples": ["totp"],
+        },
+    )
+    code = _text(required=False, examples=["123456"])
     credential = fields.Dict(metadata={"description": "Of a passkey."})
 
 
 class SecondStepSchema(ProofSchema):
     """The body of the second step of a login."""
 
-    ticket = _text(description="Of `error.details` of the first step.")
+    ticket = _ticket()
 
 
 class EnrolmentSchema(Schema):
     """The body by which a user who must have a second factor gets one during a login."""
 
-    ticket = _text(description="Of `error.details` of the first step.")
-    kind = _kind()
+    ticket = _ticket()
+    kind = fields.String(
+        load_default="totp",
+        validate=validate.Length(1, MAX_FACTOR_TEXT),
+        metadata={"description": "One of the `kinds` of the error.", "examples": ["totp"]},
+    )
+
+
+class FactorNameSchema(Schema):
+    """The body that makes a second factor."""
+
+    name = Text(MAX_FACTOR_NAME, validate=not_blank, metadata={"examples": ["phone"]})
 
 
 class NewFactorSchema(Schema):
@@ -55,7 +71,7 @@ class NewFactorSchema(Schema):
 
     id = fields.Integer(dump_only=True)
     kind = fields.String(dump_only=True)
-    name = Text(MAX_FACTOR_NAME, validate=not_blank)
+    name = fields.String(dump_only=True, allow_none=True)
     secret = fields.String(dump_only=True, metadata={"examples": [EXAMPLE_SECRET]})
     uri = fields.String(
         dump_only=True,

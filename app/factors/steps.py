@@ -6,6 +6,7 @@ from dataclasses import replace
 from flask import current_app
 from sqlalchemy import ColumnElement, exists, literal
 
+from app.access.identity import LiveToken
 from app.access.roles import Role, RoleMapping
 from app.audit.entries import Action, record_attempt
 from app.database.session import db, transaction
@@ -20,6 +21,7 @@ from app.ids import Id
 from app.throttles.throttles import FACTOR_CHECK, count_failure
 from app.users.app_model import user_model
 from app.users.models import TICKET_SCOPE, User
+from app.users.sessions.assurance import REAUTHENTICATION, note_authentication
 from app.users.sessions.login import open_session
 from app.users.sessions.second_step import FirstStep
 from app.users.sessions.tokens import IssuedToken, lock, use_up
@@ -102,13 +104,36 @@ def finish(ticket: str, proof: Mapping[str, object]) -> IssuedToken:
     return token
 
 
+def reauthenticate(session: LiveToken, proof: Mapping[str, object]) -> None:
+    """Note that the user of a session has shown a second factor now; the session is a strong one.
+
+    Raises what `prove` does, and InvalidToken for a session that has ended meanwhile.
+    """
+    note_authentication(session, [*prove(session.user_id, proof), MULTIPLE])
+
+
+def prove(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...]:
+    """Return the methods that a proof of a user who is logged in shows; use it up.
+
+    Raises SecondFactorFailed for a wrong one, TooManyRequests after too many of them, and
+    ValidationError for an unknown kind.
+    """
+    with count_failure(FACTOR_CHECK, user_id):
+        with transaction():
+            methods = check(user_id, proof, enrols)
+        if methods is None:
+            record_attempt(Action.LOGIN_FAILED, user_id, reason=REAUTHENTICATION)
+            raise SecondFactorFailed()
+    return methods
+
+
 def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...] | None:
     """Return the methods that a proof of a user shows, None for a wrong one; use it up.
 
-    `kind` of the proof is by default that of authenticator apps. Call it in a transaction. Raises
-    ValidationError for an unknown kind.
+    Without a `kind`, a code with letters is a recovery code, and any other is of an authenticator
+    app. Call it in a transaction. Raises ValidationError for an unknown kind.
     """
-    name = str(proof.get("kind") or kinds.TOTP)
+    name = str(proof.get("kind") or (kinds.TOTP if enrols else _kind_of(proof.get("code"))))
     if enrols:
         enrolment = kinds.find_enrolment(name)
         if enrolment is not None:
@@ -116,6 +141,11 @@ def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tup
     elif kind := kinds.find_kind(name):
         return kind.verify(user_id, proof)
     raise ValidationError({"kind": ["is not one of this login"]})
+
+
+def _kind_of(code: object) -> str:
+    has_letters = isinstance(code, str) and any(map(str.isalpha, code))
+    return kinds.RECOVERY if has_letters else kinds.TOTP
 
 
 def _require_no_factor(user_id: Id) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from flask import Response
+from flask import Response, request
 
 from app import errors, ids
 from app.access.identity import LiveToken, current_identity
@@ -12,6 +12,11 @@ from app.settings import Settings
 from app.users.models import User
 from app.users.resource import users
 from app.users.sessions.assurance import require_recent
+from app.users.sessions.cookies import (
+    SECOND_STEP_COOKIE,
+    clear_login_flow_cookie,
+    require_same_site,
+)
 from app.users.views.sessions import LoginSchema, respond_with_token
 
 from . import recovery, service, steps
@@ -20,6 +25,7 @@ from .schemas import (
     CodeSchema,
     CodesLeftSchema,
     EnrolmentSchema,
+    FactorNameSchema,
     FactorSchema,
     NewFactorSchema,
     ProofSchema,
@@ -28,6 +34,8 @@ from .schemas import (
 )
 from .totp import service as totp
 
+UNKNOWN_KIND = errors.ValidationError({"kind": ["is not one of this login"]})
+TOO_MANY_FACTORS = errors.ValidationError({"name": ["is one too many: a user has at most 5"]})
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
 NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
 THROTTLED = errors.TooManyRequests(60)
@@ -47,14 +55,19 @@ def _is_served(settings: Settings) -> bool:
         errors.SecondFactorFailed(),
         errors.InvalidTicket(),
         errors.LoginFailed(),
+        UNKNOWN_KIND,
         THROTTLED,
     ),
     is_served=_is_served,
 )
 def login_with_factor(body: Body) -> Response:
-    """Log in: end the second step of a login with a second factor."""
-    proof = dict(body)
-    return respond_with_token(steps.finish(proof.pop("ticket"), proof))
+    """Log in: end the second step of a login with a second factor.
+
+    A browser whose login by a provider takes one has the ticket in a cookie.
+    """
+    response = respond_with_token(steps.finish(_ticket(body), body))
+    clear_login_flow_cookie(response, SECOND_STEP_COOKIE)
+    return response
 
 
 @users.endpoint(
@@ -63,21 +76,21 @@ def login_with_factor(body: Body) -> Response:
     "POST /login/enrol",
     body=EnrolmentSchema,
     answer=NewFactorSchema,
-    errors=(errors.InvalidTicket(),),
+    errors=(errors.InvalidTicket(), UNKNOWN_KIND),
     is_served=_is_served,
 )
 def enrol_at_login(body: Body) -> object:
     """Make the second factor of a user who must have one; a code of it ends the login."""
-    return steps.begin_enrolment(body["ticket"], body["kind"])
+    return steps.begin_enrolment(_ticket(body), body["kind"])
 
 
 @users.endpoint(
     "__create__factors",
     WRITE,
     "POST /<id>/factors/totp",
-    body=NewFactorSchema,
+    body=FactorNameSchema,
     answer=NewFactorSchema,
-    errors=(NOT_RECENT,),
+    errors=(NOT_RECENT, TOO_MANY_FACTORS),
     is_served=_is_served,
 )
 def enrol(user: User, body: Body) -> totp.NewFactor:
@@ -118,7 +131,13 @@ def list_(user: User) -> Sequence[Factor]:
     WRITE,
     "DELETE /<id>/factors/<fk>",
     body=ProofSchema,
-    errors=(errors.SecondFactorFailed(), UNKNOWN_FACTOR, NOT_RECENT, THROTTLED),
+    errors=(
+        errors.SecondFactorFailed(),
+        UNKNOWN_FACTOR,
+        UNKNOWN_KIND,
+        NOT_RECENT,
+        THROTTLED,
+    ),
     is_served=_is_served,
 )
 def remove(user: User, fk: str, body: Body) -> None:
@@ -162,6 +181,16 @@ def renew_recovery_codes(user: User) -> Mapping[str, object]:
 def recovery_codes(user: User) -> Mapping[str, object]:
     """Tell how many recovery codes a user has left."""
     return {"left": recovery.count_codes(user.id)}
+
+
+def _ticket(body: Body) -> str:
+    """Return the ticket of a request; raise ValidationError without one."""
+    if ticket := body.get("ticket"):
+        return str(ticket)
+    if ticket := request.cookies.get(SECOND_STEP_COOKIE):
+        require_same_site()
+        return ticket
+    raise errors.ValidationError({"ticket": ["is missing"]})
 
 
 def _own_session(user: User) -> LiveToken:

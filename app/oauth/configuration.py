@@ -59,6 +59,9 @@ class Provider:
     posts_answer: bool
     trust_email: bool
     realm: str
+    # The values of `amr` and `acr` that say that the provider has asked for several factors.
+    strong_amr: frozenset[str]
+    strong_acr: frozenset[str]
     # The client ids of ID tokens that apps may send.
     audience: frozenset[str]
     # The settings that are addresses, by passport's names.
@@ -206,6 +209,8 @@ def _make(
         posts_answer=entry["callbackHTTPMethod"] == "post",
         trust_email=entry["trustEmail"],
         realm=entry["realm"],
+        strong_amr=frozenset(entry["strongAmr"]),
+        strong_acr=frozenset(entry["strongAcr"]),
         audience=frozenset([entry["clientID"], *entry["audience"]]),
         urls={key: entry[key] for key in URLS if entry[key]},
     )

@@ -16,9 +16,9 @@ from app.times import now
 from app.users.accounts.addresses import announce_verified, claim_account
 from app.users.accounts.lookup import find_user, get_user
 from app.users.accounts.registration import insert_users, prepare_user_without_password
-from app.users.models import AccessToken, User
+from app.users.models import TICKET_SCOPE, AccessToken, User
 from app.users.sessions.login_methods import LoginMethod
-from app.users.sessions.tokens import lock
+from app.users.sessions.tokens import delete_scoped, lock
 
 from .clients import clients
 from .errors import LoginError
@@ -101,6 +101,8 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
         if user.password_hash is None and not _has_other(identity):
             raise errors.LastCredential()
         _remove(user, [identity])
+        # A login by it must not be ended now.
+        delete_scoped(user_id, TICKET_SCOPE)
 
 
 def find_unproven(user: User, email: str) -> list[LoginMethod]:

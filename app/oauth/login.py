@@ -22,6 +22,7 @@ from app.users.sessions.tokens import IssuedToken
 
 from . import flows
 from .client import ProviderClient
+from .configuration import Provider
 from .errors import LoginError, ProviderError
 from .http import error_code
 from .id_tokens import LEEWAY, MAX_AGE
@@ -120,7 +121,8 @@ def _open_session(client: ProviderClient, profile: Profile) -> IssuedToken:
     )
     details = {"provider": provider.provider}
     try:
-        token = login_identified(identity.user_id, is_linked, methods=("fed",), **details)
+        methods = _methods(provider, profile)
+        token = login_identified(identity.user_id, is_linked, methods=methods, **details)
     except EmailNotVerified:
         answer = partial(EmailNotVerified, identity.user_id)
         raise LoginError(UNVERIFIED_EMAIL, answer, identity.user_id) from None
@@ -129,6 +131,12 @@ def _open_session(client: ProviderClient, profile: Profile) -> IssuedToken:
         raise LoginError(reason, user_id=identity.user_id) from None
     emit(identity_login, info={"identity": identity, "user": get_user(identity.user_id)})
     return token
+
+
+def _methods(provider: Provider, profile: Profile) -> tuple[str, ...]:
+    """Return the methods of a login; `mfa` if the provider has asked for several factors."""
+    has_method = not provider.strong_amr.isdisjoint(profile.amr)
+    return ("fed", "mfa") if has_method or profile.acr in provider.strong_acr else ("fed",)
 
 
 @contextmanager

@@ -35,6 +35,9 @@ class Profile:
     # Whether the provider has verified that the address is the user's.
     email_verified: bool
     claims: Claims = field(default_factory=dict)
+    # How the provider has authenticated the user (OpenID Connect Core, 2).
+    amr: tuple[str, ...] = ()
+    acr: str | None = None
 
 
 def read_profile(issuer: str, subject: object, claims: Claims) -> Profile:
@@ -49,7 +52,10 @@ def read_profile(issuer: str, subject: object, claims: Claims) -> Profile:
     stored = (lookup_email(email) if isinstance(email, str) else "") or None
     # Not by equality alone, by which 1 is true.
     is_verified = stored is not None and (verified is True or verified == "true")
-    return Profile(issuer, subject, stored, is_verified, _kept(claims))
+    amr, acr = claims.get("amr"), claims.get("acr")
+    methods = tuple(map(str, amr)) if isinstance(amr, list) else ()
+    level = acr if isinstance(acr, str) else None
+    return Profile(issuer, subject, stored, is_verified, _kept(claims), methods, level)
 
 
 def _kept(claims: Claims) -> dict[str, str]:

@@ -96,6 +96,8 @@ class ProviderSchema(marshmallow.Schema):
     trustEmail = fields.Boolean(load_default=False)  # noqa: N815
     realm = fields.String(load_default="", validate=validate.Length(max=255))
     audience = fields.List(fields.String(), load_default=list)
+    strongAmr = fields.List(fields.String(), load_default=list)  # noqa: N815
+    strongAcr = fields.List(fields.String(), load_default=list)  # noqa: N815
 
 
 class IdTokenSchema(Schema):

@@ -10,11 +10,16 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException, Unauthorized
 
 from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
-from app.errors import AccessDenied, AccountExists
+from app.errors import AccessDenied, AccountExists, SecondFactorRequired
 from app.rest.requests.bodies import read_body
 from app.users.schemas import AccessTokenSchema
 from app.users.sessions.assurance import require_recent_of_strong
-from app.users.sessions.cookies import require_same_site, set_cookie, set_login_cookies
+from app.users.sessions.cookies import (
+    require_same_site,
+    set_cookie,
+    set_login_cookies,
+    set_second_step_cookie,
+)
 
 from . import login
 from .client import ProviderClient
@@ -94,7 +99,10 @@ def _with_redirect(view: View) -> View:
         except (Unauthorized, AccountExists) as error:
             if route.json or route.failure_redirect is None:
                 raise
-            return _redirect(_failure_url(route, route.failure_redirect, error))
+            response = _redirect(_failure_url(route, route.failure_redirect, error))
+            if isinstance(error, SecondFactorRequired):
+                set_second_step_cookie(response, error.ticket)
+            return response
 
     return respond
 

@@ -56,6 +56,15 @@ DETAILS = {
         "description": "Whose address is to be verified.",
     },
     "relation": {"type": "string", "description": "The relation that was refused."},
+    "model": {"type": "string", "description": "What a personal token has no scope for."},
+    "method": {"type": "string", "description": "What a personal token has no scope for."},
+    "ticket": {"type": "string", "description": "Of a login that takes a second step."},
+    "kinds": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "What the user may authenticate with.",
+    },
+    "maxAge": {"type": "integer", "description": "Seconds for which a login is recent."},
 }
 COMMON_SCHEMAS: dict[str, Json] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
@@ -69,8 +78,8 @@ COMMON_SCHEMAS: dict[str, Json] = {
             "details": _closed(
                 DETAILS,
                 optional=DETAILS,
-                description="The error messages and codes by property, the status with which a"
-                " remote service answered, or the relation that was refused.",
+                description="The error messages and codes by property, or what else there is to"
+                " know of this code.",
             ),
         },
         optional=("code", "details"),

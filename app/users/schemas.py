@@ -4,7 +4,7 @@ from typing import Any
 
 import marshmallow
 from email_validator import EmailNotValidError
-from marshmallow import fields
+from marshmallow import fields, validate
 from marshmallow.exceptions import ValidationError
 
 from app.audit.entries import MAX_ACTION, Action
@@ -22,6 +22,8 @@ from .names import (
     normalize_username,
 )
 
+#: Characters of the kind, the code or the ticket of a second factor that are accepted.
+MAX_FACTOR_TEXT = 128
 # The user in the examples of the OpenAPI document.
 EXAMPLE_EMAIL = {"format": "email", "examples": ["newcomer@example.com"]}
 EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 an example
@@ -224,9 +226,14 @@ class ChangePasswordSchema(NewPasswordSchema):
 
 
 class ReauthenticationSchema(Schema):
-    """The body of a reauthentication."""
+    """The body of a reauthentication: the password, or a second factor."""
 
-    password = Password(is_new=False)
+    password = Password(is_new=False, required=False)
+    kind = fields.String(validate=validate.Length(1, MAX_FACTOR_TEXT))
+    code = fields.String(
+        validate=validate.Length(1, MAX_FACTOR_TEXT), metadata={"examples": ["123456"]}
+    )
+    credential = fields.Dict(metadata={"description": "Of a passkey."})
 
 
 class ChangeEmailSchema(Schema):

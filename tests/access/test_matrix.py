@@ -4,7 +4,9 @@ import json
 import re
 from datetime import timedelta
 
+import pyotp
 import pytest
+from cryptography.fernet import Fernet
 from sqlalchemy import delete
 
 from app.access.roles import Role, RoleMapping
@@ -13,6 +15,7 @@ from app.database.session import db
 from app.factors.mailed_login.codes import derive_code
 from app.factors.mailed_login.models import LoginCode
 from app.factors.mailed_login.service import LOGIN_SCOPE
+from app.factors.models import Factor, LoginTicket, RecoveryCode
 from app.factors.personal_tokens.values import new_value
 from app.oauth.models import ExternalIdentity
 from app.rest.endpoint import served_endpoints
@@ -22,6 +25,7 @@ from app.users.accounts.removal import disable_user
 from app.users.models import (
     PERSONAL_SCOPE,
     RESET_SCOPE,
+    TICKET_SCOPE,
     VERIFY_SCOPE,
     AccessToken,
     User,
@@ -157,6 +161,21 @@ COMPATIBLE = {
     "users.__count__accessTokens": [(OWN_RECORD, None)],
     "users.__findById__accessTokens": [(OWN_RECORD, None)],
 }
+# The same for endpoints that SECOND_FACTOR adds; a body that depends on the time is a function.
+TOTP_SECRET, FACTOR_KEY = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", Fernet.generate_key().decode()
+RECOVERY_CODE, FIRST_STEP, ENROLMENT = "abcdef" * 4, "first" * 8, "enrol" * 8
+RECOVERY = {"kind": "recovery", "code": RECOVERY_CODE}
+WITH_FACTORS = {
+    "users.loginWithFactor": [(OPEN, {"ticket": FIRST_STEP, **RECOVERY})],
+    "users.enrolAtLogin": [(OPEN, {"ticket": ENROLMENT, "kind": "totp"})],
+    "users.__create__factors": [(OWN_SESSION, {"name": "phone"})],
+    "users.confirmFactor": [(OWN_SESSION, lambda: {"code": pyotp.TOTP(TOTP_SECRET).now()})],
+    "users.__get__factors": [(OWN_RECORD, None)],
+    "users.__destroyById__factors": [(OWN_SESSION, RECOVERY)],
+    "users.__delete__factors": [(ADMINS, None)],
+    "users.__create__recoveryCodes": [(OWN_SESSION, None)],
+    "users.__get__recoveryCodes": [(OWN_RECORD, None)],
+}
 # Routes under the base path that are no endpoints of a model.
 UNDECLARED = {("openapi.document", "GET"), ("api_status.status", "GET")}
 
@@ -203,12 +222,20 @@ def test_every_caller_gets_the_expected_status_from_what_loopback_has_too(
     assert served_endpoints.of(app).keys() - EXPECTED.keys() <= COMPATIBLE.keys()
 
 
-def check(app, api, name, expectations):
+@pytest.mark.parametrize("name", WITH_FACTORS)
+def test_every_caller_gets_the_expected_status_about_second_factors(shared_app, secrets, name):
+    app = shared_app(SECOND_FACTOR="optional", FACTOR_KEYS=[FACTOR_KEY], PERSONAL_TOKENS={})
+
+    check(app, Api(app.test_client(), secrets), name, WITH_FACTORS[name], world_of_factors)
+    assert served_endpoints.of(app).keys() - EXPECTED.keys() == WITH_FACTORS.keys()
+
+
+def check(app, api, name, expectations, world=None):
     endpoint, model = served_endpoints.of(app)[name], name.partition(".")[0]
     query = {"where": WHERE[model]} if endpoint.query == "where!" else QUERIES.get(name, {})
     collection = app.config["USERS_PATH"] if model == "users" else model
     changes = endpoint.access != READ or name == CONFIRM
-    lay_out(app)
+    lay_out(app, world)
 
     for route in endpoint.routes:
         path = f"/{collection}{filled(route.path, model)}"
@@ -222,10 +249,11 @@ def check(app, api, name, expectations):
             expected = [success if status == 200 else status for status in expected]
             given = {}
             for caller in CALLERS:
-                given[caller] = status(api, caller, route.verb, path, body, query)
+                sent = body() if callable(body) else body
+                given[caller] = status(api, caller, route.verb, path, sent, query)
                 # What a refused call changes all the same, the next callers get to see.
                 if changes and given[caller] < 400:
-                    lay_out(app)
+                    lay_out(app, world)
 
             assert (route.verb, path, given) == (route.verb, path, by_caller(expected))
 
@@ -279,13 +307,13 @@ def by_caller(statuses):
     return dict(zip(CALLERS, statuses, strict=True))
 
 
-def lay_out(app):
+def lay_out(app, world=None):
     """Lay out the same small world anew, from which one user has gone, and one is disabled."""
     with app.app_context():
         # The only rows that are not deleted with the users.
         db.session.execute(delete(LoginCode))
         db.session.commit()
-    populate(app, small_world)
+    populate(app, world or small_world)
     with app.app_context():
         db.session.execute(delete(User).where(User.id == DELETED))
         db.session.commit()
@@ -308,6 +336,20 @@ def small_world():
     yield AccessToken(user_id=OWNER, **ticket)
     yield LoginCode(ticket_digest=ticket["digest"], expires_at=ticket["expires_at"])
     yield from map(token_of, CALLERS[1:])
+
+
+def world_of_factors():
+    """Make the same, with an authenticator app of the owner, and one that is to be confirmed."""
+    yield from small_world()
+    names = {"user_id": OWNER, "secret": Fernet(FACTOR_KEY).encrypt(TOTP_SECRET.encode()).decode()}
+    yield Factor(id=TODO, confirmed_at=now(), **names)
+    yield Factor(id=TODO + 1, **names)
+    yield RecoveryCode(digest=token_digest(RECOVERY_CODE), user_id=OWNER)
+    for ticket, user_id in ((FIRST_STEP, OWNER), (ENROLMENT, CLERK)):
+        values = new_token_values(ticket, 300, scope=TICKET_SCOPE)
+        yield AccessToken(user_id=user_id, **values)
+        first = {"ttl": 60, "remember_me": True, "methods": ["pwd"]}
+        yield LoginTicket(digest=values["digest"], first_step=first, enrols=user_id == CLERK)
 
 
 def token_of(caller):

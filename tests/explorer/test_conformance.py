@@ -35,7 +35,13 @@ CALLERS = {"user": (1, None), "admin": (2, None), "reset": (1, RESET_SCOPE)}
 # Calls that concern the caller's own account.
 OWN = {"users.changePassword", "users.changeEmail", "users.logout", "users.reauthenticate"}
 # Its name is cut off: that of relations has the name of a model behind it.
-OWN |= {"users.__create"}
+OWN |= {"users.__create", "users.__create__factors", "users.confirmFactor"}
+# Calls with a ticket or a code, of which no example can be right.
+UNKNOWN = {
+    "post /users/login/factor": "INVALID_TICKET",
+    "post /users/login/enrol": "INVALID_TICKET",
+    "post /users/1/factors/totp/confirm": "SECOND_FACTOR_FAILED",
+}
 REGISTERING = {"users.create", "users.patchOrCreate", "users.replaceOrCreate"}
 REGISTERING |= {"users.createServiceAccount"}
 BOUNDED = settings(
@@ -76,7 +82,13 @@ def headers_of(caller):
 @pytest.fixture
 def app(shared_app):
     """An app with every endpoint."""
-    return shared_app(EMAIL_VERIFICATION="optional", EMAIL_CHANGE="confirmed", PERSONAL_TOKENS={})
+    return shared_app(
+        EMAIL_VERIFICATION="optional",
+        EMAIL_CHANGE="confirmed",
+        PERSONAL_TOKENS={},
+        SECOND_FACTOR="optional",
+        FACTOR_KEYS=["c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="],
+    )
 
 
 @pytest.fixture
@@ -178,9 +190,11 @@ def test_every_example_of_the_document_is_accepted(app, client, document):
             query_string=query,
             json=example(document, operation),
         )
-        given[f"{verb} {path}"] = response.status_code
+        call = f"{verb} {path}"
+        is_accepted = response.status_code in (200, 204)
+        given[call] = None if is_accepted else response.json["error"]["code"]
 
-    assert {call: status for call, status in given.items() if status not in (200, 204)} == {}
+    assert {call: code for call, code in given.items() if code} == UNKNOWN
     assert len(given) > 20
 
 

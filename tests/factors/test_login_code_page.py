@@ -1,5 +1,8 @@
 """The page that the mail with a code links to, and the browser that has asked for the code."""
 
+import time
+
+import pyotp
 import pytest
 from sqlalchemy import update
 
@@ -83,6 +86,46 @@ def test_what_is_no_code_is_not_repeated(client, code):
 
     assert shown.status_code == 400
     assert "Dieser Link funktioniert nicht mehr" in shown.text
+
+
+class TestSecondFactor:
+    """The page asks for the second factor of the user."""
+
+    @pytest.fixture
+    def app(self, shared_app):
+        keys = ["c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="]
+        return shared_app(**SETTINGS, SECOND_FACTOR="optional", FACTOR_KEYS=keys)
+
+    @pytest.fixture
+    def factor_code(self, api, code):
+        token = api.login()["id"]
+        secret = api("POST", "/users/1/factors/totp", {}, token=token).json["secret"]
+        api.secrets.append(secret)
+        totp, path = pyotp.TOTP(secret), "/users/1/factors/totp/confirm"
+        earlier = totp.at(time.time() - 30)
+        assert api("POST", path, {"code": earlier}, token=token).status_code == 204
+        return totp.now()
+
+    def test_the_code_of_the_app_ends_the_login(self, api, client, code, factor_code):
+        first = client.post("/login-code", data={"code": code}, headers=SAME)
+        api.secrets.append(client.get_cookie("second_step").value)
+        wrong = client.post("/login-code/factor", data={"factor_code": "000000"}, headers=SAME)
+        done = client.post(
+            "/login-code/factor", data={"factor_code": factor_code}, headers={**SAME, **GERMAN}
+        )
+        api.secrets.append(client.get_cookie("access_token").value)
+
+        assert (first.status_code, 'name="factor_code"' in first.text) == (401, True)
+        assert (wrong.status_code, "The code is wrong" in wrong.text) == (401, True)
+        assert (done.status_code, "Sie sind angemeldet" in done.text) == (200, True)
+        assert client.get("/api/users/1").status_code == 200
+        assert client.get_cookie("second_step") is None
+
+    def test_without_the_login_of_this_browser_the_code_is_of_no_use(self, app, factor_code):
+        other = app.test_client()
+        refused = other.post("/login-code/factor", data={"factor_code": factor_code}, headers=SAME)
+        assert (refused.status_code, "does not work any more" in refused.text) == (401, True)
+        assert other.get_cookie("access_token") is None
 
 
 def test_without_cookies_of_logins_there_is_no_cookie_of_tickets(shared_app):

@@ -272,6 +272,30 @@ def test_recovery_codes_are_for_one_login_each(app, api, token, device):
     assert left == {"left": 9}
 
 
+def test_a_code_with_letters_is_a_recovery_code(api, token, device):
+    codes = api("POST", "/users/1/recoveryCodes", {}, token=token).json["codes"]
+    api.secrets.extend(codes)
+    assert finish(api, first_step(api), codes[0]).status_code == 200
+
+
+def test_a_code_is_a_recent_login(app, api, token, device):
+    make_old(app, token)
+    with app.app_context():
+        db.session.execute(update(AccessToken).values(authenticated_at=None))
+        db.session.commit()
+    path = "/users/1/reauthenticate"
+    wrong = api("POST", path, {"code": "000000"}, token=token)
+    missing = api("POST", path, {}, token=token)
+    done = api("POST", path, {"code": device.code()}, token=token)
+    made = api("POST", "/users/1/factors/totp", {}, token=token)
+    api.secrets.append(made.json["secret"])
+
+    assert code_of(wrong) == WRONG
+    assert missing.status_code == 422
+    assert done.status_code == 204
+    assert made.status_code == 200
+
+
 def test_recovery_codes_alone_ask_for_nothing(api, token):
     codes = api("POST", "/users/1/recoveryCodes", {}, token=token).json["codes"]
     api.secrets.extend(codes)

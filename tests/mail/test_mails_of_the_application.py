@@ -31,6 +31,7 @@ SUBJECTS = {
     "EMAIL_CHANGE_MAIL": "Confirm your new email address",
     "EMAIL_CHANGE_NOTICE_MAIL": "A new email address was requested for your account",
     "EMAIL_CHANGED_MAIL": "The email address of your account was changed",
+    "CREDENTIAL_CHANGED_MAIL": "The ways to log in to your account were changed",
     "ACCOUNT_CLAIMED_MAIL": "The password of your account was removed",
 }
 
@@ -50,6 +51,8 @@ def live(api):
         outbox.record("emailChanged", {"user_id": 1, "old_email": "ada@example.com"}, 60)
         claimed = {"user_id": 1, "email": "ada@example.com", "provider": "Google"}
         outbox.record("accountClaimed", claimed, 60)
+        changed = {"user_id": 1, "email": "ada@example.com", "change": "factor-added"}
+        outbox.record("credentialChanged", changed, 60)
 
 
 def subjects(api):

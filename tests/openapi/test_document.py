@@ -196,7 +196,9 @@ def test_access_denied_is_documented_with_the_configured_status(make_app, status
 def test_errors_are_listed_with_their_codes(document):
     login = named(document, "users.login")
 
-    assert codes(document, login, "401") == ["LOGIN_FAILED", "LOGIN_FAILED_EMAIL_NOT_VERIFIED"]
+    factor = ["SECOND_FACTOR_REQUIRED", "SECOND_FACTOR_FAILED"]
+    refusals = ["LOGIN_FAILED", *factor, "LOGIN_FAILED_EMAIL_NOT_VERIFIED"]
+    assert codes(document, login, "401") == refusals
     assert "USERNAME_EMAIL_REQUIRED" in codes(document, login, "400")
     assert codes(document, named(document, "todos.create"), "422") == ["VALIDATION_ERROR"]
     assert "403" not in named(document, "todos.find")["responses"]

@@ -185,8 +185,10 @@ def test_every_action_has_its_case():
     # provider, and are in tests/oauth.
     elsewhere = {Action.THROTTLED, Action.ACCOUNT_CLAIMED}
     elsewhere |= {Action.IDENTITY_LINKED, Action.IDENTITY_UNLINKED}
-    # Those of personal tokens are in tests/factors.
-    elsewhere |= {Action.TOKEN_CREATED, Action.TOKEN_REVOKED}
+    # Those of personal tokens and second factors are in tests/factors.
+    elsewhere |= {Action.TOKEN_CREATED, Action.TOKEN_REVOKED, Action.FACTOR_ADDED}
+    elsewhere |= {Action.FACTOR_REMOVED, Action.FACTORS_RESET}
+    elsewhere |= {Action.RECOVERY_CODES_RENEWED, Action.RECOVERY_CODE_USED}
     assert CASES.keys() | elsewhere == set(Action)
 
 

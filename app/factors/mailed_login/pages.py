@@ -10,10 +10,19 @@ from flask import Blueprint, Response, current_app, request
 from flask.typing import ResponseReturnValue
 
 from app import errors
+from app.factors import steps
+from app.factors.tickets import TICKET_LIFETIME
 from app.http.languages import current_languages
 from app.http.pages import languages_of, render_page
 from app.rest.requests.bodies import read_body
-from app.users.sessions.cookies import clear_login_flow_cookie, set_cookie, set_login_flow_cookie
+from app.users.schemas import MAX_FACTOR_TEXT
+from app.users.sessions.cookies import (
+    SECOND_STEP_COOKIE,
+    clear_login_flow_cookie,
+    set_cookie,
+    set_login_flow_cookie,
+)
+from app.users.sessions.tokens import IssuedToken
 
 from . import service
 from .codes import DIGITS
@@ -47,15 +56,44 @@ def submit() -> ResponseReturnValue:
     code, languages = form.get("code", ""), languages_of(form)
     try:
         token = service.log_in(request.cookies.get(TICKET_COOKIE, ""), code)
+    except errors.EnrolmentRequired:
+        return _page(languages, 401, enrols=True)
+    except errors.SecondFactorRequired as error:
+        response = _page(languages, 401, takes_factor=True)
+        set_login_flow_cookie(response, SECOND_STEP_COOKIE, error.ticket, TICKET_LIFETIME)
+        return response
     except errors.LoginFailed:
         return _page(languages, 401, expired=True)
     except errors.TooManyRequests as error:
         response = _page(languages, 429, code=code, is_begun_here=True, problem=True)
         response.headers["Retry-After"] = str(error.retry_after)
         return response
+    return _logged_in(token, TICKET_COOKIE, languages)
+
+
+@bp.post("/login-code/factor")
+def submit_factor() -> ResponseReturnValue:
+    """End the login of this browser by a second factor."""
+    form = {name: str(value) for name, value in read_body().items()}
+    ticket, languages = request.cookies.get(SECOND_STEP_COOKIE, ""), languages_of(form)
+    try:
+        token = steps.finish(ticket, {"code": form.get("factor_code", "")[:MAX_FACTOR_TEXT]})
+    except errors.SecondFactorFailed:
+        return _page(languages, 401, takes_factor=True, problem=True)
+    except (errors.InvalidTicket, errors.LoginFailed):
+        return _page(languages, 401, expired=True)
+    except errors.TooManyRequests as error:
+        response = _page(languages, 429, takes_factor=True, problem=True)
+        response.headers["Retry-After"] = str(error.retry_after)
+        return response
+    return _logged_in(token, SECOND_STEP_COOKIE, languages)
+
+
+def _logged_in(token: IssuedToken, over: str, languages: Sequence[str]) -> Response:
+    """Show that the browser is logged in; the cookie `over` of the login is deleted."""
     response = _page(languages, 200, done=True)
     set_cookie(response, token.id, token.ttl, token.remember_me)
-    clear_login_flow_cookie(response, TICKET_COOKIE)
+    clear_login_flow_cookie(response, over)
     return response
 
 

@@ -8,8 +8,8 @@ from app.database.session import affected_rows
 from app.ids import Id
 from app.signals import account_claimed, email_changed, email_verified, emit_after_commit
 from app.users.app_model import user_model
-from app.users.models import User
-from app.users.sessions.tokens import delete_tokens, lock
+from app.users.models import TICKET_SCOPE, User
+from app.users.sessions.tokens import delete_scoped, delete_tokens, lock
 
 #: Seconds for which a notice of a new email is tried.
 NOTICE_LIFETIME = 86400.0
@@ -19,6 +19,8 @@ def record_email_change(user: User, old_email: str, actor_id: Id | None = None) 
     """Record the new email of a user in the open transaction, and announce it by emailChanged."""
     details = {"oldEmail": old_email, "newEmail": user.email}
     record(Action.EMAIL_CHANGED, user.id, actor_id, **details)
+    # A login that a mail to the old address has begun must not be ended now.
+    delete_scoped(user.id, TICKET_SCOPE)
     data = {"user_id": user.id, "old_email": old_email}
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
     emit_after_commit(email_changed, info={"oldEmail": old_email, "user": user})

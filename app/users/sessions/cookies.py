@@ -13,6 +13,8 @@ UNSAFE_ENDPOINTS = {"users.logout"}
 # The pages that mails link to. Their forms act by what they contain and not by this cookie, and are
 # sent with `Origin: null`, because the pages send no referrer.
 PAGES = {"user_pages", "confirmation", "mailed_login"}
+# The cookie of a login by a provider or by mail that takes a second step: its ticket.
+SECOND_STEP_COOKIE = "second_step"
 # The cookie of a login by an identity provider that has the user's id.
 USER_ID_COOKIE = "userId"
 
@@ -36,6 +38,11 @@ def set_login_flow_cookie(response: Response, name: str, value: str, seconds: in
 def clear_login_flow_cookie(response: Response, name: str) -> None:
     """Delete a cookie of a login that is over."""
     response.delete_cookie(name, **_cookie_flags())
+
+
+def set_second_step_cookie(response: Response, ticket: str) -> None:
+    """Let this browser end its login by the second step; the caller checks that it has begun it."""
+    response.set_cookie(SECOND_STEP_COOKIE, ticket, **_cookie_flags())
 
 
 def set_login_cookies(response: Response, token: str, user_id: object, ttl: float) -> None:

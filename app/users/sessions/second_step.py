@@ -6,6 +6,8 @@ from typing import Protocol
 
 from sqlalchemy import ColumnElement
 
+from app.access.identity import LiveToken
+from app.errors import ValidationError
 from app.ids import Id
 from app.state import AppState
 
@@ -45,6 +47,14 @@ class SecondStep(Protocol):
         """
         ...
 
+    def reauthenticate(self, session: LiveToken, proof: Mapping[str, object]) -> None:
+        """Note that the user of a session has shown a second factor now.
+
+        Raises SecondFactorFailed for a wrong one, TooManyRequests after too many of them, and
+        ValidationError for an unknown kind.
+        """
+        ...
+
 
 second_step = AppState[SecondStep | None]("second step", factory=lambda _app: None)
 
@@ -63,3 +73,14 @@ def take(
     if step is None:
         raise RuntimeError("no second step is due")
     return step.take(first, proof, *conditions)
+
+
+def reauthenticate(session: LiveToken, proof: Mapping[str, object]) -> None:
+    """Do what SecondStep.reauthenticate does.
+
+    Raises ValidationError for an empty proof, and where logins take no second step.
+    """
+    step = second_step.current
+    if step is None or not proof:
+        raise ValidationError({"password": ["is missing"]})
+    step.reauthenticate(session, proof)

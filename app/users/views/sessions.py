@@ -13,7 +13,7 @@ from app.users import schemas
 from app.users.app_model import users_collection
 from app.users.models import User, token_digest
 from app.users.resource import users
-from app.users.sessions import assurance, tokens
+from app.users.sessions import assurance, second_step, tokens
 from app.users.sessions import login as login_service
 from app.users.sessions.cookies import clear_cookie, set_cookie
 
@@ -23,6 +23,7 @@ INCLUDE = {
     "description": "`user` adds the user to the response.",
     "schema": {"type": "string", "enum": ["user"]},
 }
+EXAMPLE_TICKET = "0123456789abcdef" * 4
 UNKNOWN_SESSION = errors.ModelNotFound("accessToken", "0123456789abcdef")
 
 
@@ -41,6 +42,8 @@ class LoginSchema(schemas.AccessTokenSchema):
     parameters=(INCLUDE,),
     errors=(
         errors.LoginFailed(),
+        errors.SecondFactorRequired(EXAMPLE_TICKET, ["totp", "recovery"]),
+        errors.SecondFactorFailed(),
         errors.EmailNotVerified(1),
         errors.UsernameOrEmailRequired(),
         errors.RealmRequired(),
@@ -88,7 +91,12 @@ def logout(body: Body) -> Response:
     EXECUTE,
     "POST /<id>/reauthenticate",
     body=schemas.ReauthenticationSchema,
-    errors=(errors.InvalidPassword(), errors.TooManyRequests(60)),
+    errors=(
+        errors.InvalidPassword(),
+        errors.SecondFactorFailed(),
+        errors.ValidationError({"password": ["is missing"]}),
+        errors.TooManyRequests(60),
+    ),
     hashes=True,
 )
 def reauthenticate(user: User, body: Body) -> None:
@@ -96,7 +104,10 @@ def reauthenticate(user: User, body: Body) -> None:
     session = current_identity().require_session()
     if user.id != session.user_id:
         raise errors.AccessDenied("This is about the caller's own session.")
-    assurance.reauthenticate_by_password(session, **body)
+    if password := body.get("password"):
+        assurance.reauthenticate_by_password(session, password)
+    else:
+        second_step.reauthenticate(session, body)
 
 
 @users.endpoint(
