@@ -11,8 +11,10 @@ from typing import IO, Any
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+from botocore.parsers import ResponseParserError
 from werkzeug.exceptions import HTTPException
 
+from app.errors import quote
 from app.http.sent_files import OpenFile
 
 from .errors import (
@@ -27,6 +29,7 @@ from .errors import (
     unavailable,
 )
 from .names import is_name
+from .s3_answers import BoundedSession
 from .settings import StoreSettings
 from .store import MAX_LISTED, Json, Page, to_text
 
@@ -72,17 +75,26 @@ class S3File:
         with translated(StorageUnavailable()), TemporaryFile() as file:
             if count:
                 with _calls(absent, self.name):
-                    self._copy(file, f"bytes={start}-{start + count - 1}")
+                    self._copy(file, start, count)
             file.flush()
             return OpenFile(os.dup(file.fileno())).part(0, count)
 
-    def _copy(self, file: IO[bytes], range_: str) -> None:
+    def _copy(self, file: IO[bytes], start: int, count: int) -> None:
         # Only the object whose size was stated.
         answer = self.client.get_object(
-            Bucket=self.container, Key=self.name, Range=range_, IfMatch=self.etag
+            Bucket=self.container,
+            Key=self.name,
+            Range=f"bytes={start}-{start + count - 1}",
+            IfMatch=self.etag,
         )
+        left = count
         for block in answer["Body"].iter_chunks(BLOCK):
+            left -= len(block)
+            if left < 0:
+                break
             file.write(block)
+        if left:
+            raise unavailable("S3 sent another number of bytes than it said")
 
 
 class S3Upload:
@@ -98,7 +110,7 @@ class S3Upload:
         self._is_open = False
         with _calls(ContainerNotFound(container), container):
             created = client.create_multipart_upload(**self._target, **options)
-        self._target["UploadId"] = created["UploadId"]
+            self._target["UploadId"] = created["UploadId"]
         self._is_open = True
 
     def write(self, data: bytes) -> None:
@@ -118,13 +130,13 @@ class S3Upload:
             made = self._client.complete_multipart_upload(
                 **self._target, MultipartUpload={"Parts": self._parts}
             )
-        self._is_open = False
-        return {
-            "name": self._name,
-            "etag": _etag(made),
-            "container": self._target["Bucket"],
-            "location": made.get("Location"),
-        }
+            self._is_open = False
+            return {
+                "name": self._name,
+                "etag": _etag(made),
+                "container": self._target["Bucket"],
+                "location": made.get("Location"),
+            }
 
     def discard(self) -> None:
         """Abort the upload, unless it was completed."""
@@ -139,7 +151,7 @@ class S3Upload:
             sent = self._client.upload_part(
                 **self._target, PartNumber=number, Body=bytes(self._buffer)
             )
-        self._parts.append({"ETag": sent["ETag"], "PartNumber": number})
+            self._parts.append({"ETag": sent["ETag"], "PartNumber": number})
         self._buffer.clear()
 
     @contextmanager
@@ -178,13 +190,14 @@ class S3Store:
                 response_checksum_validation="when_required",
             ),
         )
+        client._endpoint.http_session = BoundedSession(client._endpoint.http_session)
         return cls(client, settings.options)
 
     def containers(self, after: str) -> Page:
         """Return the buckets whose names come after a text."""
         with _calls(ContainerNotFound(""), ""):
             buckets = self._client.list_buckets()["Buckets"]
-        names = sorted(bucket["Name"] for bucket in buckets if bucket["Name"] > after)
+            names = sorted(bucket["Name"] for bucket in buckets if bucket["Name"] > after)
         items = [_bucket(name) for name in names[:MAX_LISTED]]
         return Page(items, names[MAX_LISTED - 1] if len(names) > MAX_LISTED else None)
 
@@ -225,34 +238,30 @@ class S3Store:
                 found = self._client.list_objects_v2(
                     Bucket=container, Delimiter="/", StartAfter=after, MaxKeys=MAX_LISTED
                 )
+                return _page(container, found)
         except ContainerNotFound:
             return Page([], None)
-        objects = found.get("Contents", [])
-        items = [
-            _object(container, each["Key"], each, each["Size"])
-            for each in objects
-            if is_name(each["Key"])
-        ]
-        return Page(items, _last(objects, found.get("CommonPrefixes", ()), found["IsTruncated"]))
 
     def file(self, container: str, name: str) -> Json:
         """Return what is known of a file; raise FileNotFound."""
-        head = self._head(container, name)
-        return _object(container, name, head, head["ContentLength"])
+        with _calls(FileNotFound(name), name):
+            head = self._head(container, name)
+            return _object(container, name, head, head["ContentLength"])
 
     def remove_file(self, container: str, name: str) -> None:
         """Delete a file; raise FileNotFound."""
-        self._head(container, name)
         with _calls(FileNotFound(name), name):
+            self._head(container, name)
             self._client.delete_object(Bucket=container, Key=name)
 
     @contextmanager
     def read(self, container: str, name: str) -> Iterator[S3File]:
         """Return a file to be sent; raise FileNotFound."""
-        head = self._head(container, name)
-        modified = head["LastModified"].timestamp()
-        size = head["ContentLength"]
-        yield S3File(self._client, container, name, size, modified, _etag(head))
+        with _calls(FileNotFound(name), name):
+            head = self._head(container, name)
+            size, modified = head["ContentLength"], head["LastModified"].timestamp()
+            file = S3File(self._client, container, name, size, modified, _etag(head))
+        yield file
 
     def upload(self, container: str, name: str, content_type: str) -> S3Upload:
         """Begin to store a file; raise ContainerNotFound."""
@@ -260,9 +269,8 @@ class S3Store:
         return S3Upload(self._client, container, name, options)
 
     def _head(self, container: str, name: str) -> Answer:
-        with _calls(FileNotFound(name), name):
-            head: Answer = self._client.head_object(Bucket=container, Key=name)
-            return head
+        head: Answer = self._client.head_object(Bucket=container, Key=name)
+        return head
 
     def _exists(self, name: str) -> bool:
         try:
@@ -285,15 +293,29 @@ def _calls(absent: HTTPException, name: str) -> Iterator[None]:
         if code in ERRORS:
             raise ERRORS[code](name) from None
         # The text has names, and may have more.
-        raise unavailable(f"S3 answered {code}") from None
+        raise unavailable(f"S3 answered {quote(code)}") from None
     except ParamValidationError:
         raise InvalidName(name) from None
-    except BotoCoreError as error:
+    except (BotoCoreError, ResponseParserError) as error:
         raise unavailable(type(error).__name__) from None
+    except (LookupError, TypeError, ValueError) as error:
+        # What is read of an answer lacks something, or is something else.
+        raise unavailable(f"S3 answered what cannot be used: {type(error).__name__}") from None
 
 
 def _bucket(name: str) -> Json:
     return {"name": name, "isTruncated": False}
+
+
+def _page(container: str, found: Answer) -> Page:
+    """Return the page of a list of objects."""
+    objects = found.get("Contents", [])
+    items = [
+        _object(container, each["Key"], each, each["Size"])
+        for each in objects
+        if is_name(each["Key"])
+    ]
+    return Page(items, _last(objects, found.get("CommonPrefixes", ()), found["IsTruncated"]))
 
 
 def _object(container: str, name: str, found: Answer, size: int) -> Json:

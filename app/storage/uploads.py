@@ -81,7 +81,8 @@ class FormReader:
 
     def _read_file(self, part: File, events: Iterator[Event], stack: ExitStack) -> None:
         given = check_name(part.filename)
-        name = f"{uuid4()}{splitext(given)[1]}" if self._settings.make_unique else given
+        unique = f"{uuid4()}{splitext(given)[1]}"
+        name = check_name(unique) if self._settings.make_unique else given
         declared = declared_type(part.headers.get("content-type", ""))
         self._check_type(given, declared)
         upload = self._store.upload(self._container, name, declared)

@@ -127,7 +127,10 @@ def test_types_are_those_that_are_declared_and_begin_so(serve_files):
         send(files, ("a", PNG, "application/octet-stream")),
     ]
     [stored] = send(files, ("a.png", PNG, "image/png")).json["result"]["files"]["file"]
+    # With a new name, it would be too long.
+    long = send(files, (f"a.{'x' * 250}", b"a", "text/plain"))
 
+    assert refusal(long) == (400, "INVALID_NAME")
     assert {refusal(answer) for answer in refused} == {(415, "TYPE_NOT_ALLOWED")}
     assert stored["originalFilename"] == "a.png"
     assert stored["name"].endswith(".png")
