@@ -16,6 +16,8 @@ EFFECTS = frozenset(
         *("change-email", "change-stream"),
     }
 )
+#: Parameters of a call that is compared.
+MAX_PARAMETERS = 100
 # Characters of a value, and of a whole call, in a report.
 MAX_SHAPE = 32
 MAX_DESCRIPTION = 200
@@ -53,11 +55,15 @@ def read_call(verb: str, target: str, excepted: frozenset[str] = EFFECTS) -> Cal
     """Return the call of a request, without what may be a token in its query.
 
     None if it does not only read: another verb than GET and HEAD, or a path with an excepted word.
+    None, too, if it is no URL, or has too many parameters.
     """
-    address = urlsplit(target)
+    try:
+        address = urlsplit(target)
+        pairs = parse_qsl(address.query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        return None
     if verb not in READING_VERBS or has_effect(address.path, excepted):
         return None
-    pairs = parse_qsl(address.query, keep_blank_values=True, max_num_fields=100)
     return Call(verb, address.path, [pair for pair in pairs if not is_secret_name(pair[0])])
 
 

@@ -64,7 +64,11 @@ def _log(file: Path) -> Iterator[tuple[str, str]]:
 def _reading(requests: Any, root: str, excepted: frozenset[str]) -> Iterator[Call]:
     known: set[tuple[str, str]] = set()
     for verb, target in requests:
-        address = urlsplit(target)
+        try:
+            address = urlsplit(target)
+        except ValueError:
+            # Whoever has called a service may have sent anything.
+            continue
         path = below(root, address.path)
         call = read_call(verb, f"{path}?{address.query}", excepted) if path else None
         if call is None or (call.verb, call.target) in known:

@@ -211,6 +211,22 @@ def test_answers_of_which_not_all_was_read_have_no_known_difference():
     assert not of_kinds(ROW, old, new, USERS)
 
 
+def test_answers_that_are_nested_deeply_differ_and_are_no_error():
+    for depth in range(800, 1000, 10):
+        old, new = (b"[" * depth + leaf + b"]" * depth for leaf in (b"1", b"2"))
+        answers = [Answer(200, JSON, body, len(body)) for body in (old, new)]
+        assert len(differences(Call("GET", ROW), *answers)) == 1
+
+
+def test_of_an_error_only_words_are_told():
+    codes = ("NOT_FOUND", "\x1b[31m red", {"id": "secret"})
+    found = [
+        differences(Call("GET", ROW), error(404, code), error(404, "x"))[0].old for code in codes
+    ]
+
+    assert found == ["NOT_FOUND", r'"\\a999a[99a aaa"', "an object of 1"]
+
+
 def test_a_call_is_described_without_values():
     email = "ada@example.com"
     call = filtered(f"/users/{email}/notes", filter={"where": {"email": email}, "order": "id ASC"})

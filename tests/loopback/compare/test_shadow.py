@@ -348,3 +348,11 @@ def test_a_path_moves_when_the_file_says_so_and_not_more_than_it_says(served, mo
     time.sleep(1.1)
     talk(served.port, b"DELETE /api/notes HTTP/1.0\r\n\r\n")
     assert served.old.targets()[-1] == "DELETE /api/notes HTTP/1.1"
+
+
+@pytest.mark.parametrize("target", ["/api//[a", f"/api/x?{'a&' * 200}", "/api/%ff?filter=[[["])
+def test_what_cannot_be_compared_is_answered_all_the_same(served, target):
+    answer = talk(served.port, f"GET {target} HTTP/1.0\r\n\r\n".encode())
+
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert served.old.targets() == [f"GET {target} HTTP/1.1"]

@@ -108,7 +108,10 @@ class Mirror:
             self._report.count("Not compared, as their path is excepted")
         else:
             query = request.target.partition("?")[2]
-            return read_call(request.verb, f"{path}?{query}", self._excepted)
+            call = read_call(request.verb, f"{path}?{query}", self._excepted)
+            if call is None:
+                self._report.count("Not compared, as their address cannot be read")
+            return call
         return None
 
     def compare(self, copy: Copy) -> None:
