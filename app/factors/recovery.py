@@ -9,11 +9,13 @@ from sqlalchemy import ColumnElement, delete, exists, func, insert, select
 
 from app.audit.entries import Action
 from app.database.session import affected_rows, db, transaction
+from app.errors import ValidationError
 from app.ids import Id
 from app.users.accounts.credentials import record_credential_change
 from app.users.models import User, token_digest
 from app.users.sessions.tokens import lock
 
+from . import kinds
 from .models import RecoveryCode
 
 #: Recovery codes of a user, as many as others give (GitHub, django-allauth).
@@ -35,11 +37,17 @@ def is_had(user_id: Any) -> ColumnElement[bool]:
 
 
 def renew(user_id: Id) -> list[str]:
-    """Replace the codes of a user; return the new ones, which nobody can show again."""
+    """Replace the codes of a user; return the new ones, which nobody can show again.
+
+    Raises ValidationError for a user without a factor, so that codes go with the factors of whoever
+    made them.
+    """
     codes = [_new_code() for _ in range(CODES)]
     rows = [{"digest": _digest(code), "user_id": user_id} for code in codes]
     with transaction():
         lock(User.id == user_id)
+        if not kinds.suffice(kinds.look_up(user_id)[0]):
+            raise ValidationError({"kind": ["is for users with another factor"]})
         reset(user_id)
         db.session.execute(insert(RecoveryCode), rows)
         record_credential_change(Action.RECOVERY_CODES_RENEWED, user_id)

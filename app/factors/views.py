@@ -35,6 +35,7 @@ from .schemas import (
 from .totp import service as totp
 
 UNKNOWN_KIND = errors.ValidationError({"kind": ["is not one of this login"]})
+NO_FACTOR = errors.ValidationError({"kind": ["is for users with another factor"]})
 TOO_MANY_FACTORS = errors.ValidationError({"name": ["is one too many: a user has at most 5"]})
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
 NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
@@ -162,7 +163,7 @@ def reset(user: User) -> None:
     WRITE,
     "POST /<id>/recoveryCodes",
     answer=RecoveryCodesSchema,
-    errors=(NOT_RECENT,),
+    errors=(NOT_RECENT, NO_FACTOR),
     is_served=_is_served,
 )
 def renew_recovery_codes(user: User) -> Mapping[str, object]:

@@ -6,16 +6,17 @@ from threading import Barrier, Thread
 import pyotp
 import pytest
 from sqlalchemy import select, update
+from werkzeug.security import generate_password_hash
 
 from app.access.roles import grant
 from app.audit.entries import AuditRecord
 from app.database.session import db
 from app.factors.models import Factor, RecoveryCode
 from app.times import now
-from app.users.models import AccessToken, token_digest
+from app.users.models import AccessToken, User, token_digest
 from app.users.service import delete_user, disable_user, set_password
-from tests.conftest import PASSWORD, Api
-from tests.support.rows import expire, make_old, statements
+from tests.conftest import NEW, PASSWORD, Api
+from tests.support.rows import count, expire, make_old, statements, store_hash
 
 KEY = "c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="
 OTHER_KEY = "YW5vdGhlciBxdWlldCBoYXJib3VyIG9mIGtleXMgMTI="
@@ -296,10 +297,44 @@ def test_a_code_is_a_recent_login(app, api, token, device):
     assert made.status_code == 200
 
 
-def test_recovery_codes_alone_ask_for_nothing(api, token):
-    codes = api("POST", "/users/1/recoveryCodes", {}, token=token).json["codes"]
-    api.secrets.extend(codes)
-    assert api("POST", "/users/login", CREDENTIALS).status_code == 200
+def test_recovery_codes_take_a_factor_and_go_with_it(app, api, token):
+    refused = api("POST", "/users/1/recoveryCodes", {}, token=token)
+    enrol(api, token)
+    made = api("POST", "/users/1/recoveryCodes", {}, token=token)
+    api.secrets.extend(made.json["codes"])
+    proof = {"code": made.json["codes"][0]}
+    removed = api("DELETE", "/users/1/factors/1", proof, token=token)
+
+    assert code_of(refused) == (422, "VALIDATION_ERROR")
+    assert removed.status_code == 204
+    assert count(app, RecoveryCode) == 0
+
+
+def test_factors_of_somebody_before_the_owner_go_with_their_codes(app, api, reset_events):
+    # Registered in advance with the address of somebody else.
+    squatter = api.logged_in()
+    enrol(api, squatter)
+    made = api("POST", "/users/1/recoveryCodes", {}, token=squatter)
+    api.secrets.extend([*made.json["codes"], NEW])
+    api("POST", "/users/reset", {"email": EMAIL})
+    reset = reset_events[-1]["accessToken"].id
+    api.secrets.append(reset)
+
+    done = api("POST", "/users/reset-password", {"newPassword": NEW}, token=reset)
+    login = api("POST", "/users/login", {"email": EMAIL, "password": NEW})
+    api.secrets.append(login.json["id"])
+
+    assert done.status_code == 204
+    assert login.status_code == 200
+    assert (count(app, Factor), count(app, RecoveryCode)) == (0, 0)
+
+
+def test_an_outdated_hash_is_renewed_at_the_first_step(app, api, token, device):
+    store_hash(app, generate_password_hash(PASSWORD, "pbkdf2:sha256:1000"))
+    ticket = first_step(api)
+    with app.app_context():
+        assert db.session.scalar(select(User.password_hash)).startswith("$argon2id$")
+    assert finish(api, ticket, device.code()).status_code == 200
 
 
 def test_changing_the_password_leaves_the_factor(app, api, token, device):

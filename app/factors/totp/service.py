@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, delete, exists, or_, select, update
 from app.audit.entries import Action
 from app.database.session import affected_rows, db, transaction
 from app.errors import ModelNotFound, ValidationError
+from app.factors import recovery
 from app.factors.models import Factor
 from app.ids import Id
 from app.state import AppState
@@ -160,6 +161,9 @@ def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
     removed = [row for row in unproven if _key(row) not in kept]
     for row in removed:
         remove(row, user.id)
+    if unproven:
+        # Whoever added them may have made the codes, too.
+        recovery.reset(user.id)
     affected_rows(update(Factor).where(Factor.user_id == user.id).values(proven_email=email))
     return len(removed)
 

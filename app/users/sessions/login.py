@@ -71,6 +71,7 @@ def login(
         record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason=UNVERIFIED_EMAIL)
         raise EmailNotVerified(user.id)
     if takes_second:
+        stored = _renew_hash(user.id, stored, form)
         return second_step.take(first, credentials, User.password_hash == stored)
     return replace(token, user=user) if first.includes_user else token
 
@@ -181,9 +182,16 @@ def _open_session(first: FirstStep, stored: str, form: str) -> IssuedToken:
     token = open_session(
         first.user_id, first.ttl, first.remember_me, is_current, methods=first.methods
     )
-    if needs_rehash(stored) or form != normal_form(form):
-        replace_hash(first.user_id, stored, hash_password(form))
+    _renew_hash(first.user_id, stored, form)
     return token
+
+
+def _renew_hash(user_id: Id, stored: str, form: str) -> str:
+    """Replace the hash of a password if it is outdated; return the one that is stored then."""
+    if not needs_rehash(stored) and form == normal_form(form):
+        return stored
+    new = hash_password(form)
+    return new if replace_hash(user_id, stored, new) else stored
 
 
 def _may_log_in_unverified() -> bool:
