@@ -224,7 +224,7 @@ def test_of_an_error_only_words_are_told():
         differences(Call("GET", ROW), error(404, code), error(404, "x"))[0].old for code in codes
     ]
 
-    assert found == ["NOT_FOUND", r'"\\a999a[99a aaa"', "an object of 1"]
+    assert found == ["NOT_FOUND", r'"\a999a[99a aaa"', "an object of 1"]
 
 
 def test_a_call_is_described_without_values():
