@@ -224,6 +224,9 @@ def test_only_transaction_commits_and_rolls_back():
         ("database/startup.py", "connection.rollback"),
         # A savepoint: a row of a fixture that cannot be stored hides no problem of another one.
         ("projects/fixtures/loading.py", "db.session.begin_nested"),
+        # An enrolment begins.
+        ("factors/steps.py", "enrolment.begin"),
+        ("factors/views.py", "totp.begin"),
         # An answer begins.
         ("server/worker.py", "conn.outgoing.begin"),
         # What begins there is a login.
