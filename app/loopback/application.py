@@ -339,11 +339,15 @@ def _scripts_in(folders: Iterable[Path]) -> list[Path]:
     ]
 
 
-def _all_scripts(files: Files, places: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+def _all_scripts(files: Files, places: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Return the scripts below some folders, and those in other languages."""
     scripts: dict[Path, None] = {}
     unread: dict[Path, None] = {}
-    for path in _walk(places):
+    inside = [place for place in places if files.has(place)]
+    for place in places:
+        if place not in inside:
+            files.problems.add(files.place(place), f"is not read: it is outside {files.root.name}")
+    for path in _walk(inside):
         if path.suffix in SCRIPTS and not path.name.endswith(".min.js"):
             scripts[path.resolve()] = None
         elif path.suffix in OTHER_SCRIPTS and not path.name.endswith(".d.ts"):

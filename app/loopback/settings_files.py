@@ -54,15 +54,24 @@ class Files:
         """Return what is in a file of JSON; raise ValueError for one that is not read."""
         if path.stat().st_size > MAX_JSON_BYTES:
             raise ValueError(f"it is larger than {MAX_JSON_BYTES} bytes")
-        if not path.resolve().is_relative_to(self.root.resolve()):
+        if not self.has(path):
             raise ValueError(f"it is outside {self.root.name}")
         value = json.loads(path.read_text(encoding="utf-8-sig"))
         if _is_deep(value):
             raise ValueError(f"it is nested more than {MAX_DEPTH} times")
+        if not _is_text(value):
+            raise ValueError("it has one half of a surrogate pair, which is no character")
         return value
+
+    def has(self, path: Path) -> bool:
+        """Tell whether a file is in the folder, also if its path is that of a link."""
+        return path.resolve().is_relative_to(self.root.resolve())
 
     def read_exports(self, path: Path) -> Mapping[str, Any] | None:
         """Return the object that a script exports as a literal; None if it does not."""
+        if not self.has(path):
+            self._add(path, f"cannot be read: it is outside {self.root.name}")
+            return None
         try:
             script = parse(path)
         except OSError as error:
@@ -106,6 +115,14 @@ def _is_deep(value: Any) -> bool:
             for inner in (item.values() if isinstance(item, dict) else item)
         ]
     return bool(level)
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _clean(value: Any) -> Any:

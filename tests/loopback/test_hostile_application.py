@@ -123,3 +123,48 @@ def test_no_character_of_an_application_controls_the_terminal(written):
 
     assert "\nimport pwned" not in output
     assert "\r" not in output
+
+
+def application(folder, files):
+    """Write the files of an application with the model Note; return its folder."""
+    usual = {
+        "server/model-config.json": '{"Note": {"dataSource": "db"}}',
+        "server/datasources.json": '{"db": {"connector": "memory"}}',
+        "server/models/note.json": '{"name": "Note"}',
+    }
+    for name, text in {**usual, **files}.items():
+        path = folder / "application" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "application"
+
+
+def test_no_link_leads_out_of_the_application(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "sources.js").write_text("module.exports = {stolen: {connector: 'memory'}};")
+    (other / "note.js").write_text("module.exports = function(Note) { Note.observe('stolen'); };")
+    folder = application(tmp_path, {})
+    (folder / "server" / "datasources.local.js").symlink_to(other / "sources.js")
+    (folder / "common").symlink_to(other)
+
+    result = run(tmp_path, "inspect", str(folder))
+
+    assert result.exit_code == 0, result.output
+    assert "stolen" not in result.output
+    assert result.output.count("it is outside application") == 2
+
+
+def test_what_is_no_name_and_no_text_is_reported(tmp_path):
+    files = {
+        "server/models/note.js": "module.exports = function(Note) { Note.observe('', f); };",
+        "server/models/half.json": r'{"name": "Half", "description": "\ud800"}',
+    }
+    folder = application(tmp_path, files)
+    project = tmp_path / "project"
+    project.mkdir()
+
+    result = run(project, "import", str(folder), "--models-only")
+
+    assert result.exit_code == 0, result.output
+    assert "half.json: cannot be read: ValueError: it has one half of a surrogate" in result.output

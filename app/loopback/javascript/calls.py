@@ -214,7 +214,7 @@ def _observer(call: Call) -> Iterator[Found]:
     function = call.scope.function(call.argument(1))
     for event, is_certain in _names(call):
         # Other libraries have `observe` too.
-        if event.split()[0] in OPERATIONS if is_certain else call.model:
+        if event.partition(" ")[0] in OPERATIONS if is_certain else call.model:
             yield Found(Kind.OPERATION_HOOK, call.model, event, function=function)
 
 

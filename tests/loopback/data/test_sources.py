@@ -170,6 +170,20 @@ def test_what_python_does_not_have_is_one_refused_row(move, form):
 
 
 @on_one_database
+def test_an_object_that_is_no_value_of_mongodb_stays_as_it_is(move):
+    values = [{"$binary": 5}, {"$binary": {}}, {"$regularExpression": {"pattern": "a"}}]
+    lines = [json.dumps({"_id": n, "title": "b", "data": v}) for n, v in enumerate(values, 1)]
+    folder = move.folder / "dump"
+    folder.mkdir()
+    (folder / "Note.json").write_text("\n".join(lines))
+
+    move(str(folder))
+
+    stored = move.rows("SELECT Payload FROM notes ORDER BY id")
+    assert [json.loads(value) for (value,) in stored] == values
+
+
+@on_one_database
 def test_text_of_sqlite_that_is_not_utf_8_is_one_refused_row(move):
     path = move.folder / "old.sqlite"
     with closing(sqlite3.connect(path)) as old:

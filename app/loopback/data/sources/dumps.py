@@ -117,5 +117,5 @@ def _value(declared: dict[str, Any]) -> Any:
     """Return the value of a type of MongoDB; what it cannot be stays as it is written."""
     try:
         return json_util.object_hook(declared, JSON_OPTIONS)
-    except (BSONError, ValueError, TypeError, ArithmeticError):
+    except (BSONError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
         return declared
