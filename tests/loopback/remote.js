@@ -26,6 +26,10 @@ function attachModels() {
     // Its rows are in the answers of others, or reached by other models of LoopBack itself.
     delete (definition.relations || {}).remarks;
     delete (definition.relations || {}).roles;
+    const properties = definition.properties;
+    const hasId = Object.keys(properties).some(property => properties[property].id);
+    // Those of MongoDB, which the files do not declare: a remote data source has numbers.
+    if (!hasId && isNaN(kept.ada)) properties.id = {type: 'string', id: true, generated: true};
     models[definition.name] = loopback.createModel(definition);
   }
   models.Tool.lend = models.Tool.statistics = function() {};
