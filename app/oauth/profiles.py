@@ -53,7 +53,7 @@ def read_profile(issuer: str, subject: object, claims: Claims) -> Profile:
     # Not by equality alone, by which 1 is true.
     is_verified = stored is not None and (verified is True or verified == "true")
     amr, acr = claims.get("amr"), claims.get("acr")
-    methods = tuple(map(str, amr)) if isinstance(amr, list) else ()
+    methods = tuple(word for word in amr if isinstance(word, str)) if isinstance(amr, list) else ()
     level = acr if isinstance(acr, str) else None
     return Profile(issuer, subject, stored, is_verified, _kept(claims), methods, level)
 

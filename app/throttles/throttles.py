@@ -33,7 +33,7 @@ from app.database.dialects import insert_for
 from app.database.purging import delete_batch, purger
 from app.database.session import Model, connection, db, in_transaction
 from app.database.statements import PreparedStatement
-from app.errors import TooManyRequests
+from app.errors import SecondFactorRequired, TooManyRequests
 from app.observability.origin import current_origin
 from app.times import now
 
@@ -150,11 +150,17 @@ def allows(name: str, *key: object) -> bool:
 def count_failure(name: str, *key: object) -> Iterator[None]:
     """Count what fails: a use is given back if the block does not raise.
 
-    Only this use is given back: a success does not hide the failures of others. Raises what
-    `count` does, before the block. It is a context manager.
+    SecondFactorRequired is no failure: the first step of a login has succeeded. Only this use is
+    given back: a success does not hide the failures of others. Raises what `count` does, before the
+    block. It is a context manager.
     """
     use = count(name, *key)
-    yield
+    try:
+        yield
+    except SecondFactorRequired:
+        if use:
+            _give_back(use)
+        raise
     if use:
         _give_back(use)
 

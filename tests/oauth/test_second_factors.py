@@ -1,16 +1,15 @@
 """Logins by a provider of users with a second factor."""
 
-import time
-
-import pyotp
 import pytest
 
 from tests.conftest import hash_of_password
 from tests.support.answers import refusal
 from tests.support.rows import store_hash
+from tests.support.second_factors import OPTIONAL, enrol
+
+from .conftest import forget_discovery
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-KEY = "c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 FAILURE = {"failureRedirect": "/failed", "failureQueryString": True}
 SECOND_STEP = "/api/users/login/factor"
@@ -22,8 +21,7 @@ def settings(provider):
     return {
         "PROVIDERS": {"test": entry},
         "TOKEN_MIDDLEWARE": {},
-        "SECOND_FACTOR": "optional",
-        "FACTOR_KEYS": [KEY],
+        **OPTIONAL,
     }
 
 
@@ -31,13 +29,7 @@ def settings(provider):
 def code(api, browser):
     """A code of the second factor of the user of the provider, who has the id 1."""
     browser.log_in()
-    token = browser.token
-    secret = api("POST", "/users/1/factors/totp", {}, token=token).json["secret"]
-    api.secrets.append(secret)
-    totp, path = pyotp.TOTP(secret), "/users/1/factors/totp/confirm"
-    earlier = totp.at(time.time() - 30)
-    assert api("POST", path, {"code": earlier}, token=token).status_code == 204
-    return totp.now()
+    return enrol(api, browser.token).code()
 
 
 def begin(browser):
@@ -88,7 +80,14 @@ def test_a_provider_that_has_asked_itself_is_believed(make_browser, provider, co
 
 
 @pytest.mark.parametrize(
-    "claims", [{"amr": ["pwd"]}, {"amr": "mfa"}, {"amr": [["mfa"]]}, {"acr": ["phr"]}, {"acr": 1}]
+    "claims",
+    [
+        {"amr": ["pwd"]},
+        {"amr": "mfa"},
+        {"amr": [["mfa"]]},
+        {"acr": ["phr"]},
+        {"acr": 1},
+    ],
 )
 def test_other_claims_are_not_believed(make_browser, provider, code, claims):
     provider.claims = claims
@@ -110,3 +109,13 @@ def test_removing_the_identity_ends_a_login_under_way(app, make_browser, browser
 
     refused = other.client.post(SECOND_STEP, json={"code": code}, headers=SAME_SITE)
     assert refusal(refused) == (401, "INVALID_TICKET")
+
+
+def test_first_steps_are_no_failures_of_the_client(shared_app, settings, make_browser, code):
+    app = shared_app(**settings, THROTTLE_ENABLED=True)
+    forget_discovery(app)
+    # Ten failures a minute are the limit of a client.
+    for _ in range(12):
+        browser = make_browser()
+        browser.client = app.test_client()
+        assert begin(browser).headers["Location"] == "/failed?error=SECOND_FACTOR_REQUIRED"
