@@ -22,6 +22,8 @@ from .models import RecoveryCode
 CODES = 10
 #: Random bytes of a code: 120 bits, so that a fast digest is sufficient (OWASP ASVS 6.5.2: 112).
 RANDOM_BYTES = 15
+# What is said to a user without a factor.
+NO_FACTOR = {"kind": ["is for users with another factor"]}
 # Characters between the dashes.
 GROUP = 6
 #: Characters of a code that are looked at, with dashes and spaces.
@@ -47,7 +49,7 @@ def renew(user_id: Id) -> list[str]:
     with transaction():
         lock(User.id == user_id)
         if not kinds.suffice(kinds.look_up(user_id)[0]):
-            raise ValidationError({"kind": ["is for users with another factor"]})
+            raise ValidationError(NO_FACTOR)
         reset(user_id)
         db.session.execute(insert(RecoveryCode), rows)
         record_credential_change(Action.RECOVERY_CODES_RENEWED, user_id)

@@ -23,7 +23,7 @@ from app.users.app_model import user_model
 from app.users.models import TICKET_SCOPE, User
 from app.users.sessions.assurance import REAUTHENTICATION, note_authentication
 from app.users.sessions.login import open_session
-from app.users.sessions.second_step import FirstStep
+from app.users.sessions.second_step import UNKNOWN_KIND, FirstStep
 from app.users.sessions.tokens import IssuedToken, lock, use_up
 
 from . import kinds, tickets
@@ -77,7 +77,7 @@ def begin_enrolment(ticket: str, kind: str) -> object:
         raise InvalidTicket()
     _require_no_factor(first.user_id)
     if enrolment is None:
-        raise ValidationError({"kind": ["cannot be added during a login"]})
+        raise ValidationError(UNKNOWN_KIND)
     return enrolment.begin(first.user_id)
 
 
@@ -140,7 +140,7 @@ def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tup
             return enrolment.confirm(user_id, proof)
     elif kind := kinds.find_kind(name):
         return kind.verify(user_id, proof)
-    raise ValidationError({"kind": ["is not one of this login"]})
+    raise ValidationError(UNKNOWN_KIND)
 
 
 def _kind_of(code: object) -> str:

@@ -11,6 +11,7 @@ from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
 from app.users.resource import users
+from app.users.sessions import second_step
 from app.users.sessions.assurance import require_recent
 from app.users.sessions.cookies import (
     SECOND_STEP_COOKIE,
@@ -34,9 +35,9 @@ from .schemas import (
 )
 from .totp import service as totp
 
-UNKNOWN_KIND = errors.ValidationError({"kind": ["is not one of this login"]})
-NO_FACTOR = errors.ValidationError({"kind": ["is for users with another factor"]})
-TOO_MANY_FACTORS = errors.ValidationError({"name": ["is one too many: a user has at most 5"]})
+UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
+NO_FACTOR = errors.ValidationError(recovery.NO_FACTOR)
+TOO_MANY_FACTORS = errors.ValidationError(totp.TOO_MANY)
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
 NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
 THROTTLED = errors.TooManyRequests(60)

@@ -18,6 +18,7 @@ from app.todos.models import Todo
 from app.users.models import RESET_SCOPE, AccessToken, User, new_token_values
 from app.users.passwords.hashing import hash_password
 from tests.support.rows import populate
+from tests.support.second_factors import OPTIONAL
 
 CHECKS = [
     not_a_server_error,
@@ -86,8 +87,7 @@ def app(shared_app):
         EMAIL_VERIFICATION="optional",
         EMAIL_CHANGE="confirmed",
         PERSONAL_TOKENS={},
-        SECOND_FACTOR="optional",
-        FACTOR_KEYS=["c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="],
+        **OPTIONAL,
     )
 
 

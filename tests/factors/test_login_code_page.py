@@ -1,14 +1,12 @@
 """The page that the mail with a code links to, and the browser that has asked for the code."""
 
-import time
-
-import pyotp
 import pytest
 from sqlalchemy import update
 
 from app.database.session import db
 from app.signals import login_code_request
 from app.users.models import User
+from tests.support.second_factors import OPTIONAL, enrol
 
 SETTINGS = {"EMAIL_LOGIN": True, "LOGIN_CODE_KEYS": ["k" * 32], "TOKEN_MIDDLEWARE": {}}
 GERMAN = {"Accept-Language": "de"}
@@ -93,18 +91,11 @@ class TestSecondFactor:
 
     @pytest.fixture
     def app(self, shared_app):
-        keys = ["c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="]
-        return shared_app(**SETTINGS, SECOND_FACTOR="optional", FACTOR_KEYS=keys)
+        return shared_app(**SETTINGS, **OPTIONAL)
 
     @pytest.fixture
     def factor_code(self, api, code):
-        token = api.login()["id"]
-        secret = api("POST", "/users/1/factors/totp", {}, token=token).json["secret"]
-        api.secrets.append(secret)
-        totp, path = pyotp.TOTP(secret), "/users/1/factors/totp/confirm"
-        earlier = totp.at(time.time() - 30)
-        assert api("POST", path, {"code": earlier}, token=token).status_code == 204
-        return totp.now()
+        return enrol(api, api.login()["id"]).code()
 
     def test_the_code_of_the_app_ends_the_login(self, api, client, code, factor_code):
         first = client.post("/login-code", data={"code": code}, headers=SAME)

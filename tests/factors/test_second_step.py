@@ -3,7 +3,6 @@
 import re
 from threading import Barrier, Thread
 
-import pyotp
 import pytest
 from sqlalchemy import select, update
 from werkzeug.security import generate_password_hash
@@ -17,10 +16,9 @@ from app.users.models import AccessToken, User, token_digest
 from app.users.service import delete_user, disable_user, set_password
 from tests.conftest import NEW, PASSWORD, Api
 from tests.support.rows import count, expire, make_old, statements, store_hash
+from tests.support.second_factors import FACTOR_KEY, OPTIONAL, Device, enrol
 
-KEY = "c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="
 OTHER_KEY = "YW5vdGhlciBxdWlldCBoYXJib3VyIG9mIGtleXMgMTI="
-OPTIONAL = {"SECOND_FACTOR": "optional", "FACTOR_KEYS": [KEY]}
 EMAIL = "ada@example.com"
 CREDENTIALS = {"email": EMAIL, "password": PASSWORD}
 
@@ -28,28 +26,6 @@ CREDENTIALS = {"email": EMAIL, "password": PASSWORD}
 @pytest.fixture
 def app(shared_app):
     return shared_app(**OPTIONAL)
-
-
-class Device:
-    """The authenticator app of a user; each code is of a later period than the one before."""
-
-    def __init__(self, secret):
-        self.totp = pyotp.TOTP(secret)
-        self.step = int(now().timestamp()) // 30 - 2
-
-    def code(self):
-        self.step += 1
-        return self.totp.generate_otp(self.step)
-
-
-def enrol(api, token, user_id=1):
-    made = api("POST", f"/users/{user_id}/factors/totp", {"name": "phone"}, token=token)
-    assert made.status_code == 200, made.json
-    api.secrets.append(made.json["secret"])
-    device = Device(made.json["secret"])
-    path = f"/users/{user_id}/factors/totp/confirm"
-    assert api("POST", path, {"code": device.code()}, token=token).status_code == 204
-    return device
 
 
 @pytest.fixture
@@ -480,7 +456,7 @@ def test_keys_are_rotated(make_app, secrets):
     app = make_app(**OPTIONAL)
     api = Api(app.test_client(), secrets)
     device = enrol(api, api.logged_in())
-    both = make_app(**{**OPTIONAL, "FACTOR_KEYS": [OTHER_KEY, KEY]})
+    both = make_app(**{**OPTIONAL, "FACTOR_KEYS": [OTHER_KEY, FACTOR_KEY]})
     result = both.test_cli_runner().invoke(args=["factors", "rotate-keys"])
     assert result.output == "Encrypted 1 secrets with the first key.\n"
     new = Api(make_app(**{**OPTIONAL, "FACTOR_KEYS": [OTHER_KEY]}).test_client(), secrets)

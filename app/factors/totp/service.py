@@ -29,6 +29,7 @@ codes: "AppState[Codes]" = AppState("codes of authenticator apps")
 
 #: Authenticator apps of a user.
 MAX_FACTORS = 5
+TOO_MANY = {"name": [f"is one too many: a user has at most {MAX_FACTORS}"]}
 #: Seconds in which an enrolment is to be confirmed.
 ENROLMENT_LIFETIME = 900
 # What is shown of a code: spaces may stand in it.
@@ -57,7 +58,7 @@ class NewFactor:
 
 def is_had(user_id: Any) -> ColumnElement[bool]:
     """Return the condition that a user has a confirmed factor."""
-    return exists().where(Factor.user_id == user_id, Factor.confirmed_at.is_not(None))
+    return exists().where(*_confirmed(user_id))
 
 
 def begin(user_id: Id, name: str | None = None) -> NewFactor:
@@ -73,7 +74,7 @@ def begin(user_id: Id, name: str | None = None) -> NewFactor:
             delete(Factor).where(Factor.user_id == user_id, Factor.confirmed_at.is_(None))
         )
         if len(list_factors(user_id)) >= MAX_FACTORS:
-            raise ValidationError({"name": [f"is one too many: a user has at most {MAX_FACTORS}"]})
+            raise ValidationError(TOO_MANY)
         row = Factor(user_id=user_id, name=name, secret=codes.current.encrypt(secret))
         db.session.add(row)
         db.session.flush()
@@ -195,7 +196,7 @@ def reset(user_id: Id) -> None:
     affected_rows(delete(Factor).where(Factor.user_id == user_id))
 
 
-def _confirmed(user_id: Id) -> tuple[ColumnElement[bool], ...]:
+def _confirmed(user_id: Any) -> tuple[ColumnElement[bool], ...]:
     return Factor.user_id == user_id, Factor.confirmed_at.is_not(None)
 
 

@@ -13,6 +13,9 @@ from app.state import AppState
 
 from .tokens import IssuedToken
 
+# What is said of a kind of second factors that a login does not take.
+UNKNOWN_KIND = {"kind": ["is not one of this login"]}
+
 
 @dataclass(frozen=True)
 class FirstStep:

@@ -44,6 +44,7 @@ class LoginSchema(schemas.AccessTokenSchema):
         errors.LoginFailed(),
         errors.SecondFactorRequired(EXAMPLE_TICKET, ["totp", "recovery"]),
         errors.SecondFactorFailed(),
+        errors.ValidationError(second_step.UNKNOWN_KIND),
         errors.EmailNotVerified(1),
         errors.UsernameOrEmailRequired(),
         errors.RealmRequired(),
