@@ -13,7 +13,7 @@ from app.audit import entries as audit
 from app.commands import Commands
 from app.database import startup as database
 from app.datasources.connectors import set_aside_others
-from app.factors import mailed_login, personal_tokens
+from app.factors import mailed_login, passkeys, personal_tokens
 from app.factors import setup as factors
 from app.hashing import slots as hash_slots
 from app.http import headers, json, templates
@@ -97,6 +97,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     identity_views.init_app(app)
     personal_tokens.init_app(app)
     mailed_login.init_app(app)
+    passkeys.init_app(app)
     factors.init_app(app)
 
     root = app.config["REST_API_ROOT"]

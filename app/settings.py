@@ -14,6 +14,10 @@ ORIGIN = re.compile(
     r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE | re.ASCII
 )
 
+DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*", re.ASCII)
+# The origin of an app on Android: the SHA-256 of its certificate in base64url.
+ANDROID_ORIGIN = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}", re.ASCII)
+
 #: Seconds that requests wait to compute a password hash by default, and in `Retry-After` of the 503
 #: that ends it: by then all others are done or refused. Browsers and proxies wait for 30 and more.
 HASH_WAIT = 10.0
@@ -126,6 +130,24 @@ class OriginField(fields.String):
         return _as_browsers_write(origin)
 
 
+class PasskeyOrigin(OriginField):
+    """An origin whose passkeys are accepted: of pages with https, or of an app on Android."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+        if isinstance(value, str) and ANDROID_ORIGIN.fullmatch(value):
+            return value
+        try:
+            origin = super()._deserialize(value, *args, **kwargs)
+        except ValidationError:
+            origin = "*"
+        if not origin.startswith(("https://", "http://localhost")):
+            raise ValidationError(
+                "must be an origin such as https://app.example.com, http://localhost with a port,"
+                " or android:apk-key-hash: with the digest of an app's certificate"
+            )
+        return origin
+
+
 class SecondFactorField(fields.Field[Any]):
     """`optional`, `required`, or the roles that must have a second factor."""
 
@@ -214,6 +236,25 @@ class PersonalTokensSchema(Schema):
             raise ValidationError(message, "ttl")
 
 
+class PasskeysSchema(Schema):
+    """Entries of PASSKEYS."""
+
+    rp_id = _setting(
+        fields.String,
+        None,
+        "The domain that passkeys are for, on whose subdomains they work, too: by default the host"
+        " of `PUBLIC_URL`. With another one, passkeys made before are of no use.",
+        validate=validate.Regexp(DOMAIN),
+    )
+    origins = _setting(
+        partial(fields.List, PasskeyOrigin()),
+        list,
+        "Further origins than that of `PUBLIC_URL` that log in by passkeys, such as"
+        " `https://app.example.com`, or `android:apk-key-hash:` with the SHA-256 of an app's"
+        " certificate in base64url.",
+    )
+
+
 class PasswordHashSchema(Schema):
     """Entries of PASSWORD_HASH; the defaults are OWASP's second choice for Argon2id."""
 
@@ -288,6 +329,7 @@ class ThrottlesSchema(Schema):
         " More are not sent.",
     )
     provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
+    passkey_login = _rate(20, 60, "Logins by a passkey that one client begins.")
     mail_login_email = _rate(
         5,
         900,
@@ -373,6 +415,13 @@ class SettingsSchema(Schema):
         None,
         "An object, `{}` included, lets users make tokens for programs, with scopes:"
         " [identity.md](identity.md#personal-tokens). Its entries are below.",
+    )
+    PASSKEYS = _setting(
+        partial(fields.Nested, PasskeysSchema),
+        None,
+        "An object, `{}` included, lets users log in by passkeys:"
+        " [identity.md](identity.md#passkeys). It needs a `PUBLIC_URL` with https, or"
+        " `http://localhost`. Its entries are below.",
     )
     SECOND_FACTOR = _setting(
         SecondFactorField,

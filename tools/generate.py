@@ -21,6 +21,7 @@ from app.audit.entries import Action
 from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, outbox_gauges
 from app.settings import (
+    PasskeysSchema,
     PasswordHashSchema,
     PersonalTokensSchema,
     SecondFactorField,
@@ -204,6 +205,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "settings": lambda: settings(SettingsSchema()),
     "token_middleware": lambda: settings(TokenMiddlewareSchema()),
     "password_hash": lambda: settings(PasswordHashSchema()),
+    "passkeys": lambda: settings(PasskeysSchema()),
     "personal_tokens": lambda: settings(PersonalTokensSchema()),
     "throttles": lambda: settings(ThrottlesSchema()),
     "own_errors": own_errors,

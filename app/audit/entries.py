@@ -32,6 +32,8 @@ ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
 UNVERIFIED_EMAIL = "unverified email"
 # That of a login by mail.
 MAILED_CODE = "mailed code"
+# That of a login by a passkey.
+PASSKEY = "passkey"
 
 
 class Action(StrEnum):
@@ -50,13 +52,13 @@ class Action(StrEnum):
     LOGIN = (
         "login",
         "The user logged in; `session` is the handle of the session, `provider` the identity"
-        " provider, if there was one.",
+        " provider, or `passkey` the id of the passkey, if it was one.",
     )
     LOGIN_FAILED = (
         "login-failed",
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
         " this name. `reason` says that the password was right and the email not verified, or the"
-        " `second factor` wrong, or that it was a `reauthentication`. Of a"
+        " `second factor` wrong, or that it was a `passkey` or a `reauthentication`. Of a"
         " login by an identity provider, or of adding an identity, the details are `provider` and"
         " `reason`.",
     )
@@ -87,6 +89,8 @@ class Action(StrEnum):
         "factors-reset",
         "All second factors and recovery codes of the user were removed, and all sessions.",
     )
+    PASSKEY_ADDED = "passkey-added", "The user can log in by the passkey `passkey`."
+    PASSKEY_REMOVED = "passkey-removed", "The passkey `passkey` was removed."
     RECOVERY_CODES_RENEWED = "recovery-codes-renewed", "The user got new recovery codes."
     RECOVERY_CODE_USED = "recovery-code-used", "The user logged in with a recovery code."
     PASSWORD_CHANGED = "password-changed", "The password was changed."

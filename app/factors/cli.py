@@ -8,6 +8,9 @@ from app.users.commands.users import users
 from app.users.models import User
 
 from . import service
+from .models import Factor
+from .passkeys import service as passkeys
+from .passkeys.models import Passkey
 from .totp import service as totp
 
 __all__ = ["factors", "users"]
@@ -27,10 +30,12 @@ def rotate_keys() -> None:
 @user_argument
 @json_option
 def list_(user: User, as_json: bool) -> None:
-    """List the second factors of the user EMAIL."""
-    rows = (
-        (row.id, "totp", row.name, row.created, row.last_used) for row in totp.list_factors(user.id)
-    )
+    """List the second factors and passkeys of the user EMAIL."""
+    held: list[tuple[str, Factor | Passkey]] = [
+        *(("totp", row) for row in totp.list_factors(user.id)),
+        *(("passkey", row) for row in passkeys.list_passkeys(user.id)),
+    ]
+    rows = ((row.id, kind, row.name, row.created, row.last_used) for kind, row in held)
     print_rows(FACTOR_COLUMNS, rows, as_json)
 
 
@@ -38,7 +43,7 @@ def list_(user: User, as_json: bool) -> None:
 @user_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset_factors(user: User, yes: bool) -> None:
-    """Remove all second factors of the user EMAIL, who has lost them, and end all sessions."""
+    """Remove all factors and passkeys of the user EMAIL, who has lost them, and all sessions."""
     if not yes:
         click.confirm(f"Remove all factors of user {user.id}, {user.email}?", abort=True)
     service.reset(user.id)

@@ -10,8 +10,9 @@ from app.database.session import db
 from app.ids import Id
 from app.state import AppState
 
-# The kind of the authenticator apps' codes, which is asked for by default, and of recovery codes.
-TOTP, RECOVERY = "totp", "recovery"
+# The kinds of the authenticator apps' codes, which is asked for by default, of recovery codes, and
+# of what a passkey has signed.
+TOTP, RECOVERY, PASSKEY = "totp", "recovery", "passkey"
 
 
 class FactorKind(Protocol):

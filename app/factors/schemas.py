@@ -4,7 +4,7 @@ import marshmallow
 from marshmallow import fields, validate
 
 from app.rest.fields.base import Schema, Text, Timestamp, not_blank
-from app.users.schemas import MAX_FACTOR_TEXT
+from app.users.schemas import MAX_FACTOR_TEXT, AssertionSchema
 
 from .models import MAX_FACTOR_NAME
 
@@ -34,13 +34,14 @@ class ProofSchema(Schema):
     kind = fields.String(
         validate=validate.Length(1, MAX_FACTOR_TEXT),
         metadata={
-            "description": "One of the `kinds` of the error. Without it, a code with letters is a"
-            " recovery code, and another one is of an authenticator app.",
+            "description": "One of the `kinds` of the error. Without it, a `credential` is of a"
+            " passkey, a code with letters is a recovery code, and another one is of an"
+            " authenticator app.",
             "examples": ["totp"],
         },
     )
     code = _text(required=False, examples=["123456"])
-    credential = fields.Dict(metadata={"description": "Of a passkey."})
+    credential = fields.Nested(AssertionSchema)
 
 
 class SecondStepSchema(ProofSchema):

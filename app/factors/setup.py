@@ -16,14 +16,21 @@ __all__ = ["init_app", "views"]
 
 
 def init_app(app: Flask) -> None:
-    """Ask for second factors, if the settings say so; raise ConfigurationError for wrong ones."""
-    if not app.config["SECOND_FACTOR"]:
-        return
+    """Ask for second factors, if the settings say so; raise ConfigurationError for wrong ones.
+
+    Where there are passkeys alone, they prove the user of a session again.
+    """
+    if app.config["SECOND_FACTOR"]:
+        _add_authenticator_apps(app)
+    if app.config["SECOND_FACTOR"] or app.config["PASSKEYS"]:
+        factor_kinds.of(app).append(lambda user_id: kinds.look_up(user_id)[0])
+        second_step.set(app, steps)
+
+
+def _add_authenticator_apps(app: Flask) -> None:
     require_extra("SECOND_FACTOR", "mfa", "pyotp", "segno", "cryptography")
     made = import_module("app.factors.totp.codes").Codes(app.config["FACTOR_KEYS"])
     totp.codes.set(app, made)
     kinds.register(app, kinds.TOTP, totp, totp)
     kinds.register(app, kinds.RECOVERY, recovery)
-    factor_kinds.of(app).append(lambda user_id: kinds.look_up(user_id)[0])
     login_methods.register(app, totp)
-    second_step.set(app, steps)

@@ -41,7 +41,7 @@ def is_due(user_id: Id, methods: Collection[str]) -> bool:
 
     A login by several factors takes none, such as one by a passkey.
     """
-    if MULTIPLE in methods:
+    if MULTIPLE in methods or not current_app.config["SECOND_FACTOR"]:
         return False
     held, (must,) = kinds.look_up(user_id, _must(user_id))
     return must or kinds.suffice(held)
@@ -130,10 +130,11 @@ def prove(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tup
 def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...] | None:
     """Return the methods that a proof of a user shows, None for a wrong one; use it up.
 
-    Without a `kind`, a code with letters is a recovery code, and any other is of an authenticator
-    app. Call it in a transaction. Raises ValidationError for an unknown kind.
+    Without a `kind`, a `credential` is of a passkey, a code with letters is a recovery code, and
+    any other is of an authenticator app. Call it in a transaction. Raises ValidationError for an
+    unknown kind.
     """
-    name = str(proof.get("kind") or (kinds.TOTP if enrols else _kind_of(proof.get("code"))))
+    name = str(proof.get("kind") or (kinds.TOTP if enrols else _kind_of(proof)))
     if enrols:
         enrolment = kinds.find_enrolment(name)
         if enrolment is not None:
@@ -143,7 +144,10 @@ def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tup
     raise ValidationError(UNKNOWN_KIND)
 
 
-def _kind_of(code: object) -> str:
+def _kind_of(proof: Mapping[str, object]) -> str:
+    if proof.get("credential") is not None:
+        return kinds.PASSKEY
+    code = proof.get("code")
     has_letters = isinstance(code, str) and any(map(str.isalpha, code))
     return kinds.RECOVERY if has_letters else kinds.TOTP
 

@@ -47,6 +47,10 @@ def _is_served(settings: Settings) -> bool:
     return bool(settings["SECOND_FACTOR"])
 
 
+def _has_any_factors(settings: Settings) -> bool:
+    return bool(settings["SECOND_FACTOR"] or settings["PASSKEYS"])
+
+
 @users.endpoint(
     "loginWithFactor",
     EXECUTE,
@@ -97,7 +101,7 @@ def enrol_at_login(body: Body) -> object:
 )
 def enrol(user: User, body: Body) -> totp.NewFactor:
     """Make a second factor, after a recent login; a code of it is to confirm it."""
-    require_recent(_own_session(user))
+    require_recent(own_session(user))
     return totp.begin(user.id, body.get("name"))
 
 
@@ -111,7 +115,7 @@ def enrol(user: User, body: Body) -> totp.NewFactor:
 )
 def confirm(user: User, body: Body) -> None:
     """Confirm a second factor by a code; from now on logins take one."""
-    session = _own_session(user)
+    session = own_session(user)
     require_recent(session)
     service.confirm(session, body)
 
@@ -144,7 +148,7 @@ def list_(user: User) -> Sequence[Factor]:
 )
 def remove(user: User, fk: str, body: Body) -> None:
     """Remove a second factor, after a recent login and by a code of any of them."""
-    require_recent(_own_session(user))
+    require_recent(own_session(user))
     service.remove(totp.find_factor(user.id, ids.INTEGER.parse(fk), fk), body)
 
 
@@ -152,10 +156,10 @@ def remove(user: User, fk: str, body: Body) -> None:
     "__delete__factors",
     WRITE,
     "DELETE /<id>/factors",
-    is_served=_is_served,
+    is_served=_has_any_factors,
 )
 def reset(user: User) -> None:
-    """Remove all second factors of a user who has lost them, and end the sessions."""
+    """Remove all factors of a user who has lost them, passkeys too, and end the sessions."""
     service.reset(user.id)
 
 
@@ -169,7 +173,7 @@ def reset(user: User) -> None:
 )
 def renew_recovery_codes(user: User) -> Mapping[str, object]:
     """Replace a user's recovery codes, after a recent login; they are shown this once."""
-    require_recent(_own_session(user))
+    require_recent(own_session(user))
     return {"codes": recovery.renew(user.id)}
 
 
@@ -195,9 +199,9 @@ def _ticket(body: Body) -> str:
     raise errors.ValidationError({"ticket": ["is missing"]})
 
 
-def _own_session(user: User) -> LiveToken:
+def own_session(user: User) -> LiveToken:
     """Return the session of the caller; raise AccessDenied unless it is that of the user."""
     session = current_identity().require_session()
     if session.user_id != user.id:
-        raise errors.AccessDenied("Only the user changes the second factors of the account.")
+        raise errors.AccessDenied("Only the user changes the credentials of the account.")
     return session

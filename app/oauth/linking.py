@@ -17,6 +17,7 @@ from app.users.accounts.addresses import announce_verified, claim_account
 from app.users.accounts.lookup import find_user, get_user
 from app.users.accounts.registration import insert_users, prepare_user_without_password
 from app.users.models import TICKET_SCOPE, AccessToken, User
+from app.users.sessions import login_methods
 from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import delete_scoped, lock
 
@@ -98,11 +99,21 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
         identity = db.session.scalar(select(ExternalIdentity).where(*own))
         if identity is None:
             raise errors.ModelNotFound("identity", name)
-        if user.password_hash is None and not _has_other(identity):
+        if not login_methods.has_other(user, _key(identity)):
             raise errors.LastCredential()
         _remove(user, [identity])
         # A login by it must not be ended now.
         delete_scoped(user_id, TICKET_SCOPE)
+
+
+def logs_in(user_id: Id, without: str) -> bool:
+    """Tell whether a user has another identity, by whose provider one can still log in."""
+    providers = [client.provider for client in clients.current.values()]
+    configured = {provider.provider for provider in providers if provider.login}
+    return any(
+        identity.provider in configured and _key(identity) != without
+        for identity in list_identities(user_id)
+    )
 
 
 def find_unproven(user: User, email: str) -> list[LoginMethod]:
@@ -263,15 +274,3 @@ def _count(user_id: Id) -> int:
         .where(ExternalIdentity.user_id == user_id)
     )
     return db.session.scalar(own) or 0
-
-
-def _has_other(identity: ExternalIdentity) -> bool:
-    """Tell whether the user has another identity, by whose provider one can still log in."""
-    providers = [client.provider for client in clients.current.values()]
-    configured = {provider.provider for provider in providers if provider.login}
-    other = select(ExternalIdentity.id).where(
-        ExternalIdentity.user_id == identity.user_id,
-        ExternalIdentity.id != identity.id,
-        ExternalIdentity.provider.in_(configured),
-    )
-    return db.session.scalar(other.limit(1)) is not None

@@ -56,6 +56,11 @@ OWNER_METHODS = (
     "__destroyById__factors",
     "__create__recoveryCodes",
     "__get__recoveryCodes",
+    "passkeyOptions",
+    "__create__passkeys",
+    "__get__passkeys",
+    "__updateById__passkeys",
+    "__destroyById__passkeys",
 )
 # The methods that may change an email, which takes the password.
 UPDATING_METHODS = (
@@ -89,6 +94,7 @@ def rules(settings: Settings) -> list[Rule]:
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
         allow(EVERYONE, "requestLoginCode", "loginByCode"),
         allow(EVERYONE, "loginWithFactor", "enrolAtLogin"),
+        allow(EVERYONE, "passkeyLoginOptions", "loginByPasskey"),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
         allow(OWNER, *OWNER_METHODS),
         allow(ADMIN),

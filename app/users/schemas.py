@@ -1,5 +1,6 @@
 """The schemas of users, access tokens and passwords."""
 
+import re
 from typing import Any
 
 import marshmallow
@@ -24,6 +25,19 @@ from .names import (
 
 #: Characters of the kind, the code or the ticket of a second factor that are accepted.
 MAX_FACTOR_TEXT = 128
+# Characters in base64url of what an authenticator answers. WebAuthn limits ids of credentials to
+# 1023 bytes (4) and user handles to 64 (5.4.3).
+#: Characters of the id of a passkey in base64url.
+MAX_CREDENTIAL_ID = 1364
+#: Characters of a user handle in base64url.
+MAX_USER_HANDLE = 86
+#: Characters of the data of a browser about a ceremony, in base64url; they have some 250.
+MAX_CLIENT_DATA = 4096
+#: Characters of the data of an authenticator that logs in, with extensions, in base64url.
+MAX_AUTHENTICATOR_DATA = 2048
+#: Characters of a signature in base64url; 683 are one of RSA with 4096 bits.
+MAX_SIGNATURE = 1024
+BASE64_URL = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 # The user in the examples of the OpenAPI document.
 EXAMPLE_EMAIL = {"format": "email", "examples": ["newcomer@example.com"]}
 EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 an example
@@ -225,6 +239,61 @@ class ChangePasswordSchema(NewPasswordSchema):
     old_password = Password(is_new=False, data_key="oldPassword")
 
 
+class Base64Url(Text):
+    """Bytes as text in base64url (RFC 4648, section 5), without padding."""
+
+    default_error_messages = {"characters": "must be base64url without padding"}
+
+    def __init__(self, max_length: int, **options: Any) -> None:
+        super().__init__(max_length, metadata={"examples": ["AAAA"]}, **options)
+
+    def _deserialize(self, *args: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(*args, **kwargs)
+        if not BASE64_URL.fullmatch(text):
+            raise self.make_error("characters")
+        return text
+
+
+class CredentialIdSchema(marshmallow.Schema):
+    """What the answers of authenticators have in common, as `toJSON()` of a browser returns them.
+
+    Their names are those of WebAuthn.
+    """
+
+    class Meta:
+        """Ignore other keys, of which browsers get more."""
+
+        unknown = marshmallow.EXCLUDE
+
+    id = Base64Url(MAX_CREDENTIAL_ID, required=True)
+    rawId = Base64Url(MAX_CREDENTIAL_ID, required=True)  # noqa: N815
+    type = fields.String(
+        required=True,
+        validate=validate.Equal("public-key"),
+        metadata={"examples": ["public-key"]},
+    )
+
+
+class AssertionResponseSchema(marshmallow.Schema):
+    """What an authenticator has signed."""
+
+    class Meta:
+        """Ignore other keys, of which browsers get more."""
+
+        unknown = marshmallow.EXCLUDE
+
+    clientDataJSON = Base64Url(MAX_CLIENT_DATA, required=True)  # noqa: N815
+    authenticatorData = Base64Url(MAX_AUTHENTICATOR_DATA, required=True)  # noqa: N815
+    signature = Base64Url(MAX_SIGNATURE, required=True)
+    userHandle = Base64Url(MAX_USER_HANDLE, allow_none=True)  # noqa: N815
+
+
+class AssertionSchema(CredentialIdSchema):
+    """What a passkey has signed to log in."""
+
+    response = fields.Nested(AssertionResponseSchema, required=True)
+
+
 class ReauthenticationSchema(Schema):
     """The body of a reauthentication: the password, or a second factor."""
 
@@ -233,7 +302,7 @@ class ReauthenticationSchema(Schema):
     code = fields.String(
         validate=validate.Length(1, MAX_FACTOR_TEXT), metadata={"examples": ["123456"]}
     )
-    credential = fields.Dict(metadata={"description": "Of a passkey."})
+    credential = fields.Nested(AssertionSchema)
 
 
 class ChangeEmailSchema(Schema):

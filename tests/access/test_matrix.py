@@ -16,6 +16,8 @@ from app.factors.mailed_login.codes import derive_code
 from app.factors.mailed_login.models import LoginCode
 from app.factors.mailed_login.service import LOGIN_SCOPE
 from app.factors.models import Factor, LoginTicket, RecoveryCode
+from app.factors.passkeys.ceremonies import user_handle
+from app.factors.passkeys.models import Passkey, PasskeyChallenge
 from app.factors.personal_tokens.values import new_value
 from app.oauth.models import ExternalIdentity
 from app.rest.endpoint import served_endpoints
@@ -34,6 +36,7 @@ from app.users.models import (
 )
 from app.users.passwords.hashing import hash_password
 from tests.conftest import PASSWORD, Api
+from tests.support.passkeys import Authenticator, creation_options, request_options
 from tests.support.rows import populate
 
 # High enough that what a call creates never has the same.
@@ -176,6 +179,31 @@ WITH_FACTORS = {
     "users.__create__recoveryCodes": [(OWN_SESSION, None)],
     "users.__get__recoveryCodes": [(OWN_RECORD, None)],
 }
+# The same for endpoints that PASSKEYS adds.
+ORIGIN, PARTY = "http://localhost:3000", "localhost"
+AUTHENTICATOR, LOGIN_CHALLENGE, NEW_CHALLENGE = Authenticator(ORIGIN), b"login" * 6, b"new" * 6
+HANDLE_OF_OWNER = user_handle(PARTY, OWNER)
+WITH_PASSKEYS = {
+    "users.passkeyLoginOptions": [(OPEN, None)],
+    "users.loginByPasskey": [
+        (OPEN, lambda: {"credential": AUTHENTICATOR.sign(request_options(LOGIN_CHALLENGE, PARTY))})
+    ],
+    "users.passkeyOptions": [(OWN_SESSION, None)],
+    "users.__create__passkeys": [
+        (
+            OWN_SESSION,
+            lambda: {
+                "credential": Authenticator(ORIGIN).make(
+                    creation_options(NEW_CHALLENGE, PARTY, HANDLE_OF_OWNER)
+                )
+            },
+        )
+    ],
+    "users.__get__passkeys": [(OWN_RECORD, None)],
+    "users.__updateById__passkeys": [(OWN_RECORD, {"name": "key"})],
+    "users.__destroyById__passkeys": [(OWN_SESSION, {})],
+    "users.__delete__factors": [(ADMINS, None)],
+}
 # Routes under the base path that are no endpoints of a model.
 UNDECLARED = {("openapi.document", "GET"), ("api_status.status", "GET")}
 
@@ -228,6 +256,14 @@ def test_every_caller_gets_the_expected_status_about_second_factors(shared_app, 
 
     check(app, Api(app.test_client(), secrets), name, WITH_FACTORS[name], world_of_factors)
     assert served_endpoints.of(app).keys() - EXPECTED.keys() == WITH_FACTORS.keys()
+
+
+@pytest.mark.parametrize("name", WITH_PASSKEYS)
+def test_every_caller_gets_the_expected_status_about_passkeys(shared_app, secrets, name):
+    app = shared_app(PASSKEYS={}, PUBLIC_URL=ORIGIN, PERSONAL_TOKENS={})
+
+    check(app, Api(app.test_client(), secrets), name, WITH_PASSKEYS[name], world_of_passkeys)
+    assert served_endpoints.of(app).keys() - EXPECTED.keys() == WITH_PASSKEYS.keys()
 
 
 def check(app, api, name, expectations, world=None):
@@ -311,7 +347,8 @@ def lay_out(app, world=None):
     """Lay out the same small world anew, from which one user has gone, and one is disabled."""
     with app.app_context():
         # The only rows that are not deleted with the users.
-        db.session.execute(delete(LoginCode))
+        for model in (LoginCode, PasskeyChallenge):
+            db.session.execute(delete(model))
         db.session.commit()
     populate(app, world or small_world)
     with app.app_context():
@@ -350,6 +387,19 @@ def world_of_factors():
         yield AccessToken(user_id=user_id, **values)
         first = {"ttl": 60, "remember_me": True, "methods": ["pwd"]}
         yield LoginTicket(digest=values["digest"], first_step=first, enrols=user_id == CLERK)
+
+
+def world_of_passkeys():
+    """Make the same, with a passkey of the owner, and challenges that were given."""
+    yield from small_world()
+    AUTHENTICATOR.make(creation_options(NEW_CHALLENGE, PARTY, HANDLE_OF_OWNER))
+    key = {"credential_id": AUTHENTICATOR.id, "public_key": AUTHENTICATOR.public_key}
+    state = {"sign_count": 0, "transports": [], "backup_eligible": False, "backed_up": False}
+    yield Passkey(id=TODO, user_id=OWNER, **key, **state)
+    end = now() + timedelta(seconds=60)
+    for challenge, user_id in ((LOGIN_CHALLENGE, None), (NEW_CHALLENGE, OWNER)):
+        digest = token_digest(challenge.hex())
+        yield PasskeyChallenge(digest=digest, user_id=user_id, expires_at=end)
 
 
 def token_of(caller):

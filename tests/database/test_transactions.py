@@ -227,6 +227,7 @@ def test_only_transaction_commits_and_rolls_back():
         # An enrolment begins.
         ("factors/steps.py", "enrolment.begin"),
         ("factors/views.py", "totp.begin"),
+        ("factors/passkeys/views.py", "service.begin"),
         # An answer begins.
         ("server/worker.py", "conn.outgoing.begin"),
         # What begins there is a login.

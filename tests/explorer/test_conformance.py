@@ -37,10 +37,14 @@ CALLERS = {"user": (1, None), "admin": (2, None), "reset": (1, RESET_SCOPE)}
 OWN = {"users.changePassword", "users.changeEmail", "users.logout", "users.reauthenticate"}
 # Its name is cut off: that of relations has the name of a model behind it.
 OWN |= {"users.__create", "users.__create__factors", "users.confirmFactor"}
-# Calls with a ticket or a code, of which no example can be right.
+OWN |= {"users.passkeyOptions", "users.__create__passkeys"}
+# Calls with a ticket, a code or a signature, of which no example can be right.
 UNKNOWN = {
     "post /users/login/factor": "INVALID_TICKET",
     "post /users/login/enrol": "INVALID_TICKET",
+    "post /users/login/passkey": "VALIDATION_ERROR",
+    "post /users/1/passkeys": "VALIDATION_ERROR",
+    "patch /users/1/passkeys/1": "MODEL_NOT_FOUND",
     "post /users/1/factors/totp/confirm": "SECOND_FACTOR_FAILED",
 }
 REGISTERING = {"users.create", "users.patchOrCreate", "users.replaceOrCreate"}
@@ -87,6 +91,8 @@ def app(shared_app):
         EMAIL_VERIFICATION="optional",
         EMAIL_CHANGE="confirmed",
         PERSONAL_TOKENS={},
+        PASSKEYS={},
+        PUBLIC_URL="http://localhost:3000",
         **OPTIONAL,
     )
 

@@ -188,6 +188,7 @@ def test_every_action_has_its_case():
     # Those of personal tokens and second factors are in tests/factors.
     elsewhere |= {Action.TOKEN_CREATED, Action.TOKEN_REVOKED, Action.FACTOR_ADDED}
     elsewhere |= {Action.FACTOR_REMOVED, Action.FACTORS_RESET}
+    elsewhere |= {Action.PASSKEY_ADDED, Action.PASSKEY_REMOVED}
     elsewhere |= {Action.RECOVERY_CODES_RENEWED, Action.RECOVERY_CODE_USED}
     assert CASES.keys() | elsewhere == set(Action)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from flask import Flask
 
+from app.ids import Id
 from app.state import AppState
 from app.users.models import User
 
@@ -28,6 +29,10 @@ class LoginMethod(NamedTuple):
 
 class LoginMethods(Protocol):
     """The login methods that a feature keeps."""
+
+    def logs_in(self, user_id: Id, without: str) -> bool:
+        """Tell whether a user can log in by one of them alone, but for the one with this key."""
+        ...
 
     def find_unproven(self, user: User, email: str) -> Sequence[LoginMethod]:
         """Return what was added to the account before its owner proved this address."""
@@ -48,6 +53,13 @@ _registered = AppState[list[LoginMethods]]("login methods", factory=lambda _app:
 def register(app: Flask, logins: LoginMethods) -> None:
     """Register the login methods that a feature keeps."""
     _registered.of(app).append(logins)
+
+
+def has_other(user: User, without: str) -> bool:
+    """Tell whether a user can log in otherwise than by the login method with this key."""
+    if user.password_hash is not None:
+        return True
+    return any(logins.logs_in(user.id, without) for logins in _registered.current)
 
 
 def find_unproven(user: User, email: str) -> list[LoginMethod]:

@@ -1,0 +1,33 @@
+"""Passkeys: logins by WebAuthn, with a key that never leaves the user's devices."""
+
+from importlib import import_module
+
+from flask import Flask
+
+from app.config import require_extra
+from app.database.purging import purger
+from app.factors import kinds
+from app.users.sessions import login_methods
+
+from . import service, views
+from .models import PasskeyChallenge
+from .relying_party import read_relying_party
+
+__all__ = ["init_app", "views"]
+
+
+def init_app(app: Flask) -> None:
+    """Let users log in by passkeys, if the settings say so.
+
+    Raises ConfigurationError without the extra, and for addresses that browsers have no passkeys
+    for.
+    """
+    if not app.config["PASSKEYS"]:
+        return
+    require_extra("PASSKEYS", "mfa", "webauthn")
+    party = read_relying_party(app.config)
+    made = import_module("app.factors.passkeys.ceremonies").Ceremonies(party)
+    service.ceremonies.set(app, made)
+    kinds.register(app, kinds.PASSKEY, service)
+    login_methods.register(app, service)
+    purger.of(app).add(PasskeyChallenge.__tablename__, service.purge_batch)

@@ -1,0 +1,177 @@
+"""The ceremonies of WebAuthn: options for browsers, and the verification of their answers.
+
+Imported only where passkeys are switched on, as its library is an extra.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import webauthn
+from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, parse_client_data_json
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AttestationConveyancePreference,
+    AuthenticatorSelectionCriteria,
+    AuthenticatorTransport,
+    CredentialDeviceType,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from app.ids import Id
+
+from .models import Passkey
+from .relying_party import RelyingParty
+
+#: Characters of the reason for which an answer is refused.
+MAX_REASON = 300
+
+
+class Credential(NamedTuple):
+    """What a registration has shown: a new passkey, with its id and key in base64url."""
+
+    credential_id: str
+    public_key: str
+    sign_count: int
+    transports: list[str]
+    backup_eligible: bool
+    backed_up: bool
+
+
+class Assertion(NamedTuple):
+    """What a signature has shown beside the possession of the key."""
+
+    sign_count: int
+    backup_eligible: bool
+    backed_up: bool
+
+
+class Ceremonies:
+    """The ceremonies of a relying party; challenges are bytes of the caller's."""
+
+    def __init__(self, party: RelyingParty) -> None:
+        self._party = party
+
+    def user_handle(self, user_id: Id) -> str:
+        """Return the name of a user for authenticators, in base64url, which tells nothing else.
+
+        The same for all passkeys of the user: an authenticator keeps one for each.
+        """
+        return user_handle(self._party.id, user_id)
+
+    def creation_options(
+        self, user_id: Id, name: str, challenge: bytes, milliseconds: int, known: Sequence[Passkey]
+    ) -> dict[str, Any]:
+        """Return PublicKeyCredentialCreationOptionsJSON; not for authenticators of the known ones.
+
+        A passkey is discoverable, and its authenticator verifies the user, by a PIN or biometrics.
+        """
+        options = webauthn.generate_registration_options(
+            rp_id=self._party.id,
+            rp_name=self._party.name,
+            user_id=base64url_to_bytes(self.user_handle(user_id)),
+            user_name=name,
+            user_display_name=name,
+            challenge=challenge,
+            timeout=milliseconds,
+            attestation=AttestationConveyancePreference.NONE,
+            authenticator_selection=AuthenticatorSelectionCriteria(
+                resident_key=ResidentKeyRequirement.REQUIRED,
+                user_verification=UserVerificationRequirement.REQUIRED,
+            ),
+            exclude_credentials=[_descriptor(passkey) for passkey in known],
+        )
+        return _to_json(options)
+
+    def request_options(self, challenge: bytes, milliseconds: int) -> dict[str, Any]:
+        """Return PublicKeyCredentialRequestOptionsJSON, for any passkey of this service."""
+        options = webauthn.generate_authentication_options(
+            rp_id=self._party.id,
+            challenge=challenge,
+            timeout=milliseconds,
+            user_verification=UserVerificationRequirement.REQUIRED,
+        )
+        return _to_json(options)
+
+    def challenge_of(self, answer: Mapping[str, Any]) -> bytes:
+        """Return the challenge that an answer says it has signed; raise ValueError."""
+        with _verifying():
+            data = base64url_to_bytes(answer["response"]["clientDataJSON"])
+            return parse_client_data_json(data).challenge
+
+    def verify_registration(self, answer: Mapping[str, Any], challenge: bytes) -> Credential:
+        """Return the passkey of a RegistrationResponseJSON; raise ValueError with what is wrong."""
+        with _verifying():
+            shown = webauthn.verify_registration_response(
+                credential=dict(answer),
+                expected_challenge=challenge,
+                expected_rp_id=self._party.id,
+                expected_origin=self._party.origins,
+                require_user_verification=True,
+            )
+            return Credential(
+                bytes_to_base64url(shown.credential_id),
+                bytes_to_base64url(shown.credential_public_key),
+                shown.sign_count,
+                _known_transports(answer["response"].get("transports") or []),
+                shown.credential_device_type == CredentialDeviceType.MULTI_DEVICE,
+                shown.credential_backed_up,
+            )
+
+    def verify_assertion(
+        self, answer: Mapping[str, Any], challenge: bytes, public_key: str
+    ) -> Assertion:
+        """Verify an AuthenticationResponseJSON but its counter; raise ValueError for a wrong one.
+
+        The caller compares the counter, as it stores it in the same statement.
+        """
+        with _verifying():
+            shown = webauthn.verify_authentication_response(
+                credential=dict(answer),
+                expected_challenge=challenge,
+                expected_rp_id=self._party.id,
+                expected_origin=self._party.origins,
+                credential_public_key=base64url_to_bytes(public_key),
+                credential_current_sign_count=0,
+                require_user_verification=True,
+            )
+            is_eligible = shown.credential_device_type == CredentialDeviceType.MULTI_DEVICE
+            return Assertion(shown.new_sign_count, is_eligible, shown.credential_backed_up)
+
+
+def user_handle(party: str, user_id: Id) -> str:
+    """Return the user handle of a user of a relying party, in base64url (WebAuthn, 14.6.1)."""
+    return bytes_to_base64url(sha256(f"passkey:{party}:{user_id}".encode()).digest())
+
+
+@contextmanager
+def _verifying() -> Iterator[None]:
+    """Raise ValueError for whatever the library and its parsers raise about an answer."""
+    try:
+        yield
+    except WebAuthnException as error:
+        reason = str(error).partition(" See __cause__")[0]
+        raise ValueError(f"cannot be verified: {reason}"[:MAX_REASON]) from None
+    except Exception:
+        raise ValueError("is malformed") from None
+
+
+def _descriptor(passkey: Passkey) -> PublicKeyCredentialDescriptor:
+    return PublicKeyCredentialDescriptor(
+        id=base64url_to_bytes(passkey.credential_id),
+        transports=[AuthenticatorTransport(name) for name in passkey.transports],
+    )
+
+
+def _known_transports(names: Sequence[str]) -> list[str]:
+    """Return the transports that the library knows; browsers may get to know others."""
+    return [known.value for known in AuthenticatorTransport if known.value in names]
+
+
+def _to_json(options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(webauthn.options_to_json(options))
+    return found

@@ -1,0 +1,53 @@
+"""The tables of passkeys, and of the ceremonies under way."""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, ForeignKey, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.database.columns import Json, UtcDateTime
+from app.database.dialects import IDS_GIVEN_ONCE
+from app.database.ids import IntegerId
+from app.database.session import Model
+from app.factors.models import MAX_FACTOR_NAME
+from app.ids import Id
+from app.times import now
+from app.users.schemas import MAX_CREDENTIAL_ID
+
+
+class Passkey(Model):
+    """A public key whose private key an authenticator of the user has (WebAuthn, section 4)."""
+
+    __tablename__ = "passkeys"
+    __table_args__ = (IDS_GIVEN_ONCE,)
+
+    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
+    user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str | None] = mapped_column(String(MAX_FACTOR_NAME))
+    # In base64url, as is the key, which is in the form of COSE.
+    credential_id: Mapped[str] = mapped_column(String(MAX_CREDENTIAL_ID), unique=True)
+    public_key: Mapped[str] = mapped_column(Text)
+    # Of signatures; always 0 for authenticators that do not count.
+    sign_count: Mapped[int] = mapped_column(BigInteger)
+    # How browsers reach the authenticator, such as "usb".
+    transports: Mapped[list[str]] = mapped_column(Json())
+    # Whether the authenticator may copy the private key to others of the user, and has.
+    backup_eligible: Mapped[bool]
+    backed_up: Mapped[bool]
+    created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
+    last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    # The verified address of the user when it was added or kept by its owner.
+    proven_email: Mapped[str | None] = mapped_column(String(320))
+
+
+class PasskeyChallenge(Model):
+    """What an authenticator is to sign, once: to register a passkey of a user, or to log in."""
+
+    __tablename__ = "passkey_challenges"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    # None for a login.
+    user_id: Mapped[Id | None] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)

@@ -1,0 +1,110 @@
+"""The schemas of passkeys; what browsers make and read has the names of WebAuthn."""
+
+import marshmallow
+from marshmallow import fields, validate
+
+from app.factors.models import MAX_FACTOR_NAME
+from app.rest.fields.base import Schema, Text, Timestamp, not_blank
+from app.users.schemas import (
+    MAX_CLIENT_DATA,
+    AssertionSchema,
+    Base64Url,
+    CredentialIdSchema,
+)
+
+#: Characters of what a browser says of a new passkey in base64url, with keys of RSA and extensions.
+MAX_ATTESTATION = 8192
+#: Transports that a browser names; WebAuthn knows six.
+MAX_TRANSPORTS = 16
+
+
+def _object(**metadata: object) -> fields.Dict:
+    return fields.Dict(dump_only=True, metadata=metadata)
+
+
+class AttestationResponseSchema(marshmallow.Schema):
+    """What an authenticator says of a new passkey."""
+
+    class Meta:
+        """Ignore other keys, of which browsers get more."""
+
+        unknown = marshmallow.EXCLUDE
+
+    clientDataJSON = Base64Url(MAX_CLIENT_DATA, required=True)  # noqa: N815
+    attestationObject = Base64Url(MAX_ATTESTATION, required=True)  # noqa: N815
+    transports = fields.List(Text(32), validate=validate.Length(max=MAX_TRANSPORTS))
+
+
+class RegistrationSchema(CredentialIdSchema):
+    """A new passkey, as `toJSON()` of what a browser has made returns it."""
+
+    response = fields.Nested(AttestationResponseSchema, required=True)
+
+
+class PasskeyNameSchema(Schema):
+    """The body that renames a passkey."""
+
+    name = Text(MAX_FACTOR_NAME, required=True, validate=not_blank, metadata={"examples": ["key"]})
+
+
+class NewPasskeySchema(Schema):
+    """The body that adds a passkey."""
+
+    name = Text(MAX_FACTOR_NAME, validate=not_blank, metadata={"examples": ["phone"]})
+    credential = fields.Nested(RegistrationSchema, required=True)
+
+
+class PasskeySchema(Schema):
+    """A passkey of a user."""
+
+    id = fields.Integer(dump_only=True)
+    name = fields.String(dump_only=True, allow_none=True)
+    created = Timestamp(dump_only=True)
+    lastUsed = Timestamp(attribute="last_used", dump_only=True)  # noqa: N815
+    transports = fields.List(
+        fields.String(), dump_only=True, metadata={"description": "How browsers reach it."}
+    )
+    backupEligible = fields.Boolean(  # noqa: N815
+        attribute="backup_eligible",
+        dump_only=True,
+        metadata={"description": "Whether it may be on several devices of the user."},
+    )
+    backedUp = fields.Boolean(  # noqa: N815
+        attribute="backed_up",
+        dump_only=True,
+        metadata={"description": "Whether it was, when it was used last."},
+    )
+
+
+class CreationOptionsSchema(marshmallow.Schema):
+    """What `PublicKeyCredential.parseCreationOptionsFromJSON` reads."""
+
+    rp = _object(description="The service.")
+    user = _object(description="The user, with an `id` that tells nothing else.")
+    challenge = fields.String(dump_only=True)
+    pubKeyCredParams = fields.List(fields.Dict(), dump_only=True)  # noqa: N815
+    timeout = fields.Integer(dump_only=True, metadata={"description": "Milliseconds."})
+    excludeCredentials = fields.List(fields.Dict(), dump_only=True)  # noqa: N815
+    authenticatorSelection = _object()  # noqa: N815
+    attestation = fields.String(dump_only=True)
+
+
+class RequestOptionsSchema(marshmallow.Schema):
+    """What `PublicKeyCredential.parseRequestOptionsFromJSON` reads."""
+
+    challenge = fields.String(dump_only=True)
+    timeout = fields.Integer(dump_only=True, metadata={"description": "Milliseconds."})
+    rpId = fields.String(dump_only=True)  # noqa: N815
+    allowCredentials = fields.List(fields.Dict(), dump_only=True)  # noqa: N815
+    userVerification = fields.String(dump_only=True)  # noqa: N815
+
+
+class PasskeyLoginSchema(marshmallow.Schema):
+    """The body of a login by a passkey."""
+
+    class Meta:
+        """Ignore other keys, as logins do."""
+
+        unknown = marshmallow.EXCLUDE
+
+    credential = fields.Nested(AssertionSchema, required=True)

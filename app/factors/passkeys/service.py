@@ -1,0 +1,296 @@
+"""The service for passkeys: register them, log in by them, list and remove them."""
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from flask import current_app
+from sqlalchemy import ColumnElement, delete, exists, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from app.access.identity import LiveToken
+from app.audit.entries import PASSKEY, Action, record_attempt
+from app.database.purging import delete_batch
+from app.database.session import affected_rows, db, transaction
+from app.errors import LastCredential, LoginFailed, ModelNotFound, ValidationError
+from app.factors import kinds, recovery, steps
+from app.ids import Id
+from app.observability.origin import current_network
+from app.state import AppState
+from app.throttles import throttles
+from app.times import now
+from app.users.accounts.credentials import record_credential_change
+from app.users.accounts.lookup import get_user
+from app.users.models import User, token_digest
+from app.users.sessions import login_methods
+from app.users.sessions.assurance import note_authentication
+from app.users.sessions.login import login_identified
+from app.users.sessions.login_methods import LoginMethod
+from app.users.sessions.tokens import IssuedToken, lock
+
+from .models import Passkey, PasskeyChallenge
+
+if TYPE_CHECKING:
+    from .ceremonies import Ceremonies
+
+ceremonies: "AppState[Ceremonies]" = AppState("ceremonies of passkeys")
+
+#: Passkeys of a user.
+MAX_PASSKEYS = 10
+TOO_MANY = {"name": [f"is one too many: a user has at most {MAX_PASSKEYS}"]}
+#: Seconds for which a challenge is valid, the most that WebAuthn recommends for an answer (15.1).
+CHALLENGE_LIFETIME = 300
+#: Random bytes of a challenge; WebAuthn asks for 16 (13.4.3).
+CHALLENGE_BYTES = 32
+# What is said of an answer to a challenge that was not given, is over, or was used.
+UNKNOWN_CHALLENGE = {"credential": ["has a challenge that is over: ask for new options"]}
+REGISTERED = {"credential": ["is registered already"]}
+# What the page that confirms an address calls them.
+PROVIDER = "passkey"
+
+suffices = True
+
+
+def is_had(user_id: Any) -> ColumnElement[bool]:
+    """Return the condition that a user has a passkey."""
+    return exists().where(Passkey.user_id == user_id)
+
+
+def begin(user_id: Id) -> dict[str, Any]:
+    """Return the options with which a browser makes a passkey of a user.
+
+    Earlier ones of the user are void. Raises ModelNotFound if the user was deleted, and
+    ValidationError for one with MAX_PASSKEYS.
+    """
+    with transaction():
+        lock(User.id == user_id)
+        user, rows = get_user(user_id), list_passkeys(user_id)
+        _require_room(rows)
+        affected_rows(delete(PasskeyChallenge).where(PasskeyChallenge.user_id == user_id))
+        challenge = _new_challenge(user_id)
+    made, milliseconds = ceremonies.current, CHALLENGE_LIFETIME * 1000
+    return made.creation_options(user.id, user.email, challenge, milliseconds, rows)
+
+
+def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Passkey:
+    """Store the passkey that a browser has made; the session is a strong one from then on.
+
+    Raises ValidationError for an answer that cannot be verified, a passkey that is registered, and
+    a user with MAX_PASSKEYS.
+    """
+    user_id = session.user_id
+    try:
+        challenge = _take_challenge(answer, user_id)
+        if challenge is None:
+            raise ValidationError(UNKNOWN_CHALLENGE)
+        shown = ceremonies.current.verify_registration(answer, challenge)
+    except ValueError as error:
+        raise ValidationError({"credential": [str(error)]}) from None
+    try:
+        with transaction():
+            lock(User.id == user_id)
+            user = get_user(user_id)
+            _require_room(list_passkeys(user_id))
+            verified = user.email if user.email_verified else None
+            row = Passkey(user_id=user_id, name=name, proven_email=verified, **shown._asdict())
+            db.session.add(row)
+            db.session.flush()
+            record_credential_change(Action.PASSKEY_ADDED, user_id, user_id, passkey=row.id)
+            note_authentication(session, [*_methods(row), steps.MULTIPLE])
+    except IntegrityError:
+        raise ValidationError(REGISTERED) from None
+    return row
+
+
+def begin_login() -> dict[str, Any]:
+    """Return the options with which a browser logs a user in; who it is, the answer tells.
+
+    Raises TooManyRequests for a client with too many of them.
+    """
+    throttles.count(throttles.PASSKEY_LOGIN, current_network())
+    with transaction():
+        challenge = _new_challenge(None)
+    return ceremonies.current.request_options(challenge, CHALLENGE_LIFETIME * 1000)
+
+
+def log_in(answer: Mapping[str, Any]) -> IssuedToken:
+    """Exchange what an authenticator has signed for a session.
+
+    Raises LoginFailed, TooManyRequests, and what `login_identified` does.
+    """
+    with throttles.count_failure(throttles.LOGIN_ADDRESS, current_network()):
+        row = _find(Passkey.credential_id == answer["id"])
+        methods = _use(row, answer)
+        if row is None or methods is None:
+            user_id = row.user_id if row else None
+            record_attempt(Action.LOGIN_FAILED, user_id, reason=PASSKEY)
+            raise LoginFailed()
+    # Whoever removes it meanwhile has ended this login, too.
+    is_there = exists().where(Passkey.id == row.id)
+    both = (*methods, steps.MULTIPLE)
+    return login_identified(row.user_id, is_there, methods=both, passkey=row.id)
+
+
+def verify(user_id: Id, proof: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the methods that an answer of a user's authenticator shows, None for a wrong one.
+
+    The challenge is that of a login. Call it in a transaction.
+    """
+    answer = proof.get("credential")
+    if answer is None:
+        return None
+    return _use(_find(Passkey.credential_id == answer["id"], Passkey.user_id == user_id), answer)
+
+
+def list_passkeys(user_id: Id) -> Sequence[Passkey]:
+    """Return a user's passkeys in the order in which they were added."""
+    own = select(Passkey).where(Passkey.user_id == user_id).order_by(Passkey.id)
+    return db.session.scalars(own.limit(MAX_PASSKEYS)).all()
+
+
+def find_passkey(user_id: Id, passkey_id: Id | None, named: object) -> Passkey:
+    """Return one of a user's passkeys; raise ModelNotFound with its id as it was asked for."""
+    row = _find(Passkey.user_id == user_id, Passkey.id == passkey_id)
+    if row is None:
+        raise ModelNotFound("passkey", named)
+    return row
+
+
+def rename(row: Passkey, name: str) -> Passkey:
+    """Give a passkey another name; raise ModelNotFound if it was removed meanwhile."""
+    with transaction():
+        if not affected_rows(update(Passkey).where(Passkey.id == row.id).values(name=name)):
+            raise ModelNotFound("passkey", row.id)
+    return row
+
+
+def remove(row: Passkey, proof: Mapping[str, object]) -> None:
+    """Delete a passkey; where logins take a second factor, by a proof of any of the user's.
+
+    Raises what `steps.prove` does, and LastCredential for the last way to log in.
+    """
+    if current_app.config["SECOND_FACTOR"]:
+        steps.prove(row.user_id, proof)
+    with transaction():
+        lock(User.id == row.user_id)
+        if not login_methods.has_other(get_user(row.user_id), _key(row)):
+            raise LastCredential()
+        _remove(row)
+        if not kinds.suffice(kinds.look_up(row.user_id)[0]):
+            recovery.reset(row.user_id)
+
+
+def reset(user_id: Id) -> None:
+    """Delete the passkeys of a user. Call it in a transaction."""
+    affected_rows(delete(Passkey).where(Passkey.user_id == user_id))
+
+
+def logs_in(user_id: Id, without: str) -> bool:
+    """Tell whether a user has another passkey than the one with this key."""
+    return any(_key(row) != without for row in list_passkeys(user_id))
+
+
+def find_unproven(user: User, email: str) -> list[LoginMethod]:
+    """Return the passkeys that were added before the owner of this address proved it."""
+    return [
+        LoginMethod(_key(row), PROVIDER, row.name, row.created)
+        for row in list_passkeys(user.id)
+        if row.proven_email != email
+    ]
+
+
+def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
+    """Delete the passkeys that were added before this address was proved, and are not kept.
+
+    The others are those of its owner. Call it in the transaction of the proof; returns how many
+    were deleted.
+    """
+    unproven = [row for row in list_passkeys(user.id) if row.proven_email != email]
+    removed = [row for row in unproven if _key(row) not in kept]
+    for row in removed:
+        _remove(row, user.id)
+    affected_rows(update(Passkey).where(Passkey.user_id == user.id).values(proven_email=email))
+    return len(removed)
+
+
+def purge_batch() -> int:
+    """Delete expired challenges, at most PURGE_BATCH; return their number."""
+    ended = PasskeyChallenge.expires_at <= now()
+    return delete_batch(select(PasskeyChallenge.digest).where(ended))
+
+
+def _find(*conditions: ColumnElement[bool]) -> Passkey | None:
+    found = select(Passkey).where(*conditions)
+    return db.session.scalar(found, execution_options={"populate_existing": True})
+
+
+def _require_room(rows: Collection[Passkey]) -> None:
+    if len(rows) >= MAX_PASSKEYS:
+        raise ValidationError(TOO_MANY)
+
+
+def _new_challenge(user_id: Id | None) -> bytes:
+    """Store a new challenge, in the transaction."""
+    challenge = secrets.token_bytes(CHALLENGE_BYTES)
+    end = now() + timedelta(seconds=CHALLENGE_LIFETIME)
+    values = {"digest": token_digest(challenge.hex()), "user_id": user_id, "expires_at": end}
+    db.session.execute(insert(PasskeyChallenge).values(values))
+    return challenge
+
+
+def _take_challenge(answer: Mapping[str, Any], user_id: Id | None) -> bytes | None:
+    """Use up the challenge of an answer; None if it was not given for this. Raises ValueError.
+
+    One statement deletes it, so that of concurrent answers one passes.
+    """
+    challenge = ceremonies.current.challenge_of(answer)
+    given = PasskeyChallenge.digest == token_digest(challenge.hex()), _is_of(user_id)
+    live = PasskeyChallenge.expires_at > now()
+    return challenge if affected_rows(delete(PasskeyChallenge).where(*given, live)) else None
+
+
+def _is_of(user_id: Id | None) -> ColumnElement[bool]:
+    column = PasskeyChallenge.user_id
+    return column.is_(None) if user_id is None else column == user_id
+
+
+def _use(row: Passkey | None, answer: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the methods that an answer of a passkey shows, None for a wrong one.
+
+    In any case its challenge is used up (WebAuthn, 7.2).
+    """
+    try:
+        challenge = _take_challenge(answer, None)
+        if challenge is None or row is None:
+            return None
+        if answer["response"].get("userHandle") != ceremonies.current.user_handle(row.user_id):
+            return None
+        shown = ceremonies.current.verify_assertion(answer, challenge, row.public_key)
+    except ValueError:
+        return None
+    if shown.backup_eligible != row.backup_eligible:
+        return None
+    # Some do not count at all.
+    counts_up = Passkey.sign_count < shown.sign_count
+    is_next = counts_up if shown.sign_count else Passkey.sign_count == 0
+    new = {"sign_count": shown.sign_count, "backed_up": shown.backed_up, "last_used": now()}
+    if not affected_rows(update(Passkey).where(Passkey.id == row.id, is_next).values(new)):
+        text = "passkey %s of user %s was refused: its counter went back, it may have been copied"
+        current_app.logger.warning(text, row.id, row.user_id)
+        return None
+    return _methods(row)
+
+
+def _methods(row: Passkey) -> tuple[str, ...]:
+    """Return the methods that a signature shows (RFC 8176): a key, and who it is that has it."""
+    return "swk" if row.backup_eligible else "hwk", "user"
+
+
+def _remove(row: Passkey, actor_id: Id | None = None) -> None:
+    affected_rows(delete(Passkey).where(Passkey.id == row.id))
+    record_credential_change(Action.PASSKEY_REMOVED, row.user_id, actor_id, passkey=row.id)
+
+
+def _key(row: Passkey) -> str:
+    return f"passkey-{row.id}"

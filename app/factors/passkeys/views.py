@@ -1,0 +1,149 @@
+"""The endpoints of passkeys; without PASSKEYS they are declared and not served."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Response
+
+from app import errors, ids
+from app.access.rules import EXECUTE, READ, WRITE
+from app.factors.schemas import ProofSchema
+from app.factors.views import NOT_RECENT, THROTTLED, own_session
+from app.rest.requests.bodies import Body
+from app.settings import Settings
+from app.users.models import User
+from app.users.resource import users
+from app.users.schemas import AccessTokenSchema
+from app.users.sessions import second_step
+from app.users.sessions.assurance import require_recent
+from app.users.views.sessions import respond_with_token
+
+from . import service
+from .models import Passkey
+from .schemas import (
+    CreationOptionsSchema,
+    NewPasskeySchema,
+    PasskeyLoginSchema,
+    PasskeyNameSchema,
+    PasskeySchema,
+    RequestOptionsSchema,
+)
+
+TOO_MANY_PASSKEYS = errors.ValidationError(service.TOO_MANY)
+UNKNOWN_CHALLENGE = errors.ValidationError(service.UNKNOWN_CHALLENGE)
+MALFORMED = errors.ValidationError({"credential": ["is missing"]})
+BLANK_NAME = errors.ValidationError({"name": [errors.BLANK]})
+UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
+UNKNOWN_PASSKEY = errors.ModelNotFound("passkey", 1)
+
+
+def _is_served(settings: Settings) -> bool:
+    return bool(settings["PASSKEYS"])
+
+
+@users.endpoint(
+    "passkeyLoginOptions",
+    EXECUTE,
+    "POST /login/passkey/options",
+    answer=RequestOptionsSchema,
+    errors=(THROTTLED,),
+    is_served=_is_served,
+)
+def login_options() -> dict[str, Any]:
+    """Return the options with which a browser logs in, or proves the user again."""
+    return service.begin_login()
+
+
+@users.endpoint(
+    "loginByPasskey",
+    EXECUTE,
+    "POST /login/passkey",
+    body=PasskeyLoginSchema,
+    answer=AccessTokenSchema,
+    errors=(errors.LoginFailed(), errors.EmailNotVerified(1), MALFORMED, THROTTLED),
+    is_served=_is_served,
+)
+def log_in(body: Body) -> Response:
+    """Log in by a passkey; the session is one with several factors."""
+    return respond_with_token(service.log_in(body["credential"]))
+
+
+@users.endpoint(
+    "passkeyOptions",
+    EXECUTE,
+    "POST /<id>/passkeys/options",
+    answer=CreationOptionsSchema,
+    errors=(NOT_RECENT, TOO_MANY_PASSKEYS),
+    is_served=_is_served,
+)
+def options(user: User) -> dict[str, Any]:
+    """Return the options with which a browser makes a passkey, after a recent login."""
+    require_recent(own_session(user))
+    return service.begin(user.id)
+
+
+@users.endpoint(
+    "__create__passkeys",
+    WRITE,
+    "POST /<id>/passkeys",
+    body=NewPasskeySchema,
+    answer=PasskeySchema,
+    errors=(NOT_RECENT, UNKNOWN_CHALLENGE),
+    is_served=_is_served,
+)
+def add(user: User, body: Body) -> Passkey:
+    """Add the passkey that a browser has made."""
+    session = own_session(user)
+    require_recent(session)
+    return service.add(session, body["credential"], body.get("name"))
+
+
+@users.endpoint(
+    "__get__passkeys",
+    READ,
+    "GET /<id>/passkeys",
+    answer=[PasskeySchema],
+    is_served=_is_served,
+)
+def list_(user: User) -> Sequence[Passkey]:
+    """List a user's passkeys."""
+    return service.list_passkeys(user.id)
+
+
+@users.endpoint(
+    "__updateById__passkeys",
+    WRITE,
+    "PATCH /<id>/passkeys/<fk>",
+    body=PasskeyNameSchema,
+    answer=PasskeySchema,
+    errors=(UNKNOWN_PASSKEY, BLANK_NAME),
+    is_served=_is_served,
+)
+def rename(user: User, fk: str, body: Body) -> Passkey:
+    """Rename one of a user's passkeys."""
+    return service.rename(_find(user, fk), body["name"])
+
+
+@users.endpoint(
+    "__destroyById__passkeys",
+    WRITE,
+    "DELETE /<id>/passkeys/<fk>",
+    body=ProofSchema,
+    errors=(
+        errors.SecondFactorFailed(),
+        errors.LastCredential(),
+        UNKNOWN_PASSKEY,
+        UNKNOWN_KIND,
+        NOT_RECENT,
+        THROTTLED,
+    ),
+    is_served=_is_served,
+)
+def remove(user: User, fk: str, body: Body) -> None:
+    """Remove a passkey, after a recent login; where logins take a second factor, by one of them."""
+    require_recent(own_session(user))
+    service.remove(_find(user, fk), body)
+
+
+def _find(user: User, fk: str) -> Passkey:
+    return service.find_passkey(user.id, ids.INTEGER.parse(fk), fk)
