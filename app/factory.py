@@ -19,6 +19,7 @@ from app.hashing import slots as hash_slots
 from app.http import headers, json, templates
 from app.oauth import identity_views
 from app.observability import health, logs, origin
+from app.pages import assets
 from app.rest import constraints, routing
 from app.rest.dependents import find_dependents
 from app.rest.shared_methods import check_setting
@@ -83,6 +84,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     headers.init_app(app)
     json.init_app(app)
     templates.init_app(app)
+    assets.init_app(app)
     health.init_app(app)
     errors.init_app(app)
     constraints.init_app(app)

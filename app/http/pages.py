@@ -26,7 +26,7 @@ def render_page(name: str, status: int, languages: Sequence[str], **context: obj
     ]
     response = make_response(render_template(templates, nonce=nonce, **context), status)
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
+        f"default-src 'none'; style-src 'self' 'nonce-{nonce}'; img-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     return response

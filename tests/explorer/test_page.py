@@ -18,7 +18,7 @@ def test_the_page_loads_only_resources_of_its_own_origin(client):
 def test_every_file_of_the_page_is_served_and_revalidated(client):
     page = client.get("/explorer").text
 
-    files = re.findall(r'(?:src|href)="(/explorer/[^"]+)"', page)
+    files = re.findall(r'(?:src|href)="(/(?:explorer|ostiary)/[^"]+)"', page)
     assert len(set(files)) == 5
     for path in files:
         with client.get(path) as first:

@@ -1,0 +1,1 @@
+"""What the pages of the service share: their look, the client of the API, and Preact."""

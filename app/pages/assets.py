@@ -1,0 +1,46 @@
+"""The files that pages share, and the answer that is a page of scripts over the API."""
+
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, make_response, render_template
+
+# No external or inline resources; `data:` and `blob:` are for QR codes and pictures in rows. Forms
+# are submitted by scripts only, so that no password gets into a URL.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+#: Seconds without a key or a click after which a page logs its user out (OWASP ASVS 7.3.1).
+IDLE_SECONDS = 900
+
+bp = Blueprint("pages", __name__, template_folder="templates", static_folder="static")
+
+
+def init_app(app: Flask) -> None:
+    """Serve the files that pages share."""
+    app.register_blueprint(bp, url_prefix="/ostiary")
+
+
+def render_client_page(template: str, **features: Any) -> Response:
+    """Render a page that is a client of the API; its scripts are told the settings and features."""
+    page = {**_settings(), **features}
+    response = make_response(render_template(template, page=page))
+    response.headers["Content-Security-Policy"] = POLICY
+    return response
+
+
+def _settings() -> dict[str, Any]:
+    """Return what the scripts of every page have to know."""
+    config = current_app.config
+    return {
+        "service": config["SERVICE_NAME"],
+        "root": config["REST_API_ROOT"],
+        "users": config["USERS_PATH"],
+        "idleSeconds": IDLE_SECONDS,
+        "refusedStatus": config["ACL_ERROR_STATUS"],
+        "realmRequired": config["REALM_REQUIRED"],
+        "registration": config["REGISTRATION_OPEN"],
+        "passkeys": config["PASSKEYS"] is not None,
+        "mailedCodes": config["EMAIL_LOGIN"],
+        "secondFactor": bool(config["SECOND_FACTOR"]),
+    }

@@ -1,0 +1,87 @@
+// Calls of the API with the token of the session.
+
+import { page } from "./page.js";
+import { end, session } from "./session.js";
+
+const NO_ANSWER = { message: "The service does not answer: try again." };
+// What an ended session is answered with. Where it may also be a refusal, that is no reason to end.
+const ENDED = ["INVALID_TOKEN", ...(page.refusedStatus === 401 ? [] : ["AUTHORIZATION_REQUIRED"])];
+
+// Asks the user to authenticate again; resolves to whether it was done.
+let authenticateAgain = async () => false;
+
+/** An answer that is an error: its status, code, details, and texts by field. */
+export class ApiError extends Error {
+  constructor(status, body, headers = new Headers()) {
+    super(body?.message ?? `The service answered with the status ${status}.`);
+    this.status = status;
+    this.code = body?.error?.code ?? "";
+    this.details = body?.error?.details ?? {};
+    this.fields = this.details.messages ?? {};
+    this.retryAfter = Number(headers.get("Retry-After")) || 0;
+    this.requestId = headers.get("X-Request-Id") ?? "";
+  }
+}
+
+/** Set the function that is called for an answer that asks for a more recent or a stronger login. */
+export function onStrongerLogin(ask) {
+  authenticateAgain = ask;
+}
+
+/** Return the URL of a call, with the parameters that have a value; objects become JSON. */
+export function urlOf(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const texts = given.map(([name, value]) => [
+    name,
+    typeof value === "object" ? JSON.stringify(value) : String(value),
+  ]);
+  const text = new URLSearchParams(texts).toString();
+  return `${page.root}${path}${text && `?${text}`}`;
+}
+
+/**
+ * Call the API; return status, body and headers.
+ *
+ * Throws an ApiError for an error, with status 0 when there is no answer. A call that takes a more
+ * recent login is repeated after it.
+ */
+export async function call(verb, path, options = {}) {
+  try {
+    return await send(verb, path, options);
+  } catch (error) {
+    const isAsked = error.code === "STRONGER_LOGIN_REQUIRED" && !options.isFinal;
+    if (!isAsked || !(await authenticateAgain(error))) {
+      throw error;
+    }
+    return send(verb, path, options);
+  }
+}
+
+async function send(verb, path, { body, query, headers = {}, signal } = {}) {
+  const token = session()?.token;
+  const request = { method: verb, headers: { ...headers }, credentials: "omit", signal };
+  if (token) {
+    request.headers.Authorization = token;
+  }
+  if (body !== undefined) {
+    request.headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  const response = await fetch(urlOf(path, query), request).catch((error) => {
+    throw error.name === "AbortError" ? error : new ApiError(0, NO_ANSWER);
+  });
+  const answer = await read(response);
+  if (!response.ok) {
+    const error = new ApiError(response.status, answer, response.headers);
+    if (token && token === session()?.token && error.status === 401 && ENDED.includes(error.code)) {
+      end("Your session has ended: log in again.");
+    }
+    throw error;
+  }
+  return { status: response.status, body: answer, headers: response.headers };
+}
+
+async function read(response) {
+  const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
+  return isJson ? response.json().catch(() => null) : null;
+}

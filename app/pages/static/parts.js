@@ -1,0 +1,179 @@
+// Parts that pages are made of: forms, fields, dialogs, notices, times.
+
+import { html, useCallback, useEffect, useId, useRef, useState } from "./view.js";
+
+let showNotice = () => {};
+
+/** Tell the user what was done; it is read aloud, and goes after some seconds. */
+export function notify(text) {
+  showNotice(text);
+}
+
+/** Where notices appear; one in a page. */
+export function Notices() {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    showNotice = setText;
+  }, []);
+  useEffect(() => {
+    const timer = text && setTimeout(() => setText(""), 6000);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return html`<p class="notice" role="status" hidden=${!text}>${text}</p>`;
+}
+
+/** Return what a call answers as `{value, problem, isLoading, reload}`; again when `inputs` change. */
+export function useCall(fetcher, inputs) {
+  const [state, setState] = useState({ value: null, problem: null, isLoading: true });
+  const newest = useRef(0);
+  const load = useCallback(async () => {
+    const mine = (newest.current += 1);
+    setState((before) => ({ ...before, isLoading: true }));
+    const after = await fetcher().then(
+      (value) => ({ value, problem: null }),
+      (problem) => ({ value: null, problem }),
+    );
+    // An answer that a newer call has overtaken is not shown.
+    if (mine === newest.current) {
+      setState({ ...after, isLoading: false });
+    }
+  }, inputs);
+  useEffect(() => {
+    load();
+    return () => (newest.current += 1);
+  }, [load]);
+  return { ...state, reload: load };
+}
+
+/** What an error says, but for what stands at the fields of the form that it is in. */
+export function Problem({ problem, fields = [] }) {
+  const element = useRef();
+  useEffect(() => {
+    if (problem && !fields.some((name) => problem.fields?.[name])) {
+      element.current?.focus();
+    }
+  }, [problem]);
+  if (!problem) {
+    return null;
+  }
+  const named = Object.entries(problem.fields ?? {});
+  const others = named.filter(([name]) => !fields.includes(name));
+  const rest = others.map(([name, texts]) => `${name} ${texts.join(", ")}`);
+  if (named.length && !rest.length) {
+    return null;
+  }
+  const text = rest.length ? rest.join("; ") : problem.message;
+  return html`<p class="problem" role="alert" tabindex="-1" ref=${element}>${text}</p>`;
+}
+
+/** A label, its input, a hint and the error of the field; `children` are other inputs. */
+export function Field({ label, name, problem, hint, children, ...input }) {
+  const id = useId();
+  const texts = problem?.fields?.[name];
+  const described = [hint && `${id}-hint`, texts && `${id}-problem`].filter(Boolean).join(" ");
+  const shared = { id, name, "aria-describedby": described || undefined, "aria-invalid": texts && "true" };
+  return html`<div class="field">
+    <label for=${id}>${label}</label>
+    ${children ? children(shared) : html`<input ...${shared} ...${input} />`}
+    ${hint && html`<small id="${id}-hint">${hint}</small>`}
+    ${texts && html`<small id="${id}-problem" class="problem" role="alert">${texts.join(", ")}</small>`}
+  </div>`;
+}
+
+/**
+ * A form: calls `onSubmit` with what is filled in, shows what goes wrong, and is busy meanwhile.
+ *
+ * `children` is a function of the problem, for the fields.
+ */
+export function Form({ onSubmit, children, label, submit, fields = [], actions, className = "" }) {
+  const [problem, setProblem] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef();
+  useEffect(() => {
+    form.current?.querySelector("[aria-invalid]")?.focus();
+  }, [problem]);
+  const send = async (event) => {
+    event.preventDefault();
+    if (isBusy) {
+      return;
+    }
+    setBusy(true);
+    setProblem(null);
+    try {
+      await onSubmit(Object.fromEntries(new FormData(event.currentTarget)));
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<form ref=${form} class=${className} aria-label=${label} onSubmit=${send}>
+    <${Problem} problem=${problem} fields=${fields} />
+    ${children?.(problem)}
+    <div class="buttons">
+      <button class="strong" aria-disabled=${isBusy}>${submit}</button>
+      ${actions}
+    </div>
+  </form>`;
+}
+
+/** A button that does something at the service: it is busy meanwhile, and tells what goes wrong. */
+export function Action({ onClick, children, className = "", ...rest }) {
+  const [isBusy, setBusy] = useState(false);
+  const run = async () => {
+    if (isBusy) {
+      return;
+    }
+    setBusy(true);
+    try {
+      await onClick();
+    } catch (error) {
+      notify(error.message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<button type="button" class=${className} aria-disabled=${isBusy} onClick=${run} ...${rest}>
+    ${children}
+  </button>`;
+}
+
+/** A modal dialog, which Escape closes. */
+export function Dialog({ title, onClose, children }) {
+  const dialog = useRef();
+  const id = useId();
+  useEffect(() => {
+    dialog.current.showModal();
+  }, []);
+  return html`<dialog ref=${dialog} aria-labelledby=${id} onClose=${onClose}>
+    <h2 id=${id}>${title}</h2>
+    ${children}
+  </dialog>`;
+}
+
+/** A time, in the language and zone of the reader, with the exact one as its title. */
+export function Time({ value, none = "never" }) {
+  if (!value) {
+    return html`<span class="muted">${none}</span>`;
+  }
+  const text = new Date(value).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return html`<time datetime=${value} title=${value}>${text}</time>`;
+}
+
+/** A button that copies a text. */
+export function CopyButton({ text, children = "Copy" }) {
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    notify("Copied.");
+  };
+  return html`<${Action} onClick=${copy}>${children}<//>`;
+}
+
+/** Offer a text as a file to save. */
+export function save(name, text, type = "text/plain") {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,87 @@
+// The session of a page: in memory and in sessionStorage, so that it ends with the tab.
+
+import { page } from "./page.js";
+
+const KEY = "ostiary.session";
+const CHECK_MILLISECONDS = 5000;
+
+const watchers = new Set();
+let reason = "";
+let lastActivity = Date.now();
+let current = read();
+
+/** Return the session: token, userId, email and when it expires; null when logged out. */
+export function session() {
+  return current;
+}
+
+/** Return why the last session ended, if the user did not end it. */
+export function endReason() {
+  return reason;
+}
+
+/** Call a function at every login and logout; returns the function that ends this. */
+export function watchSession(callback) {
+  watchers.add(callback);
+  return () => watchers.delete(callback);
+}
+
+/** Begin a session with the answer of a login. */
+export function begin(answer, email = "") {
+  const expires = Date.now() + answer.ttl * 1000;
+  lastActivity = Date.now();
+  keep({ token: answer.id, userId: answer.userId, email, expires }, "");
+}
+
+/** Forget the session, which has ended at the service. */
+export function end(why = "") {
+  if (current) {
+    keep(null, why);
+  }
+}
+
+/** End the session at the service, too. */
+export async function logOut(why = "") {
+  const headers = { Authorization: current?.token ?? "" };
+  const url = `${page.root}/${page.users}/logout`;
+  end(why);
+  // Without an answer the token ends when it expires; nobody has it any more.
+  await fetch(url, { method: "POST", headers, credentials: "omit", keepalive: true }).catch(() => {});
+}
+
+function keep(next, why) {
+  current = next;
+  reason = why;
+  if (next) {
+    sessionStorage.setItem(KEY, JSON.stringify(next));
+  } else {
+    sessionStorage.removeItem(KEY);
+  }
+  watchers.forEach((callback) => callback());
+}
+
+function read() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(KEY));
+    return kept?.expires > Date.now() ? kept : null;
+  } catch {
+    return null;
+  }
+}
+
+function check() {
+  if (!current) {
+    return;
+  }
+  if (current.expires <= Date.now()) {
+    end("Your session has expired: log in again.");
+  } else if (Date.now() - lastActivity > page.idleSeconds * 1000) {
+    logOut(`You were logged out after ${Math.round(page.idleSeconds / 60)} minutes without activity.`);
+  }
+}
+
+for (const event of ["keydown", "pointerdown"]) {
+  addEventListener(event, () => (lastActivity = Date.now()), { capture: true, passive: true });
+}
+setInterval(check, CHECK_MILLISECONDS);
+addEventListener("focus", check);
