@@ -259,6 +259,15 @@ class RelationEmpty(ModelNotFound):
         exceptions.NotFound.__init__(self, f'The relation "{relation}" leads to no "{model}".')
 
 
+class PreconditionFailed(exceptions.PreconditionFailed):
+    """The row has changed since it was read, or is not as `If-Match` or `If-None-Match` says."""
+
+    error_code = "PRECONDITION_FAILED"
+
+    def __init__(self, header: str) -> None:
+        super().__init__(f"The row is not as {header} says. Read it again.")
+
+
 class MalformedBody(exceptions.BadRequest):
     """The body cannot be parsed, or is not an object."""
 

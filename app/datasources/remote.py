@@ -20,7 +20,8 @@ from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.shared_methods import switch_off
 from app.rest.views.collection import RowViews, all_endpoints
-from app.rest.views.serialization import respond_row, serialize
+from app.rest.views.serialization import serialize
+from app.rest.views.tagged import respond_row
 
 from .endpoints import function_endpoints
 from .rows import RemoteRows, RemoteSerializer
@@ -48,19 +49,18 @@ class RemoteViews(RowViews):
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Tell whether there is such a row; to a HEAD, by the status."""
+        if request.method == "HEAD":
+            return self.respond_to_head(grant, id)
         try:
             self.collection.read(grant, self.collection.authorize_id(grant, id))
         except ModelNotFound:
-            if request.method == "HEAD":
-                raise
             return jsonify({"exists": False})
         return jsonify({"exists": True})
 
     @declare("findById", READ, "GET /<id>", answer="{}", finds_row=True)
     def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show one row."""
-        row = self.collection.read(grant, self.collection.authorize_id(grant, id))
-        return respond_row(self.collection, row)
+        return self.show(self.collection.read(grant, self.collection.authorize_id(grant, id)))
 
 
 def register_remote_resource(

@@ -160,6 +160,8 @@ class RemoteRows(Repository):
         if row is None:
             return []
         # What is changed is the row that was asked for, whatever id the service answers.
+        if str(row.values.get(self._names["id"])) == str(row_id):
+            return [row]
         return [RemoteRow({**row.values, self._names["id"]: row_id}, self._names)]
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:

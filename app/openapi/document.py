@@ -16,6 +16,7 @@ from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from .operation import ARGUMENT, EndpointOperation
 from .schemas import Json, Schemas
 from .security import security_schemes
+from .tags import add_components
 
 # The verbs in the order of the document; the first of an endpoint has its name as operation id.
 VERBS = ("POST", "GET", "PUT", "PATCH", "DELETE")
@@ -43,6 +44,7 @@ def build(app: Flask) -> Json:
     )
     for collection in _tagged(app):
         spec.tag({"name": collection.name, "description": collection.model.__doc__})
+    add_components(spec)
     schemas, shared = Schemas(cast("OpenAPIConverter", plugin.converter), app), dict[str, Json]()
     for path, operations in _paths(app, schemas, shared).items():
         spec.path(path=path, operations=operations)

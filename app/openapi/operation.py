@@ -9,16 +9,26 @@ from flask import Flask
 from werkzeug.exceptions import Conflict, HTTPException
 from werkzeug.routing import Rule
 
-from app.errors import BLANK, InvalidFilter, ModelNotFound, TooDeep, TooManyHashes, ValidationError
+from app.errors import (
+    BLANK,
+    InvalidFilter,
+    ModelNotFound,
+    PreconditionFailed,
+    TooDeep,
+    TooManyHashes,
+    ValidationError,
+)
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, SchemaSpec
 from app.rest.hashing import hashed_property
 from app.rest.requests.parameters import MAX_DEPTH
+from app.rest.requests.preconditions import IF_MATCH
 from app.rest.views.paging import LINK, TOTAL_COUNT
 
 from .responses import body_errors, responses
 from .schemas import Json, Schemas, any_of, id_schema, model_name, ref
 from .security import Security
+from .tags import NOT_MODIFIED, TAG_HEADER, is_tagged_read, precondition_parameters
 
 BODILESS = ("GET", "DELETE")
 ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
@@ -72,6 +82,7 @@ class EndpointOperation:
                 *self._path_parameters(),
                 *self._query_parameters(schemas),
                 *self._endpoint.parameters,
+                *precondition_parameters(self._endpoint, self._verb),
             ],
             "responses": {**self._success(schemas), **errors},
             "security": self._security.requirements(),
@@ -157,7 +168,10 @@ class EndpointOperation:
         }
         if self._endpoint.has_pages:
             success["headers"] = PAGE_HEADERS
-        return {"200": success}
+        if self._endpoint.answers_row:
+            success["headers"] = TAG_HEADER
+        not_modified = NOT_MODIFIED if is_tagged_read(self._endpoint, self._verb) else {}
+        return {"200": success, **not_modified}
 
     def _answer(self, answer: SchemaSpec, schemas: Schemas) -> Json:
         if not self._endpoint.answers or not isinstance(answer, str):
@@ -170,6 +184,8 @@ class EndpointOperation:
             yield from self._subject.resource.errors.get(self._endpoint.requires, ())
         if hashed_property(self._endpoint, self._subject) is not None:
             yield TooManyHashes()
+        if self._endpoint.has_preconditions:
+            yield PreconditionFailed(IF_MATCH)
         yield from self._security.errors(self._verb)
         if self._resource is not None:
             yield from self._row_errors(self._resource)

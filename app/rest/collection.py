@@ -46,14 +46,14 @@ from .rows.references import (
 )
 from .rows.repository import Conditions, NewRow, Row, Values
 from .rows.undeclared import ATTRIBUTE, merge_others
-from .rows.writer import Writer, writers
+from .rows.writer import Check, Writer, writers
 
 #: Values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format` counts
 #: by the ways in which it may match.
 MAX_VALUES = 4000
 
-# Changes the rows that fulfil conditions; returns them as they now are.
-Store = Callable[[Conditions, Values], Sequence[Row]]
+# Changes the rows that fulfil conditions, if a check permits it; returns them as they now are.
+CheckedStore = Callable[[Conditions, Values, Check | None], Sequence[Row]]
 
 
 class Collection:
@@ -341,10 +341,18 @@ class Collection:
         check_common_references(self.references, values)
         return self.writer.update_all(conditions, values)
 
-    def update_one(self, row_id: ids.Id, scope: Conditions, body: Values, partial: bool) -> Row:
+    def update_one(
+        self,
+        row_id: ids.Id,
+        scope: Conditions,
+        body: Values,
+        partial: bool,
+        check: Check | None = None,
+    ) -> Row:
         """Update (`partial`) or replace one row within a scope from a body; return it.
 
-        Raises ValidationError, or what `or_denied` does.
+        `check` raises an error for a row that must not be changed. Raises ValidationError, or what
+        `or_denied` does.
         """
         values = self.load(self.schema, body, partial=partial)
 
@@ -367,17 +375,24 @@ class Collection:
             with self.rows.transaction():
                 self.rows.lock(row_id)
                 merge_others(values, find_row)
-                return self._store(self.writer.update, row_id, scope, values)
+                return self._store(self.writer.update, row_id, scope, values, check)
         store = self.writer.update if partial else self.writer.replace
-        return self._store(store, row_id, scope, values)
+        return self._store(store, row_id, scope, values, check)
 
-    def _store(self, store: Store, row_id: ids.Id, scope: Conditions, values: Values) -> Row:
-        rows = store([self.rows.by_id(row_id), *scope], values)
+    def _store(
+        self,
+        store: CheckedStore,
+        row_id: ids.Id,
+        scope: Conditions,
+        values: Values,
+        check: Check | None,
+    ) -> Row:
+        rows = store([self.rows.by_id(row_id), *scope], values, check)
         return self.or_denied(row_id, rows[0] if rows else None)
 
-    def delete_one(self, row_id: ids.Id, scope: Conditions) -> None:
-        """Delete one row within a scope; raise what `or_denied` does."""
-        count = self.delete([self.rows.by_id(row_id), *scope])
+    def delete_one(self, row_id: ids.Id, scope: Conditions, check: Check | None = None) -> None:
+        """Delete one row within a scope; raise what `check` or `or_denied` does."""
+        count = self.delete([self.rows.by_id(row_id), *scope], check)
         self.or_denied(row_id, count or None)
 
 

@@ -94,6 +94,9 @@ class Endpoint:
     finds_row: bool = False
     # Whether it creates a row if it finds none, which takes the permission for `create` too.
     may_create: bool = False
+    # Whether it changes one row, and its view checks that this is as `If-Match` and `If-None-Match`
+    # say.
+    has_preconditions: bool = False
     # Whether the rows that it reads or changes have owners and its view applies the scope of the
     # grant. Rules for $owner are allowed for these methods only.
     owned: bool = False
@@ -120,6 +123,11 @@ class Endpoint:
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
     # Whether it is switched off: its routes are as paths that nothing is served at.
     is_off: bool = False
+
+    @property
+    def answers_row(self) -> bool:
+        """Whether the answer is one row of the model, with its `ETag`."""
+        return isinstance(self.answer, str) and self.answer.startswith("{}")
 
 
 # The endpoints that an app serves, by `model.method`.

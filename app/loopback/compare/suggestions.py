@@ -221,7 +221,7 @@ def _operations(document: Any) -> Iterator[Operation]:
         method = name.removesuffix("__get") or name
         if not _METHODS.fullmatch(method) or method in _ADDED_METHODS:
             continue
-        parameters = described.get("parameters", ())
+        parameters = _own_parameters(described)
         schema, where, relations = _filter_schemas(parameters, schemas)
         if method.startswith("__get__") and not any(each["name"] == "count" for each in parameters):
             # LoopBack 3 has no filter for a relation to one row.
@@ -230,6 +230,11 @@ def _operations(document: Any) -> Iterator[Operation]:
         answers = _schemas_of(described["responses"].get("200", {}))
         id_name = next((id_names[name] for name in answers if name in id_names), "id")
         yield Operation(path, model, method, is_owners, schema, where, relations, answers, id_name)
+
+
+def _own_parameters(described: Schema) -> list[Schema]:
+    """Return the parameters of an operation but the headers that many have in common."""
+    return [each for each in described.get("parameters", ()) if "$ref" not in each]
 
 
 def _schemas_of(described: object) -> frozenset[str]:
@@ -255,7 +260,8 @@ def _id_names(document: Any) -> Iterator[tuple[str, str]]:
         described = item.get("get", {})
         if not described.get("operationId", "").endswith(".findById"):
             continue
-        [id_schema] = [each["schema"] for each in described["parameters"] if each["in"] == "path"]
+        parameters = _own_parameters(described)
+        [id_schema] = [each["schema"] for each in parameters if each["in"] == "path"]
         for name in _schemas_of(described["responses"]["200"]):
             properties = schemas[name]["properties"]
             if "id" not in properties:

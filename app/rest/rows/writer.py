@@ -14,6 +14,10 @@ from .repository import Conditions, NewRow, Repository, Row, Values
 
 #: Rows that one request changes or deletes where hooks are called.
 MAX_ROWS = 500
+# Raises an error for a row that must not be changed.
+Check = Callable[[Row], None]
+# Changes the rows that fulfil conditions; returns them as they now are.
+Store = Callable[[Conditions, Values], Sequence[Row]]
 
 
 class Hooks(Protocol):
@@ -77,28 +81,38 @@ class Writer:
                 rows.append(row)
         return rows
 
-    def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
+    def update(
+        self, conditions: Conditions, values: Values, check: Check | None = None
+    ) -> Sequence[Row]:
         """Change every row that fulfils the conditions; return them as they now are.
 
+        `check` is called before the hooks with the one row, which no other request then changes.
         Raises TooManyRows if there are hooks.
         """
-        return self._change(conditions, values, self._rows.update)
+        return self._change(conditions, values, self._rows.update, check)
 
-    def replace(self, conditions: Conditions, values: Values) -> Sequence[Row]:
+    def replace(
+        self, conditions: Conditions, values: Values, check: Check | None = None
+    ) -> Sequence[Row]:
         """Replace every row that fulfils the conditions by complete values; return them.
 
-        Raises TooManyRows if there are hooks.
+        `check` is as of `update`. Raises TooManyRows if there are hooks.
         """
-        return self._change(conditions, values, self._rows.replace)
+        return self._change(conditions, values, self._rows.replace, check)
 
     def _change(
-        self,
-        conditions: Conditions,
-        values: Values,
-        store: Callable[[Conditions, Values], Sequence[Row]],
+        self, conditions: Conditions, values: Values, store: Store, check: Check | None
     ) -> Sequence[Row]:
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
+        if check is None:
+            return self._store(chosen, values, store)
+        with self._rows.transaction():
+            self._check(chosen, check)
+            return self._store(chosen, values, store)
+
+    def _store(self, chosen: Conditions, values: Values, store: Store) -> Sequence[Row]:
+        """Change rows by a function of the repository, with the hooks."""
         if not (self._before.receivers or self._after.receivers):
             return store(chosen, values)
         changed: list[Row] = []
@@ -122,11 +136,20 @@ class Writer:
         chosen = list(conditions)
         return self._rows.update_all(chosen, self._rows.prepare_update(chosen, values))
 
-    def delete(self, conditions: Conditions) -> int:
+    def delete(self, conditions: Conditions, check: Check | None = None) -> int:
         """Delete every row that fulfils the conditions; return how many those were.
 
-        Raises TooManyRows if there are hooks.
+        `check` is as of `update`. Raises TooManyRows if there are hooks.
         """
+        if check is None:
+            return self._delete(conditions)
+        chosen = list(conditions)
+        with self._rows.transaction():
+            self._check(chosen, check)
+            return self._delete(chosen)
+
+    def _delete(self, conditions: Conditions) -> int:
+        """Delete rows with the hooks."""
         before, after = self._resource.before_delete, self._resource.after_delete
         if not (before.receivers or after.receivers):
             return self._rows.delete(conditions)
@@ -148,6 +171,11 @@ class Writer:
         if not in_transaction():
             raise RuntimeError("a row is locked until the end of a transaction: there is none")
         self._rows.lock(row_id)
+
+    def _check(self, conditions: Conditions, check: Check) -> None:
+        """Lock the one row that fulfils the conditions, if there is one, and check it."""
+        for row in self._rows.lock_all(conditions, 1):
+            check(row)
 
     def _before_save(self, known: SavedValues, item: NewRow, row: Row | None) -> NewRow:
         """Call `before_save` for a row; return what is to be stored."""

@@ -24,7 +24,7 @@ from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.rows.mapper_events import check_events
-from app.rest.rows.repository import Conditions
+from app.rest.rows.repository import Conditions, Row
 from app.rest.shared_methods import switch_off, unknown_methods
 from app.settings import is_compatible
 
@@ -33,7 +33,8 @@ from .own_endpoints import bind_own, describe_own
 from .paging import respond_page
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
-from .serialization import respond_row, respond_rows, respond_selected
+from .serialization import respond_rows, respond_selected
+from .tagged import check_first, check_new, read_check, respond_row
 
 
 class RowViews:
@@ -52,7 +53,8 @@ class RowViews:
     def find_one(self, grant: Grant) -> ResponseReturnValue:
         """Show the first row that a filter selects."""
         filter_ = self.collection.parse({**(read_parameter("filter") or {}), "limit": 1})
-        rows = self.rows.find(self.rows.scope(grant), filter_).rows
+        # All properties, for the tag.
+        rows = self.rows.find(self.rows.scope(grant), replace(filter_, fields=None)).rows
         row = self.collection.or_404("undefined", rows[0] if rows else None)
         return respond_selected(self.collection, row, filter_)
 
@@ -62,7 +64,15 @@ class RowViews:
         filter_ = self.collection.parse({"where": read_parameter("where")})
         return jsonify({"count": self.rows.count(self.rows.scope(grant), filter_)})
 
-    @declare("patchAttributes", WRITE, "PATCH /<id>", body="{}Partial", answer="{}", finds_row=True)
+    @declare(
+        "patchAttributes",
+        WRITE,
+        "PATCH /<id>",
+        body="{}Partial",
+        answer="{}",
+        finds_row=True,
+        has_preconditions=True,
+    )
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of a row."""
         row_id = self.collection.authorize_id(grant, id)
@@ -76,24 +86,50 @@ class RowViews:
         body="{}Replacement",
         answer="{}",
         finds_row=True,
+        has_preconditions=True,
     )
     def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Replace a row; properties that are not sent go back to their default."""
         row_id = self.collection.authorize_id(grant, id)
         return self._update_one(row_id, self.rows.scope(grant), read_body(), partial=False)
 
-    @declare("deleteById", WRITE, "DELETE /<id>", answer="Count", finds_row=True)
+    @declare(
+        "deleteById",
+        WRITE,
+        "DELETE /<id>",
+        answer="Count",
+        finds_row=True,
+        has_preconditions=True,
+    )
     def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete a row."""
         row_id = self.collection.authorize_id(grant, id)
         try:
-            self.collection.delete_one(row_id, self.rows.scope(grant))
+            check = read_check(self.collection)
+            self.collection.delete_one(row_id, self.rows.scope(grant), check)
         except ModelNotFound:
             # As LoopBack 3 answers; a row that the caller may not delete is none that is missing.
             if not (grant.covers_all and self._may_miss_deleted()):
                 raise
             return jsonify({"count": 0})
         return jsonify({"count": 1})
+
+    def respond_to_head(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Answer as `findById`, if the caller may call that on the row, else by the status alone.
+
+        The headers of the answer tell what the row contains.
+        """
+        row_id = self.collection.authorize_id(grant, id)
+        readable = [*self.rows.scope(grant), *self.collection.readable]
+        row = self.rows.get(row_id, readable)
+        if row is not None:
+            return self.show(row)
+        self.collection.read(grant, row_id)
+        return jsonify({"exists": True})
+
+    def show(self, row: Row) -> ResponseReturnValue:
+        """Answer with one row."""
+        return respond_row(self.collection, row)
 
     def _may_miss_deleted(self) -> bool:
         """Tell whether deleting a row that does not exist is no error."""
@@ -102,8 +138,9 @@ class RowViews:
     def _update_one(
         self, row_id: Id, scope: Conditions, body: dict[str, Any], partial: bool
     ) -> ResponseReturnValue:
+        check = check_first(self.collection, row_id, scope)
         changes = without_echo(self.collection, row_id, scope, body)
-        row = self.collection.update_one(row_id, scope, changes, partial=partial)
+        row = self.collection.update_one(row_id, scope, changes, partial, check)
         return respond_row(self.collection, row)
 
 
@@ -134,6 +171,7 @@ class CollectionViews(RowViews):
         answer="{}",
         finds_row=True,
         may_create=True,
+        has_preconditions=True,
     )
     def patch_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Change the row whose id the body has; create one when it has none."""
@@ -148,6 +186,7 @@ class CollectionViews(RowViews):
         answer="{}",
         finds_row=True,
         may_create=True,
+        has_preconditions=True,
     )
     def replace_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Replace the row whose id the body has; create one when it has none."""
@@ -162,6 +201,7 @@ class CollectionViews(RowViews):
         answer="{}",
         finds_row=True,
         may_create=True,
+        has_preconditions=True,
     )
     def upsert_with_where(self, grant: Grant) -> ResponseReturnValue:
         """Change the one row that a `where` selects; create one when there is none."""
@@ -187,10 +227,10 @@ class CollectionViews(RowViews):
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Tell whether there is such a row; to a HEAD, by the status."""
+        if request.method == "HEAD":
+            return self.respond_to_head(grant, id)
         row_id = self.collection.authorize_id(grant, id)
         count = self.rows.count([self.rows.key == row_id, *self.rows.scope(grant)])
-        if request.method == "HEAD":
-            self.collection.or_404(row_id, count or None)
         return jsonify({"exists": count == 1})
 
     @declare(
@@ -198,7 +238,10 @@ class CollectionViews(RowViews):
     )
     def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show one row."""
-        row = self.collection.read(grant, self.collection.authorize_id(grant, id))
+        return self.show(self.collection.read(grant, self.collection.authorize_id(grant, id)))
+
+    def show(self, row: Row) -> ResponseReturnValue:
+        """Answer with one row, as the query selects."""
         is_filtered = request.query_string or self.collection.resource.default_filter
         if not is_filtered:
             return respond_row(self.collection, row)
@@ -211,6 +254,7 @@ class CollectionViews(RowViews):
         if not grant.decision.others:
             # A row that does not exist has no owner.
             raise denial(self.collection.name)
+        check_new()
         rows = self.collection.create(body, grant.user_id)
         return respond_row(self.collection, rows[0])
 

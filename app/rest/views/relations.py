@@ -29,7 +29,8 @@ from app.settings import is_compatible
 from .lists import find_list, read_list
 from .paging import respond_page
 from .read_only import without_echo
-from .serialization import respond_row, respond_selected
+from .serialization import respond_selected
+from .tagged import check_first, read_check, respond_row
 
 
 class Related:
@@ -113,8 +114,10 @@ class Related:
 
     def update(self, row_id: Id, scope: Conditions) -> ResponseReturnValue:
         """Change some properties of a row of the target."""
-        body = without_echo(self.target, row_id, scope, read_body())
-        return respond_row(self.target, self.target.update_one(row_id, scope, body, partial=True))
+        body, check = read_body(), check_first(self.target, row_id, scope)
+        changes = without_echo(self.target, row_id, scope, body)
+        row = self.target.update_one(row_id, scope, changes, partial=True, check=check)
+        return respond_row(self.target, row)
 
 
 class BelongsToViews(Related):
@@ -183,17 +186,26 @@ class HasOneViews(Related):
             rows = self.target.insert(new)
         return respond_row(self.target, rows[0])
 
-    @declare("update", WRITE, "PUT /", body="{}Partial", answer="{}", requires="patchAttributes")
+    @declare(
+        "update",
+        WRITE,
+        "PUT /",
+        body="{}Partial",
+        answer="{}",
+        requires="patchAttributes",
+        has_preconditions=True,
+    )
     def put(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of the row that belongs to the parent."""
         scope = self.scope(grant, id, "patchAttributes")
         return self.update(self._changed_child(id, scope).id, scope)
 
-    @declare("destroy", WRITE, "DELETE /", requires="deleteById")
+    @declare("destroy", WRITE, "DELETE /", requires="deleteById", has_preconditions=True)
     def delete(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete the row that belongs to the parent."""
         scope = self.scope(grant, id, "deleteById")
-        self.target.delete_one(self._changed_child(id, scope).id, scope)
+        row_id, check = self._changed_child(id, scope).id, read_check(self.target)
+        self.target.delete_one(row_id, scope, check)
         return NO_CONTENT
 
     def _only_child(self, scope: Conditions) -> Any:
@@ -255,18 +267,25 @@ class ToManyViews(Related):
         return respond_row(self.target, row)
 
     @declare(
-        "updateById", WRITE, "PUT /<fk>", body="{}Partial", answer="{}", requires="patchAttributes"
+        "updateById",
+        WRITE,
+        "PUT /<fk>",
+        body="{}Partial",
+        answer="{}",
+        requires="patchAttributes",
+        has_preconditions=True,
     )
     def update_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
         conditions = self.scope(grant, id, "patchAttributes")
         return self.update(self.child_id(id, fk, conditions), conditions)
 
-    @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById")
+    @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById", has_preconditions=True)
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
         conditions = self.scope(grant, id, "deleteById")
-        self.target.delete_one(self.child_id(id, fk, conditions), conditions)
+        row_id, check = self.child_id(id, fk, conditions), read_check(self.target)
+        self.target.delete_one(row_id, conditions, check)
         return NO_CONTENT
 
 

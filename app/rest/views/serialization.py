@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection as Container
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from app.rest.rows.pages import JSON_COST, Budget
 from app.rest.rows.repository import Row
 
 from .includes import IDS, Include, parse_includes
+from .tagged import respond_fields, respond_row, select_fields
 
 Object = dict[str, Any]
 Includes = Sequence[Include]
@@ -35,16 +35,18 @@ def respond_rows(collection: Collection, rows: Sequence[Row]) -> ResponseReturnV
     return jsonify(list(map(collection.serializer.dump, rows)))
 
 
-def respond_row(collection: Collection, row: Row) -> ResponseReturnValue:
-    """Answer with one row, with all of its properties."""
-    return jsonify(collection.serializer.dump(row))
-
-
 def respond_selected(
     collection: Collection, row: Row, filter_: Filter, includes: Includes | None = None
 ) -> ResponseReturnValue:
-    """Answer with one row as a filter says; `includes` are its, if they are parsed already."""
-    return jsonify(serialize(collection, [row], filter_, includes)[0])
+    """Answer with one row as a filter says; `includes` are its, if they are parsed already.
+
+    An answer that includes others has no tag, because these change without the row.
+    """
+    if filter_.include:
+        return jsonify(serialize(collection, [row], filter_, includes)[0])
+    if filter_.fields is None:
+        return respond_row(collection, row)
+    return respond_fields(collection, row, filter_.fields)
 
 
 def serialize(
@@ -91,17 +93,13 @@ def _serialize(
 ) -> list[Object]:
     objects = list(map(collection.serializer.dump, found.rows))
     if filter_.fields is not None:
-        objects = [_select_fields(object_, filter_.fields) for object_ in objects]
+        objects = [select_fields(object_, filter_.fields) for object_ in objects]
     for include in includes:
         values = VALUES[include.relation.kind](include, found, budget)
         for object_, value in zip(objects, values, strict=True):
             if value is not None:
                 object_[include.name] = value
     return objects
-
-
-def _select_fields(object_: Object, fields: Container[str]) -> Object:
-    return {name: value for name, value in object_.items() if name in fields}
 
 
 def _many(include: Include, found: Found, budget: Budget) -> list[Any]:

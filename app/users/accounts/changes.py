@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import ColumnElement, and_, select, update
 
-from app.database.session import db
+from app.database.session import db, in_transaction
 from app.ids import Id
 from app.rest.rows.repository import Values
 from app.users.app_model import user_model
@@ -46,6 +46,9 @@ def update_users(
     def check() -> None:
         raise_taken(db.session.scalars(select(model).where(*chosen)).all(), values)
 
+    if in_transaction():
+        # It cannot be asked once the statement has failed, as `unique_transaction` does.
+        check()
     with unique_transaction(check):
         old_emails = _prepare_email(chosen, values, keep, reauthenticated)
         changed = update(model).where(*chosen).values(values).returning(model)

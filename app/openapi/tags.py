@@ -1,0 +1,51 @@
+"""Entity tags in the OpenAPI document: what is said of them once, and referred to."""
+
+from collections.abc import Iterator
+
+from apispec import APISpec
+
+from app.rest.endpoint import Endpoint
+from app.rest.requests.preconditions import IF_MATCH, IF_NONE_MATCH, MAX_LENGTH
+from app.rest.views.tagged import ETAG
+
+from .schemas import Json
+
+TAGS: Json = {"type": "string", "maxLength": MAX_LENGTH}
+PARAMETERS: dict[str, Json] = {
+    IF_MATCH: {
+        "description": "Change the row only if it has one of these tags, or `*`: any.",
+        "schema": TAGS,
+    },
+    IF_NONE_MATCH: {
+        "description": "Tags of what the client has: a read is answered 304, a change is refused.",
+        "schema": TAGS,
+    },
+}
+TAG: Json = {
+    "description": "The tag of the row, unless others are included or the answer is an array.",
+    "schema": {"type": "string"},
+}
+TAG_HEADER: dict[str, Json] = {ETAG: {"$ref": f"#/components/headers/{ETAG}"}}
+NOT_MODIFIED: Json = {
+    "304": {"description": "The client has the row already.", "headers": TAG_HEADER}
+}
+
+
+def add_components(spec: APISpec) -> None:
+    """Add the headers to a document."""
+    for name, parameter in PARAMETERS.items():
+        spec.components.parameter(name, "header", parameter)
+    spec.components.header(ETAG, TAG)
+
+
+def precondition_parameters(endpoint: Endpoint, verb: str) -> Iterator[str]:
+    """Yield the headers by which a request names tags; apispec refers to what they are called."""
+    if endpoint.has_preconditions:
+        yield IF_MATCH
+    if endpoint.has_preconditions or is_tagged_read(endpoint, verb):
+        yield IF_NONE_MATCH
+
+
+def is_tagged_read(endpoint: Endpoint, verb: str) -> bool:
+    """Tell whether an operation may answer 304."""
+    return verb == "GET" and endpoint.answers_row

@@ -1,0 +1,66 @@
+"""Entity tags, and the preconditions of requests that name them: RFC 9110, 8.8.3 and 13."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from flask import request
+from werkzeug.datastructures import ETags
+from werkzeug.exceptions import BadRequest
+from werkzeug.http import parse_etags
+
+from app.errors import PreconditionFailed
+
+#: Characters of `If-Match` and of `If-None-Match`: some 25 tags.
+MAX_LENGTH = 1000
+IF_MATCH, IF_NONE_MATCH = "If-Match", "If-None-Match"
+READS = ("GET", "HEAD")
+
+
+def entity_tag(content: bytes) -> str:
+    """Return the tag of what has this content, without the quotes of the header."""
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def is_known(tag: str) -> bool:
+    """Tell whether the request reads what the client has, so that it is answered 304.
+
+    Raises BadRequest for too many tags.
+    """
+    environ = request.environ
+    if "HTTP_IF_NONE_MATCH" not in environ or environ["REQUEST_METHOD"] not in READS:
+        return False
+    return _parse(IF_NONE_MATCH, environ["HTTP_IF_NONE_MATCH"]).contains_weak(tag)
+
+
+@dataclass(frozen=True)
+class Preconditions:
+    """The tags that a change names in each header; None if it has no such header."""
+
+    match: ETags | None
+    none_match: ETags | None
+
+    def check(self, tag: str | None) -> None:
+        """Raise PreconditionFailed unless the request may change what has this tag.
+
+        None stands for a row that does not exist.
+        """
+        if self.match is not None and (tag is None or tag not in self.match):
+            raise PreconditionFailed(IF_MATCH)
+        if self.none_match is not None and tag and self.none_match.contains_weak(tag):
+            raise PreconditionFailed(IF_NONE_MATCH)
+
+
+def read_preconditions() -> Preconditions | None:
+    """Return the preconditions of a change, or None; raise BadRequest for too many tags."""
+    given = [request.environ.get(key) for key in ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")]
+    if given == [None, None]:
+        return None
+    names = (IF_MATCH, IF_NONE_MATCH)
+    pairs = zip(names, given, strict=True)
+    return Preconditions(*(None if text is None else _parse(name, text) for name, text in pairs))
+
+
+def _parse(name: str, text: str) -> ETags:
+    if len(text) > MAX_LENGTH:
+        raise BadRequest(f"{name} has more than {MAX_LENGTH} characters.")
+    return parse_etags(text)
