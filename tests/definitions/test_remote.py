@@ -88,7 +88,7 @@ def tickets(serve, remote):
         token = tokens.get(caller)
         return api(verb, f"/tickets{path}", body, token=token, query_string=texts)
 
-    call.app = api.client.application
+    call.app, call.api, call.tokens = api.client.application, api, tokens
     return call
 
 
@@ -113,6 +113,29 @@ def test_rows_are_read_and_written_at_the_data_source(tickets, remote):
     assert tickets("DELETE", "/3").json == {"count": 1}
     assert refusal(tickets("DELETE", "/3")) == (404, "MODEL_NOT_FOUND")
     assert tickets("GET", "/3/exists").json == {"exists": False}
+
+
+def test_rows_at_a_data_source_are_read_and_changed_conditionally(tickets, remote):
+    def send(verb, body=None, **headers):
+        return tickets.api(verb, "/tickets/1", body, token=tickets.tokens["ada"], headers=headers)
+
+    # As services do whose ids are 64 bits wide.
+    remote.rows[1]["id"] = "1"
+    read = send("GET").headers["ETag"]
+    known = send("GET", **{"If-None-Match": read})
+    remote.rows[1]["secret"] = "z"
+    changed = send("PATCH", {"title": "b"}, **{"If-Match": read})
+    remote.rows[1]["title"] = "changed there"
+    overtaken = [
+        send(verb, {"title": "c"}, **{"If-Match": changed.headers["ETag"]})
+        for verb in ("PATCH", "PUT", "DELETE")
+    ]
+
+    assert (known.status_code, known.data) == (304, b"")
+    assert send("HEAD").headers["ETag"] == send("GET").headers["ETag"]
+    assert changed.json["title"] == "b"
+    assert {refusal(answer) for answer in overtaken} == {(412, "PRECONDITION_FAILED")}
+    assert remote.rows[1]["title"] == "changed there"
 
 
 CODE = """

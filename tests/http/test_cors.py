@@ -11,7 +11,7 @@ LISTED, OTHER = "https://app.example.com", "https://evil.example"
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 PREFLIGHT = {
     "Access-Control-Request-Method": "PATCH",
-    "Access-Control-Request-Headers": "authorization, content-type",
+    "Access-Control-Request-Headers": "authorization, content-type, if-match",
 }
 
 
@@ -50,12 +50,12 @@ def test_a_listed_origin_may_call_and_read_headers(shared_app):
     allowed = cors_headers(preflight)
     assert allowed["Access-Control-Allow-Origin"] == LISTED
     assert "PATCH" in allowed["Access-Control-Allow-Methods"]
-    assert allowed["Access-Control-Allow-Headers"] == "authorization, content-type"
+    assert allowed["Access-Control-Allow-Headers"] == "authorization, content-type, if-match"
     assert allowed["Access-Control-Max-Age"] == "600"
     assert refused.status_code == 401
     assert cors_headers(refused) == {
         "Access-Control-Allow-Origin": LISTED,
-        "Access-Control-Expose-Headers": "Link, Retry-After, X-Request-Id, X-Total-Count",
+        "Access-Control-Expose-Headers": "ETag, Link, Retry-After, X-Request-Id, X-Total-Count",
         "Vary": "Origin",
     }
     assert ipv6.headers["Access-Control-Allow-Origin"] == "http://[::1]:8100"

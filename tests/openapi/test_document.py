@@ -223,6 +223,48 @@ def test_filters_are_described(document):
     assert "ilike" not in where["id"]["anyOf"][2]["properties"]
 
 
+def shared_parameters(operation):
+    """Return the names of the parameters that many operations have in common."""
+    refs = [each["$ref"] for each in operation["parameters"] if "$ref" in each]
+    return [ref.removeprefix("#/components/parameters/") for ref in refs]
+
+
+def is_tagged(operation):
+    return "ETag" in operation["responses"]["200"].get("headers", {})
+
+
+@pytest.mark.parametrize(
+    "name", ["todos.patchAttributes", "todos.replaceOrCreate", "users.__updateById__todos"]
+)
+def test_changes_of_one_row_are_described_with_their_preconditions(document, name):
+    operation = named(document, name)
+
+    assert shared_parameters(operation) == ["If-Match", "If-None-Match"]
+    assert codes(document, operation, "412") == ["PRECONDITION_FAILED"]
+    assert is_tagged(operation)
+    assert "304" not in operation["responses"]
+
+
+@pytest.mark.parametrize("name", ["todos.findById", "todos.findOne", "todos.__get__owner"])
+def test_reads_of_one_row_are_described_with_their_tag(document, name):
+    operation = named(document, name)
+
+    assert shared_parameters(operation) == ["If-None-Match"]
+    assert "ETag" in operation["responses"]["304"]["headers"]
+    assert is_tagged(operation)
+    assert "412" not in operation["responses"]
+
+
+def test_other_calls_have_no_preconditions(document):
+    deleting, creating = named(document, "todos.deleteById"), named(document, "todos.create")
+
+    assert shared_parameters(deleting) == ["If-Match", "If-None-Match"]
+    assert (is_tagged(deleting), is_tagged(creating)) == (False, True)
+    for name in ("todos.create", "todos.find", "todos.updateAll", "todos.exists", "users.login"):
+        assert not shared_parameters(named(document, name))
+        assert not {"304", "412"} & named(document, name)["responses"].keys()
+
+
 def test_a_configured_literal_is_documented_as_user_id(make_app):
     app = make_app(TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})
     document = app.test_client().get("/api/openapi.json").json

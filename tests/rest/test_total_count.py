@@ -81,7 +81,7 @@ def test_the_document_describes_the_count_of_lists_alone(client):
         path
         for path, item in paths.items()
         for operation in item.values()
-        if any(each["name"] == "count" for each in operation["parameters"])
+        if any(each.get("name") == "count" for each in operation["parameters"])
     }
     headers = paths["/todos"]["get"]["responses"]["200"]["headers"]
 
