@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app, make_response, render_template
+from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request
 
 # No external or inline resources; `data:` and `blob:` are for QR codes and pictures in rows. Forms
 # are submitted by scripts only, so that no password gets into a URL.
@@ -34,7 +34,8 @@ def _settings() -> dict[str, Any]:
     config = current_app.config
     return {
         "service": config["SERVICE_NAME"],
-        "root": config["REST_API_ROOT"],
+        # A proxy may serve all of it below a path.
+        "root": request.script_root + config["REST_API_ROOT"],
         "users": config["USERS_PATH"],
         "idleSeconds": IDLE_SECONDS,
         "refusedStatus": config["ACL_ERROR_STATUS"],

@@ -2,22 +2,37 @@
 
 import { call } from "./api.js";
 import { page } from "./page.js";
-import { Field, Form } from "./parts.js";
-import { hasPasskeys, sign } from "./passkeys.js";
+import { Field, Form, notify } from "./parts.js";
+import { hasPasskeys } from "./passkeys.js";
+import { CodeField, PasswordField, Proofs, signWithPasskey } from "./proofs.js";
 import { begin, endReason } from "./session.js";
 import { html, useEffect, useRef, useState } from "./view.js";
 
-const LOGIN = `/${page.users}/login`;
+/** The path of the login in the API. */
+export const LOGIN = `/${page.users}/login`;
+// The step that a login begins with.
+const FIRST = "first";
+const TITLES = {
+  mail: "Log in by mail",
+  mailedCode: "Log in by mail",
+  factor: "Second factor",
+  enrolment: "Add a second factor",
+  unverified: "Confirm your address",
+};
 
-/** The forms of a login, one after the other; `children` are further ways below the first. */
-export function Login({ title, children }) {
-  const [step, setStep] = useState({ name: "password" });
+/**
+ * The forms of a login, one after the other.
+ *
+ * `First` is another first form, such as that of a registration, which ends with a login; `children`
+ * stand below it.
+ */
+export function Login({ title, First = PasswordForm, children }) {
+  const [step, setStep] = useState({ name: FIRST });
   const [email, setEmail] = useState("");
-  const heading = useRef();
+  const card = useRef();
   useEffect(() => {
-    // A new form is read from its beginning.
-    if (step.name !== "password") {
-      heading.current?.focus();
+    if (step.name !== FIRST) {
+      card.current.querySelector("input:not([type=hidden]), button")?.focus();
     }
   }, [step]);
 
@@ -35,21 +50,17 @@ export function Login({ title, children }) {
       setStep({ ...(await next(error.details)), email: name });
     }
   };
-  const byPasskey = async () => {
-    const options = (await call("POST", `${LOGIN}/passkey/options`, { body: {} })).body;
-    await first(`${LOGIN}/passkey`, { credential: await sign(options) }, "");
-  };
-  const shared = { first, finish, step, setStep, byPasskey };
-  const Step = FORMS[step.name];
-  return html`<section class="card">
-    <h1 ref=${heading} tabindex="-1">${title}</h1>
-    <${Step} ...${shared} />
-    ${step.name === "password" && children}
+  const Step = FORMS[step.name] ?? First;
+  return html`<section class="card narrow" ref=${card}>
+    <h1>${TITLES[step.name] ?? title}</h1>
+    <${Step} ...${{ first, finish, step, setStep }} />
+    ${step.name === FIRST && children}
   </section>`;
 }
 
 // What a code of an error leads to, from its details.
 const STEPS = {
+  LOGIN_FAILED_EMAIL_NOT_VERIFIED: async ({ userId }) => ({ name: "unverified", userId }),
   SECOND_FACTOR_REQUIRED: async (details) => ({ name: "factor", ...details }),
   SECOND_FACTOR_ENROLMENT_REQUIRED: async ({ ticket }) => {
     const { body } = await call("POST", `${LOGIN}/enrol`, { body: { ticket } });
@@ -57,23 +68,24 @@ const STEPS = {
   },
 };
 
-function PasswordForm({ first, setStep, byPasskey }) {
+function PasswordForm({ first, setStep }) {
   const logIn = (values) => first(LOGIN, withoutEmpty(values));
+  const byPasskey = async () => first(`${LOGIN}/passkey`, { credential: await signWithPasskey() });
   const passkey = page.passkeys && hasPasskeys();
   return html`
     ${endReason() && html`<p class="note" role="status">${endReason()}</p>`}
     <${Form} label="Log in" submit="Log in" onSubmit=${logIn} fields=${["email", "password", "realm"]}>
       ${(problem) => html`
-        ${page.realmRequired && html`<${Field} label="Realm" name="realm" required problem=${problem} />`}
-        <${Field} label="Email" name="email" type="email" autocomplete="username webauthn" required problem=${problem} />
-        <${Field} label="Password" name="password" type="password" autocomplete="current-password" required problem=${problem} />
+        <${RealmField} problem=${problem} />
+        <${Field} label="Email" name="email" type="email" autocomplete="username" required problem=${problem} />
+        <${PasswordField} problem=${problem} />
       `}
     <//>
     ${(passkey || page.mailedCodes) &&
     html`<div class="others">
-      ${passkey && html`<${Form} label="Log in with a passkey" submit="Log in with a passkey" onSubmit=${byPasskey} />`}
+      ${passkey && html`<${Form} label="Log in with a passkey" submit="Log in with a passkey" look="" onSubmit=${byPasskey} />`}
       ${page.mailedCodes &&
-      html`<button type="button" onClick=${() => setStep({ name: "mail" })}>Log in with a mailed code</button>`}
+      html`<button type="button" onClick=${() => setStep({ name: "mail" })}>Mail me a code</button>`}
     </div>`}
   `;
 }
@@ -86,7 +98,7 @@ function MailForm({ setStep }) {
   };
   return html`<${Form} label="Mail a code" submit="Mail a code" onSubmit=${ask} fields=${["email", "realm"]} actions=${back(setStep)}>
     ${(problem) => html`
-      ${page.realmRequired && html`<${Field} label="Realm" name="realm" required problem=${problem} />`}
+      <${RealmField} problem=${problem} />
       <${Field} label="Email" name="email" type="email" autocomplete="username" required problem=${problem} />
     `}
   <//>`;
@@ -105,23 +117,9 @@ function MailedCodeForm({ first, step, setStep }) {
 function FactorForm({ finish, step, setStep }) {
   const { ticket, kinds } = step;
   const send = async (proof) => finish(await call("POST", `${LOGIN}/factor`, { body: { ticket, ...proof } }));
-  const bySignature = async () => {
-    const options = (await call("POST", `${LOGIN}/passkey/options`, { body: {} })).body;
-    await send({ credential: await sign(options) });
-  };
-  const takesCode = kinds.includes("totp") || kinds.includes("recovery");
-  const label = kinds.includes("totp")
-    ? "Code of your authenticator app, or a recovery code"
-    : "Recovery code";
   return html`
     <p>Your account has a second factor.</p>
-    ${kinds.includes("passkey") &&
-    hasPasskeys() &&
-    html`<${Form} label="Use a passkey" submit="Use a passkey" onSubmit=${bySignature} />`}
-    ${takesCode &&
-    html`<${Form} label="Second factor" submit="Log in" onSubmit=${({ code }) => send({ code })} fields=${["code"]} actions=${back(setStep)}>
-      ${(problem) => html`<${CodeField} label=${label} problem=${problem} />`}
-    <//>`}
+    <${Proofs} kinds=${kinds} submit="Log in" onProof=${send} actions=${back(setStep)} />
   `;
 }
 
@@ -139,6 +137,7 @@ function EnrolmentForm({ finish, step, setStep }) {
 
 /** The secret of a new authenticator app, as a QR code and as a text to type. */
 export function Secret({ made }) {
+  // An image, since the document of a picture runs no script and loads nothing.
   const picture = `data:image/svg+xml;utf8,${encodeURIComponent(made.svg)}`;
   return html`<div class="secret">
     <img src=${picture} width="200" height="200" alt="QR code for an authenticator app" />
@@ -146,23 +145,35 @@ export function Secret({ made }) {
   </div>`;
 }
 
-/** The field of a code, which browsers fill in from messages and password managers. */
-export function CodeField(properties) {
-  return html`<${Field} name="code" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck=${false} ...${properties} />`;
+function UnverifiedNote({ step, setStep }) {
+  const mail = async () => {
+    await call("POST", `/${page.users}/${step.userId}/verify`, { body: {} });
+    notify("A new link is on its way.");
+  };
+  return html`
+    <p>Follow the link in the mail to ${step.email}, and log in. It shows that the address is yours.</p>
+    <${Form} label="Confirm your address" submit="Mail a new link" look="" onSubmit=${mail} actions=${back(setStep)} />
+  `;
+}
+
+/** The field of the realm, where logins need one. */
+export function RealmField({ problem }) {
+  return page.realmRequired && html`<${Field} label="Realm" name="realm" required problem=${problem} />`;
 }
 
 function back(setStep) {
-  return html`<button type="button" onClick=${() => setStep({ name: "password" })}>Back</button>`;
+  return html`<button type="button" onClick=${() => setStep({ name: FIRST })}>Back</button>`;
 }
 
-function withoutEmpty(values) {
+/** Return the values of a form that are filled in. */
+export function withoutEmpty(values) {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value));
 }
 
 const FORMS = {
-  password: PasswordForm,
   mail: MailForm,
   mailedCode: MailedCodeForm,
   factor: FactorForm,
   enrolment: EnrolmentForm,
+  unverified: UnverifiedNote,
 };

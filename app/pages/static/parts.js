@@ -1,25 +1,45 @@
 // Parts that pages are made of: forms, fields, dialogs, notices, times.
 
+import { session, watchSession } from "./session.js";
 import { html, useCallback, useEffect, useId, useRef, useState } from "./view.js";
 
 let showNotice = () => {};
 
 /** Tell the user what was done; it is read aloud, and goes after some seconds. */
 export function notify(text) {
-  showNotice(text);
+  showNotice({ text });
+}
+
+/** Tell the user what went wrong; it stays until it is dismissed or followed by something else. */
+export function notifyProblem(text) {
+  showNotice({ text, isProblem: true });
 }
 
 /** Where notices appear; one in a page. */
 export function Notices() {
-  const [text, setText] = useState("");
+  const [{ text, isProblem }, setNotice] = useState({ text: "" });
+  const clear = () => setNotice({ text: "" });
   useEffect(() => {
-    showNotice = setText;
+    showNotice = setNotice;
   }, []);
   useEffect(() => {
-    const timer = text && setTimeout(() => setText(""), 6000);
+    const timer = text && !isProblem && setTimeout(clear, 6000);
     return () => clearTimeout(timer);
-  }, [text]);
-  return html`<p class="notice" role="status" hidden=${!text}>${text}</p>`;
+  }, [text, isProblem]);
+  // The region is there before its text, without which it would not be read aloud.
+  return html`<div role="status">
+    ${text &&
+    html`<p class="notice">
+      ${text} ${isProblem && html`<button type="button" onClick=${clear}>Dismiss</button>`}
+    </p>`}
+  </div>`;
+}
+
+/** Return the session; the component is drawn again at every login and logout. */
+export function useSession() {
+  const [current, setCurrent] = useState(session);
+  useEffect(() => watchSession(() => setCurrent(session())), []);
+  return current;
 }
 
 /** Return what a call answers as `{value, problem, isLoading, reload}`; again when `inputs` change. */
@@ -43,6 +63,23 @@ export function useCall(fetcher, inputs) {
     return () => (newest.current += 1);
   }, [load]);
   return { ...state, reload: load };
+}
+
+/** What `useCall` has got, drawn by `children`; or that it is loading, or what went wrong. */
+export function Loaded({ of: { value, problem, reload }, children }) {
+  if (problem) {
+    return html`<${Problem} problem=${problem} /><${Action} onClick=${reload}>Try again<//>`;
+  }
+  return value ? children(value) : html`<p class="muted" role="status">Loading …</p>`;
+}
+
+/** A part of a page with a heading of its own. */
+export function Card({ title, children }) {
+  const id = useId();
+  return html`<section class="card" aria-labelledby=${id}>
+    <h2 id=${id}>${title}</h2>
+    ${children}
+  </section>`;
 }
 
 /** What an error says, but for what stands at the fields of the form that it is in. */
@@ -83,9 +120,11 @@ export function Field({ label, name, problem, hint, children, ...input }) {
 /**
  * A form: calls `onSubmit` with what is filled in, shows what goes wrong, and is busy meanwhile.
  *
- * `children` is a function of the problem, for the fields.
+ * `children` is a function of the problem, for the fields; `look` is the class of the button. With
+ * `isEmptied`, nothing stays filled in when it is done.
  */
-export function Form({ onSubmit, children, label, submit, fields = [], actions, className = "" }) {
+export function Form(properties) {
+  const { onSubmit, children, label, submit, fields = [], actions, look = "strong", isEmptied } = properties;
   const [problem, setProblem] = useState(null);
   const [isBusy, setBusy] = useState(false);
   const form = useRef();
@@ -99,19 +138,23 @@ export function Form({ onSubmit, children, label, submit, fields = [], actions, 
     }
     setBusy(true);
     setProblem(null);
+    const filled = event.currentTarget;
     try {
-      await onSubmit(Object.fromEntries(new FormData(event.currentTarget)));
+      await onSubmit(Object.fromEntries(new FormData(filled)));
+      if (isEmptied) {
+        filled.reset();
+      }
     } catch (error) {
       setProblem(error);
     } finally {
       setBusy(false);
     }
   };
-  return html`<form ref=${form} class=${className} aria-label=${label} onSubmit=${send}>
+  return html`<form ref=${form} aria-label=${label} onSubmit=${send}>
     <${Problem} problem=${problem} fields=${fields} />
     ${children?.(problem)}
     <div class="buttons">
-      <button class="strong" aria-disabled=${isBusy}>${submit}</button>
+      <button class=${look} aria-disabled=${isBusy}>${submit}</button>
       ${actions}
     </div>
   </form>`;
@@ -128,7 +171,7 @@ export function Action({ onClick, children, className = "", ...rest }) {
     try {
       await onClick();
     } catch (error) {
-      notify(error.message);
+      notifyProblem(error.message);
     } finally {
       setBusy(false);
     }
@@ -138,12 +181,15 @@ export function Action({ onClick, children, className = "", ...rest }) {
   </button>`;
 }
 
-/** A modal dialog, which Escape closes. */
+/** A modal dialog; Escape calls `onClose`. The focus goes back to where it was. */
 export function Dialog({ title, onClose, children }) {
   const dialog = useRef();
   const id = useId();
   useEffect(() => {
+    const before = document.activeElement;
     dialog.current.showModal();
+    // While the dialog is there, nothing else can have the focus.
+    return () => queueMicrotask(() => before?.isConnected && before.focus());
   }, []);
   return html`<dialog ref=${dialog} aria-labelledby=${id} onClose=${onClose}>
     <h2 id=${id}>${title}</h2>
@@ -160,13 +206,20 @@ export function Time({ value, none = "never" }) {
   return html`<time datetime=${value} title=${value}>${text}</time>`;
 }
 
-/** A button that copies a text. */
+/** A button that copies a text, and says for a moment that it did. */
 export function CopyButton({ text, children = "Copy" }) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    const timer = isCopied && setTimeout(() => setCopied(false), 3000);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
-    notify("Copied.");
+    setCopied(true);
   };
-  return html`<${Action} onClick=${copy}>${children}<//>`;
+  return html`<${Action} onClick=${copy}>
+    ${isCopied ? "Copied" : children}<span class="hidden" role="status">${isCopied && "Copied"}</span>
+  <//>`;
 }
 
 /** Offer a text as a file to save. */

@@ -1,12 +1,11 @@
 // The dialog that asks a user to authenticate again, before what takes a recent or a strong login.
 
 import { call, onStrongerLogin } from "./api.js";
-import { CodeField } from "./login.js";
 import { page } from "./page.js";
-import { Dialog, Field, Form } from "./parts.js";
-import { hasPasskeys, sign } from "./passkeys.js";
+import { Dialog } from "./parts.js";
+import { Proofs } from "./proofs.js";
 import { session } from "./session.js";
-import { html, useEffect, useRef, useState } from "./view.js";
+import { html, useEffect, useState } from "./view.js";
 
 /** Where the dialog appears; one in a page. */
 export function Reauthentication() {
@@ -25,32 +24,17 @@ export function Reauthentication() {
 }
 
 function ProofDialog({ kinds, onClose }) {
-  const isDone = useRef(false);
   const prove = async (proof) => {
     const path = `/${page.users}/${session().userId}/reauthenticate`;
     await call("POST", path, { body: proof, isFinal: true });
-    isDone.current = true;
     onClose(true);
   };
-  const bySignature = async () => {
-    const options = (await call("POST", `/${page.users}/login/passkey/options`, { body: {} })).body;
-    await prove({ credential: await sign(options) });
-  };
-  const takesCode = kinds.includes("totp") || kinds.includes("recovery");
   const cancel = html`<button type="button" onClick=${() => onClose(false)}>Cancel</button>`;
-  return html`<${Dialog} title="Confirm that it is you" onClose=${() => isDone.current || onClose(false)}>
-    ${kinds.length === 0 && html`<p>Your account has nothing to confirm it with. Log out and in again.</p>`}
-    ${kinds.includes("passkey") &&
-    hasPasskeys() &&
-    html`<${Form} label="Use a passkey" submit="Use a passkey" onSubmit=${bySignature} />`}
-    ${takesCode &&
-    html`<${Form} label="Confirm by a code" submit="Confirm" onSubmit=${({ code }) => prove({ code })} fields=${["code"]} actions=${cancel}>
-      ${(problem) => html`<${CodeField} label="Code of your authenticator app, or a recovery code" problem=${problem} />`}
-    <//>`}
-    ${kinds.includes("password") &&
-    html`<${Form} label="Confirm by the password" submit="Confirm" onSubmit=${({ password }) => prove({ password })} fields=${["password"]} actions=${cancel}>
-      ${(problem) => html`<${Field} label="Password" name="password" type="password" autocomplete="current-password" required problem=${problem} />`}
-    <//>`}
-    ${!takesCode && !kinds.includes("password") && cancel}
+  const text = kinds.length
+    ? "This changes who can use the account. Your login was some time ago, or was not strong enough."
+    : "Your account has nothing to confirm it with. Log out and in again.";
+  return html`<${Dialog} title="Confirm that it is you" onClose=${() => onClose(false)}>
+    <p>${text}</p>
+    <${Proofs} kinds=${kinds} submit="Confirm" onProof=${prove} actions=${cancel} />
   <//>`;
 }
