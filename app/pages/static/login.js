@@ -12,6 +12,11 @@ import { html, useEffect, useRef, useState } from "./view.js";
 export const LOGIN = `/${page.users}/login`;
 // The step that a login begins with.
 const FIRST = "first";
+const WRONG = {
+  password: "The email or the password is wrong.",
+  passkey: "This passkey logs nobody in here.",
+  code: "The code is wrong, or too old.",
+};
 const TITLES = {
   mail: "Log in by mail",
   mailedCode: "Log in by mail",
@@ -37,14 +42,15 @@ export function Login({ title, First = PasswordForm, children }) {
   }, [step]);
 
   const finish = ({ body }) => begin(body, email);
-  /** Do the first step of a login, and go on where it takes a second one. */
-  const first = async (path, body, name = body.email ?? "") => {
+  /** Do the first step of a login, and go on where it takes a second one; `wrong` says that it failed. */
+  const first = async (path, body, { name = body.email ?? "", wrong } = {}) => {
     setEmail(name);
     try {
       begin((await call("POST", path, { body })).body, name);
     } catch (error) {
       const next = STEPS[error.code];
       if (!next) {
+        error.message = (error.code === "LOGIN_FAILED" && wrong) || error.message;
         throw error;
       }
       setStep({ ...(await next(error.details)), email: name });
@@ -69,8 +75,8 @@ const STEPS = {
 };
 
 function PasswordForm({ first, setStep }) {
-  const logIn = (values) => first(LOGIN, withoutEmpty(values));
-  const byPasskey = async () => first(`${LOGIN}/passkey`, { credential: await signWithPasskey() });
+  const logIn = (values) => first(LOGIN, withoutEmpty(values), { wrong: WRONG.password });
+  const byPasskey = async () => first(`${LOGIN}/passkey`, { credential: await signWithPasskey() }, { wrong: WRONG.passkey });
   const passkey = page.passkeys && hasPasskeys();
   return html`
     ${endReason() && html`<p class="note" role="status">${endReason()}</p>`}
@@ -105,7 +111,7 @@ function MailForm({ setStep }) {
 }
 
 function MailedCodeForm({ first, step, setStep }) {
-  const send = ({ code }) => first(`${LOGIN}/mail/confirm`, { ticket: step.ticket, code }, step.email);
+  const send = ({ code }) => first(`${LOGIN}/mail/confirm`, { ticket: step.ticket, code }, { name: step.email, wrong: WRONG.code });
   return html`
     <p>If ${step.email} is the address of an account, a code is on its way. It works for ten minutes, on this page.</p>
     <${Form} label="Code of the mail" submit="Log in" onSubmit=${send} fields=${["code"]} actions=${back(setStep)}>

@@ -99,8 +99,12 @@ export function Problem({ problem, fields = [] }) {
   if (named.length && !rest.length) {
     return null;
   }
-  const text = rest.length ? rest.join("; ") : problem.message;
+  const text = asSentence(rest.length ? rest.join("; ") : problem.message);
   return html`<p class="problem" role="alert" tabindex="-1" ref=${element}>${text}</p>`;
+}
+
+function asSentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1).replace(/[^.!?]$/, "$&.");
 }
 
 /** A label, its input, a hint and the error of the field; `children` are other inputs. */
@@ -113,7 +117,7 @@ export function Field({ label, name, problem, hint, children, ...input }) {
     <label for=${id}>${label}</label>
     ${children ? children(shared) : html`<input ...${shared} ...${input} />`}
     ${hint && html`<small id="${id}-hint">${hint}</small>`}
-    ${texts && html`<small id="${id}-problem" class="problem" role="alert">${texts.join(", ")}</small>`}
+    ${texts && html`<small id="${id}-problem" class="problem" role="alert">${label} ${texts.join(", ")}</small>`}
   </div>`;
 }
 
@@ -171,7 +175,7 @@ export function Action({ onClick, children, className = "", ...rest }) {
     try {
       await onClick();
     } catch (error) {
-      notifyProblem(error.message);
+      notifyProblem(asSentence(error.message));
     } finally {
       setBusy(false);
     }

@@ -4,6 +4,7 @@ import { call } from "./api.js";
 import { page } from "./page.js";
 import { Field, Form } from "./parts.js";
 import { hasPasskeys, sign } from "./passkeys.js";
+import { session } from "./session.js";
 import { html, useState } from "./view.js";
 
 /** Return the JSON of what a passkey of the user has signed. */
@@ -45,9 +46,13 @@ export function CodeField(properties) {
   return html`<${Field} name="code" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck=${false} ...${properties} />`;
 }
 
-/** The field of a password that the user has. */
+/** The field of a password that the user has; password managers are told whose it is. */
 export function PasswordField(properties) {
-  return html`<${Field} label="Password" name="password" type="password" autocomplete="current-password" required ...${properties} />`;
+  const email = session()?.email;
+  return html`
+    ${email && html`<input type="text" autocomplete="username" value=${email} readonly hidden />`}
+    <${Field} label="Password" name="password" type="password" autocomplete="current-password" required ...${properties} />
+  `;
 }
 
 function labelOfCode(kinds) {
