@@ -51,6 +51,7 @@ COMMANDS = {
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.
 OPTIONAL_FEATURES = {
+    "ACCOUNT_PAGE": "app.account.views",
     "CORS_ORIGINS": "app.http.cors",
     "DATA_SOURCES": "app.datasources.endpoints",
     "EXPLORER_ENABLED": "app.explorer.views",

@@ -736,6 +736,12 @@ class SettingsSchema(Schema):
     EXPLORER_ENABLED = _setting(
         fields.Boolean, True, "`false`: no page at `/explorer`. The OpenAPI document stays."
     )
+    ACCOUNT_PAGE = _setting(
+        fields.Boolean,
+        False,
+        "`true`: a page at `/account`, on which users log in and look after their account:"
+        " [identity.md](identity.md#the-account-page).",
+    )
     SQLALCHEMY_DATABASE_URI = _setting(
         fields.String,
         "sqlite:///ostiary.sqlite",

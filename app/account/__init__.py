@@ -1,0 +1,1 @@
+"""The account page: users log in, and look after their account, without a front end."""

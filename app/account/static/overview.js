@@ -1,0 +1,54 @@
+// The account of who is logged in: its views, and the navigation between them.
+
+import { call } from "../../ostiary/static/api.js";
+import { page } from "../../ostiary/static/page.js";
+import { Action, Loaded, useCall } from "../../ostiary/static/parts.js";
+import { logOut, session } from "../../ostiary/static/session.js";
+import { html, useRef } from "../../ostiary/static/view.js";
+import { LoginMethods } from "./login_methods.js";
+import { Bar, useTitle } from "./navigation.js";
+import { Profile } from "./profile.js";
+import { Sessions } from "./sessions.js";
+import { Tokens } from "./tokens.js";
+
+// In the order in which they are shown.
+const VIEWS = [
+  { name: "profile", title: "Profile", View: Profile },
+  {
+    name: "login-methods",
+    title: "Ways to log in",
+    View: LoginMethods,
+    isOn: page.secondFactor || page.passkeys || page.identities,
+  },
+  { name: "sessions", title: "Sessions", View: Sessions },
+  { name: "tokens", title: "Tokens", View: Tokens, isOn: Boolean(page.personalTokens) },
+].filter(({ isOn = true }) => isOn);
+
+/** The view of this name; the first if it has none. */
+export function Overview({ userId, view }) {
+  const path = `/${page.users}/${userId}`;
+  const user = useCall(async () => (await call("GET", path)).body, [path]);
+  const heading = useRef();
+  const shown = VIEWS.find(({ name }) => name === view) ?? VIEWS[0];
+  useTitle(shown.title, heading);
+  return html`
+    <${Bar}>
+      <p class="who">${user.value?.email ?? session()?.email}</p>
+      <${Action} onClick=${() => logOut()}>Log out<//>
+    <//>
+    <div class="account">
+      <nav aria-label="Account">
+        ${VIEWS.map(
+          ({ name, title }) =>
+            html`<a href="#${name}" aria-current=${name === shown.name ? "page" : undefined}>${title}</a>`,
+        )}
+      </nav>
+      <main>
+        <h1 ref=${heading} tabindex="-1">${shown.title}</h1>
+        <${Loaded} of=${user}>
+          ${(value) => html`<${shown.View} key=${shown.name} path=${path} user=${value} reload=${user.reload} />`}
+        <//>
+      </main>
+    </div>
+  `;
+}

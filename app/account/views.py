@@ -1,0 +1,49 @@
+"""The page at /account, and its static files."""
+
+from typing import Any
+
+from flask import Blueprint, Flask, current_app, request, url_for
+from flask.typing import ResponseReturnValue
+
+from app.access.policy import compiled_rules
+from app.pages.assets import render_client_page
+
+bp = Blueprint("account", __name__, template_folder="templates", static_folder="static")
+
+
+def init_app(app: Flask) -> None:
+    """Serve the page; those that mails link to lead to it then."""
+    app.register_blueprint(bp, url_prefix="/account")
+
+
+@bp.get("")
+def page() -> ResponseReturnValue:
+    """Show the page."""
+    return render_client_page("account.html", **_features())
+
+
+def _features() -> dict[str, Any]:
+    """Return what the scripts of this page have to know besides the settings of all pages."""
+    config = current_app.config
+    return {
+        "document": url_for("openapi.document"),
+        "emailChange": config["EMAIL_CHANGE"],
+        "asksForConfirmation": config["EMAIL_VERIFICATION"] is not None,
+        "passwordMinLength": config["PASSWORD_MIN_LENGTH"],
+        "personalTokens": config["PERSONAL_TOKENS"],
+        "models": _models() if config["PERSONAL_TOKENS"] else [],
+        "identities": bool(config["PROVIDERS"]),
+        "providers": _logins(),
+    }
+
+
+def _models() -> list[str]:
+    """Return the names of the models that a personal token may have scopes of."""
+    rules = compiled_rules.current.items()
+    return sorted({model for (model, _), rule in rules if not rule.session_only})
+
+
+def _logins() -> list[dict[str, str]]:
+    """Return the labels and paths of logins by identity providers."""
+    links = current_app.jinja_env.globals.get("login_links", [])
+    return [{"label": label, "path": request.script_root + path} for label, path in links]
