@@ -186,3 +186,12 @@ def test_a_front_end_works_with_the_cookie(browser, make_app, site, monkeypatch)
     assert answer.headers["content-security-policy"] == policy
     assert result == [200, "Return the book", "", "Library, loaded", "/books/7"]
     assert errors == []
+
+
+def test_the_path_of_the_account_page_is_the_front_end_s_as_long_as_that_is_off(shared_app, site):
+    off = shared_app(STATIC_FOLDER=str(site)).test_client()
+    on = shared_app(STATIC_FOLDER=str(site), ACCOUNT_PAGE=True).test_client()
+
+    with off.get("/account", headers=BROWSER) as theirs, on.get("/account", headers=BROWSER) as own:
+        assert (theirs.status_code, theirs.text) == (200, PAGE)
+        assert (own.status_code, "data-page" in own.text) == (200, True)

@@ -1,0 +1,395 @@
+"""The account page in a real browser: from the registration to a login of each kind, and after."""
+
+import re
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import expect
+
+from app.access.roles import grant
+from app.database.session import db
+from app.oauth.models import ExternalIdentity
+from app.testing.apps import close
+from tests.conftest import NEW, PASSWORD
+from tests.support.apps import build
+from tests.support.live import serve_app
+from tests.support.rows import make_old
+from tests.support.second_factors import Device
+
+from .browser import AccountPage
+
+CODE = re.compile(r"\b[0-9]{8}\b")
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+PROFILE, METHODS = "Profile", "Ways to log in"
+
+
+def add_app(account):
+    """Add an authenticator app on the page; return it."""
+    account.press("Add an authenticator app")
+    account.fill(Name="phone")
+    account.press("Next")
+    secret = account.page.locator("dialog code").inner_text().replace(" ", "")
+    device = Device(secret)
+    account.fill(Code_that_the_app_shows=device.code())
+    account.page.locator("dialog").get_by_role("button", name="Add", exact=True).click()
+    expect(account.row("phone")).to_be_visible()
+    return device
+
+
+def make_codes(account):
+    """Make recovery codes on the page; return them."""
+    account.press("Make new codes")
+    account.expect_heading("Your new recovery codes")
+    return account.page.locator(".codes code").all_inner_texts()
+
+
+def end_sessions(service, token, user_id):
+    path = f"{service.url}/api/users/{user_id}/accessTokens"
+    answer = requests.delete(path, headers={"Authorization": token}, timeout=10)
+    assert answer.status_code == 204
+
+
+def test_a_visitor_registers_confirms_the_address_and_logs_in(service, account):
+    account.open()
+    account.assert_accessible()
+    account.follow("Register")
+    account.fill(Email="ada@example.com", Password="password")
+    account.press("Register")
+    expect(account.field("Password")).to_have_accessible_description(
+        "At least 8 characters. Password is too common"
+    )
+    expect(account.field("Password")).to_be_focused()
+    account.assert_accessible()
+    account.fill(Password=PASSWORD)
+    account.press("Register")
+    account.expect_heading("Confirm your address")
+    account.assert_accessible()
+    account.press("Mail a new link")
+    account.expect_text("A new link is on its way.")
+
+    account.page.goto(service.link_to("ada@example.com"))
+    account.assert_accessible()
+    account.press("Confirm the address")
+    account.expect_heading("Your email address is confirmed")
+    account.assert_accessible()
+    account.follow("Go to your account")
+    account.log_in("ada@example.com", PASSWORD)
+    account.expect_heading(PROFILE)
+    account.expect_text("confirmed")
+    account.page.reload()
+    account.expect_heading(PROFILE)
+    account.log_out()
+
+
+def test_a_forgotten_password_is_replaced_by_a_mailed_link(service, account):
+    service.user("bo@example.com")
+    account.open()
+    account.log_in("bo@example.com", "not the password")
+    account.expect_text("The email or the password is wrong.")
+    account.follow("Forgot your password?")
+    account.assert_accessible()
+    account.fill(Email="bo@example.com")
+    account.press("Mail a link")
+    account.expect_text("If bo@example.com is the address of an account")
+
+    account.page.goto(service.link_to("bo@example.com"))
+    account.page.get_by_label("New password").fill("password")
+    account.press("Set password")
+    account.expect_text("too common")
+    account.assert_accessible()
+    account.page.get_by_label("New password").fill(NEW)
+    account.press("Set password")
+    account.expect_heading("Your password is set")
+    account.assert_accessible()
+    account.follow("Go to your account")
+    account.log_in("bo@example.com", NEW)
+    account.expect_heading(PROFILE)
+
+
+def test_an_authenticator_app_and_recovery_codes_are_added_and_log_in(service, account):
+    service.user("cy@example.com")
+    account.open("login-methods")
+    account.log_in("cy@example.com", PASSWORD)
+    device = add_app(account)
+    codes = make_codes(account)
+    account.assert_accessible()
+    account.press("I have kept them")
+    account.expect_text("You have 10 codes left.")
+
+    account.log_out()
+    account.log_in("cy@example.com", PASSWORD)
+    account.expect_heading("Second factor")
+    account.assert_accessible()
+    account.fill(Code="000000")
+    account.press("Log in")
+    account.expect_text("The second factor is wrong.")
+    account.fill(Code=device.code())
+    account.press("Log in")
+    account.expect_heading(METHODS)
+
+    account.log_out()
+    account.log_in("cy@example.com", PASSWORD)
+    account.fill(Code=codes[0])
+    account.press("Log in")
+    account.expect_text("You have 9 codes left.")
+    account.press("Remove phone")
+    account.fill(Code=device.code())
+    account.page.locator("dialog").get_by_role("button", name="Remove", exact=True).click()
+    expect(account.row("phone")).to_have_count(0)
+    expect(account.page.get_by_text("codes left")).to_have_count(0)
+
+
+def test_recovery_codes_are_copied_downloaded_and_printed(service, account):
+    account.enter(*service.user("di@example.com"), "login-methods")
+    page = account.page
+    add_app(account)
+    codes = make_codes(account)
+    expect(page.get_by_role("heading", name="Your new recovery codes")).to_be_focused()
+    account.press("Copy")
+    account.expect_text("Copied")
+    with page.expect_download() as download:
+        account.press("Download")
+    page.evaluate("() => { window.print = () => { window.isPrinted = true } }")
+    account.press("Print")
+    page.emulate_media(media="print")
+
+    assert len(set(codes)) == 10
+    assert page.evaluate("navigator.clipboard.readText()").split() == codes
+    saved = Path(download.value.path()).read_text()
+    assert "di@example.com" in saved
+    assert all(f"\n{code}\n" in saved for code in codes)
+    assert page.evaluate("window.isPrinted")
+    printed = page.locator("body").inner_text()
+    assert "Recovery codes of di@example.com at Ostiary" in printed
+    assert [code for code in codes if code not in printed] == []
+    assert "Log out" not in printed
+    assert "phone" not in printed
+
+
+def test_a_passkey_logs_in_alone_and_is_a_second_factor(service, account):
+    service.user("ed@example.com")
+    with account.passkeys():
+        account.open("login-methods")
+        account.log_in("ed@example.com", PASSWORD)
+        account.press("Add a passkey")
+        account.fill(Name="laptop")
+        account.page.keyboard.press("Enter")
+        expect(account.row("laptop")).to_contain_text("on one device only")
+
+        account.log_out()
+        account.press("Log in with a passkey")
+        expect(account.row("laptop")).not_to_contain_text("last used never")
+        account.expect_text("ed@example.com")
+
+        account.log_out()
+        account.log_in("ed@example.com", PASSWORD)
+        account.press("Use a passkey")
+        account.press("Rename laptop")
+        account.fill(Name="old laptop")
+        account.page.keyboard.press("Enter")
+        expect(account.row("old laptop")).to_be_visible()
+        account.press("Remove old laptop")
+        account.page.locator("dialog").get_by_role("button", name="Use a passkey").click()
+        expect(account.row("laptop")).to_have_count(0)
+
+
+def test_a_device_without_a_passkey_is_told_so(service, account):
+    with account.passkeys():
+        account.open()
+        account.press("Log in with a passkey")
+
+        account.expect_text("it was cancelled, or this device has none for this site.")
+
+
+def test_a_mailed_code_logs_in(service, account):
+    service.user("fe@example.com")
+    account.open()
+    account.press("Mail me a code")
+    account.assert_accessible()
+    account.fill(Email="fe@example.com")
+    account.press("Mail a code")
+    expect(account.field("Code of the mail")).to_be_focused()
+    code = CODE.search(service.mail_to("fe@example.com"))[0]
+    account.fill(Code_of_the_mail="00000000")
+    account.press("Log in")
+    account.expect_text("The code is wrong, or too old.")
+    account.fill(Code_of_the_mail=code)
+    account.press("Log in")
+
+    account.expect_heading(PROFILE)
+
+
+def test_who_must_have_a_second_factor_adds_one_at_the_login(service, account):
+    _, user_id = service.user("gil@example.com")
+    with service.app.app_context():
+        grant(user_id, "auditor")
+    account.open()
+    account.log_in("gil@example.com", PASSWORD)
+    account.expect_heading("Add a second factor")
+    account.assert_accessible()
+    device = Device(account.page.locator(".secret code").inner_text().replace(" ", ""))
+    account.fill(Code_that_the_app_shows=device.code())
+    account.press("Log in")
+
+    account.expect_heading(PROFILE)
+
+
+def test_sessions_are_listed_and_ended(service, account):
+    token, user_id = service.user("hal@example.com")
+    credentials = {"email": "hal@example.com", "password": PASSWORD}
+    login = f"{service.url}/api/users/login"
+    agents = {"User-Agent": FIREFOX}, {"User-Agent": "curl/8.14.1"}, {"User-Agent": "backup"}
+    for agent in agents:
+        requests.post(login, json=credentials, headers=agent, timeout=10)
+    account.enter(token, user_id, "sessions")
+    rows = account.page.locator(".rows li")
+    expect(rows).to_have_count(4)
+    expect(account.row("this session")).to_have_count(1)
+    account.press("End Firefox on Linux")
+    expect(rows).to_have_count(3)
+    account.press("End all others")
+    expect(rows).to_have_count(1)
+
+    account.expect_text("2 sessions are ended.")
+    expect(rows).to_contain_text("this session")
+
+
+def test_a_session_that_has_ended_leads_to_the_login_which_says_so(service, account):
+    token, user_id = service.user("ina@example.com")
+    account.enter(token, user_id)
+    account.expect_heading(PROFILE)
+    end_sessions(service, token, user_id)
+    account.follow("Sessions")
+
+    account.expect_text("Your session has ended: log in again.")
+    account.assert_accessible()
+
+
+def test_a_session_ends_without_activity_at_the_service_too(service, account):
+    token, user_id = service.user("jo@example.com")
+    account.page.clock.install()
+    account.enter(token, user_id)
+    account.expect_heading(PROFILE)
+    with account.page.expect_response("**/logout"):
+        account.page.clock.fast_forward("15:30")
+
+    account.expect_text("You were logged out after 15 minutes without activity.")
+    own = f"{service.url}/api/users/{user_id}"
+    assert requests.get(own, headers={"Authorization": token}, timeout=10).status_code == 401
+
+
+def test_a_change_of_credentials_long_after_the_login_asks_for_the_password(service, account):
+    token, user_id = service.user("kim@example.com")
+    account.enter(token, user_id, "login-methods")
+    account.expect_heading("Passkeys")
+    make_old(service.app, token)
+    account.press("Add an authenticator app")
+    account.press("Next")
+    account.expect_heading("Confirm that it is you")
+    account.assert_accessible()
+    account.page.keyboard.press("Escape")
+    account.expect_text("Authenticate again")
+    account.press("Next")
+    account.fill(Password="not the password")
+    account.press("Confirm")
+    account.expect_text("Invalid current password.")
+    account.fill(Password=PASSWORD)
+    account.press("Confirm")
+
+    account.expect_text("Scan this with the app")
+
+
+def test_a_personal_token_is_made_used_and_ended(service, account):
+    account.enter(*service.user("lou@example.com"), "tokens")
+    account.press("Make a token")
+    account.fill(Name="backup")
+    account.press("Make the token")
+    account.expect_text("Tick at least one box.")
+    account.assert_accessible()
+    account.page.get_by_label("Read todos").check()
+    account.press("Make the token")
+    account.expect_text("It is shown this once")
+    value = account.page.locator(".value code").inner_text()
+    headers = {"Authorization": value}
+    todos = f"{service.url}/api/todos"
+    read = requests.get(todos, headers=headers, timeout=10)
+    written = requests.post(todos, json={"title": "New"}, headers=headers, timeout=10)
+    account.press("End backup")
+    account.press("End the token")
+    expect(account.page.get_by_text("You have none.")).to_be_visible()
+    ended = requests.get(todos, headers=headers, timeout=10)
+
+    assert [read.status_code, written.status_code, ended.status_code] == [200, 403, 401]
+
+
+def test_the_address_and_the_password_are_changed(service, account):
+    service.user("mo@example.com")
+    account.open()
+    account.log_in("mo@example.com", PASSWORD)
+    account.fill(Present_password=PASSWORD, New_password=NEW)
+    account.press("Change the password")
+    account.expect_text("Your password is changed")
+    expect(account.field("New password")).to_have_value("")
+    form = account.page.get_by_role("form", name="Email address")
+    form.get_by_label("New email address").fill("mona@example.com")
+    form.get_by_label("Password").fill(PASSWORD)
+    account.press("Change the address")
+    account.expect_text("Invalid current password.")
+    form.get_by_label("Password").fill(NEW)
+    account.press("Change the address")
+    account.expect_text("A link is on its way to mona@example.com.")
+    account.page.goto(service.link_to("mona@example.com"))
+    account.press("Confirm the address")
+    account.follow("Go to your account")
+    account.expect_text("Your session has ended: log in again.")
+    account.log_in("mona@example.com", NEW)
+
+    account.expect_heading(PROFILE)
+
+
+def test_the_login_of_another_service_is_listed_and_removed(service, account):
+    token, user_id = service.user("nia@example.com")
+    with service.app.app_context():
+        profile = {"email": "nia@gmail.example"}
+        names = {"provider": "google", "issuer": "https://accounts.google.com", "subject": "7"}
+        db.session.add(ExternalIdentity(user_id=user_id, profile=profile, **names))
+        db.session.commit()
+    account.enter(token, user_id, "login-methods")
+    expect(account.row("google")).to_contain_text("nia@gmail.example")
+    account.press("Remove google")
+    account.assert_accessible()
+    account.press("Remove")
+
+    expect(account.row("google")).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", ["", "login-methods", "sessions", "tokens"])
+def test_every_view_is_accessible_on_desk_and_phone(service, account, view):
+    token, user_id = service.user(f"{view}@view.example.com")
+    account.enter(token, user_id, view)
+    expect(account.page.locator(".card").first).to_be_visible()
+    expect(account.page.get_by_text("Loading")).to_have_count(0)
+
+    account.assert_accessible()
+
+
+def test_what_is_switched_off_is_not_shown(sqlite_url, tmp_path, context):
+    app = build(sqlite_url, tmp_path, ACCOUNT_PAGE=True, REGISTRATION_OPEN=False)
+    with serve_app(app) as url:
+        user = {"email": "ada@example.com", "password": PASSWORD}
+        runner = app.test_cli_runner()
+        runner.invoke(args=["users", "create", user["email"], "--password-stdin"], input=PASSWORD)
+        account = AccountPage(context.new_page(), url)
+        account.open("register")
+        account.expect_heading("Log in")
+        outside = account.page.locator("main").inner_text()
+        account.log_in(**user)
+        account.expect_heading(PROFILE)
+        inside = account.page.get_by_role("navigation").inner_text()
+        account.page.close()
+    close(app)
+
+    assert not any(word in outside for word in ("passkey", "code", "Register"))
+    assert inside.split() == ["Profile", "Sessions"]
+    assert (account.errors, account.foreign) == ([], [])
