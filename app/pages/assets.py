@@ -38,6 +38,8 @@ def _settings() -> dict[str, Any]:
         "root": request.script_root + config["REST_API_ROOT"],
         "users": config["USERS_PATH"],
         "idleSeconds": IDLE_SECONDS,
+        # Whether a login by a provider leaves a session in cookies.
+        "cookies": config["TOKEN_MIDDLEWARE"] is not None and bool(config["PROVIDERS"]),
         "refusedStatus": config["ACL_ERROR_STATUS"],
         "realmRequired": config["REALM_REQUIRED"],
         "registration": config["REGISTRATION_OPEN"],

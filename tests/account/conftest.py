@@ -42,6 +42,7 @@ SETTINGS = {
             "clientSecret": "secret",
             "successRedirect": "/account",
             "failureRedirect": "/account",
+            "failureQueryString": True,
         }
     },
 }

@@ -43,6 +43,16 @@ def make_codes(account):
     return account.page.locator(".codes code").all_inner_texts()
 
 
+def leave_cookies(service, account, **cookies):
+    """Set cookies as a login by a provider does."""
+    flags = {"url": service.url, "sameSite": "Lax"}
+    rows = [
+        {"name": name, "value": value, "httpOnly": name != "userId", **flags}
+        for name, value in cookies.items()
+    ]
+    account.page.context.add_cookies(rows)
+
+
 def end_sessions(service, token, user_id):
     path = f"{service.url}/api/users/{user_id}/accessTokens"
     answer = requests.delete(path, headers={"Authorization": token}, timeout=10)
@@ -361,6 +371,41 @@ def test_the_login_of_another_service_is_listed_and_removed(service, account):
     account.press("Remove")
 
     expect(account.row("google")).to_have_count(0)
+
+
+def test_a_session_in_cookies_is_used_and_ended(service, account):
+    token, user_id = service.user("pia@example.com")
+    leave_cookies(service, account, access_token=token, userId=str(user_id))
+    account.open()
+    account.expect_heading(PROFILE)
+    account.expect_text("pia@example.com")
+    account.log_out()
+    account.page.reload()
+
+    account.expect_heading("Log in")
+    assert account.page.context.cookies() == []
+
+
+def test_a_login_by_a_provider_goes_on_with_the_second_step(service, account):
+    token, user_id = service.user("quin@example.com")
+    account.enter(token, user_id, "login-methods")
+    device = add_app(account)
+    account.log_out()
+    credentials = {"email": "quin@example.com", "password": PASSWORD}
+    first = requests.post(f"{service.url}/api/users/login", json=credentials, timeout=10)
+    leave_cookies(service, account, second_step=first.json()["error"]["details"]["ticket"])
+    account.page.goto(f"{service.url}/account?error=SECOND_FACTOR_REQUIRED")
+    account.fill(Code=device.code())
+    account.press("Log in")
+
+    account.expect_heading(PROFILE)
+    assert "error" not in account.page.url
+
+
+def test_a_failed_login_by_a_provider_is_told(service, account):
+    account.page.goto(f"{service.url}/account?error=ACCOUNT_EXISTS")
+
+    account.expect_text("There is an account with this address already")
 
 
 def test_every_view_is_accessible_on_desk_and_phone(service, account):

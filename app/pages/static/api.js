@@ -1,7 +1,7 @@
 // Calls of the API with the token of the session.
 
 import { page } from "./page.js";
-import { end, session } from "./session.js";
+import { authentication, end, session } from "./session.js";
 
 const NO_ANSWER = { message: "The service does not answer: try again." };
 // What an ended session is answered with. Where it may also be a refusal, that is no reason to end.
@@ -57,12 +57,11 @@ export async function call(verb, path, options = {}) {
   }
 }
 
-async function send(verb, path, { body, query, headers = {}, signal } = {}) {
-  const token = session()?.token;
-  const request = { method: verb, headers: { ...headers }, credentials: "omit", signal };
-  if (token) {
-    request.headers.Authorization = token;
-  }
+async function send(verb, path, { body, query, headers = {}, signal, credentials } = {}) {
+  const current = session();
+  const own = authentication();
+  const request = { method: verb, headers: { ...headers, ...own.headers }, signal };
+  request.credentials = credentials ?? own.credentials;
   if (body !== undefined) {
     request.headers["Content-Type"] = "application/json";
     request.body = JSON.stringify(body);
@@ -73,7 +72,7 @@ async function send(verb, path, { body, query, headers = {}, signal } = {}) {
   const answer = await read(response);
   if (!response.ok) {
     const error = new ApiError(response.status, answer, response.headers);
-    if (token && token === session()?.token && error.status === 401 && ENDED.includes(error.code)) {
+    if (current && current === session() && error.status === 401 && ENDED.includes(error.code)) {
       end("Your session has ended: log in again.");
     }
     throw error;

@@ -16,6 +16,8 @@ const WRONG = {
   password: "The email or the password is wrong.",
   passkey: "This passkey logs nobody in here.",
   code: "The code is wrong, or too old.",
+  provider: "The login by the other service has failed.",
+  taken: "There is an account with this address already: log in as you have before.",
 };
 const TITLES = {
   mail: "Log in by mail",
@@ -35,6 +37,7 @@ export function Login({ title, First = PasswordForm, children }) {
   const [step, setStep] = useState({ name: FIRST });
   const [email, setEmail] = useState("");
   const card = useRef();
+  const told = useProviderError(setStep);
   useEffect(() => {
     if (step.name !== FIRST) {
       card.current.querySelector("input:not([type=hidden]), button")?.focus();
@@ -59,6 +62,7 @@ export function Login({ title, First = PasswordForm, children }) {
   const Step = FORMS[step.name] ?? First;
   return html`<section class="card narrow" ref=${card}>
     <h1>${TITLES[step.name] ?? title}</h1>
+    ${step.name === FIRST && told && html`<p class="problem" role="alert">${told}</p>`}
     <${Step} ...${{ first, finish, step, setStep }} />
     ${step.name === FIRST && children}
   </section>`;
@@ -69,10 +73,33 @@ const STEPS = {
   LOGIN_FAILED_EMAIL_NOT_VERIFIED: async ({ userId }) => ({ name: "unverified", userId }),
   SECOND_FACTOR_REQUIRED: async (details) => ({ name: "factor", ...details }),
   SECOND_FACTOR_ENROLMENT_REQUIRED: async ({ ticket }) => {
-    const { body } = await call("POST", `${LOGIN}/enrol`, { body: { ticket } });
+    const { body } = await call("POST", `${LOGIN}/enrol`, withTicket(ticket));
     return { name: "enrolment", ticket, made: body };
   },
 };
+
+/** Return the options of a call of the second step; without a ticket, a cookie has it. */
+function withTicket(ticket, body = {}) {
+  return ticket ? { body: { ticket, ...body } } : { body, credentials: "same-origin" };
+}
+
+/** Go on with a login by an identity provider that has led back here; return what went wrong with it. */
+function useProviderError(setStep) {
+  const [told, tell] = useState("");
+  useEffect(() => {
+    const code = new URLSearchParams(location.search).get("error");
+    if (!code) {
+      return;
+    }
+    // Once: not again when the page is loaded again.
+    history.replaceState(null, "", location.pathname + location.hash);
+    const next = code.startsWith("SECOND_FACTOR_") && STEPS[code];
+    const failed = code === "ACCOUNT_EXISTS" ? WRONG.taken : WRONG.provider;
+    const go = next ? next({ kinds: ["totp", "recovery", "passkey"] }).then(setStep) : Promise.reject();
+    go.catch(() => tell(failed));
+  }, []);
+  return told;
+}
 
 function PasswordForm({ first, setStep }) {
   const logIn = (values) => first(LOGIN, withoutEmpty(values), { wrong: WRONG.password });
@@ -122,7 +149,7 @@ function MailedCodeForm({ first, step, setStep }) {
 
 function FactorForm({ finish, step, setStep }) {
   const { ticket, kinds } = step;
-  const send = async (proof) => finish(await call("POST", `${LOGIN}/factor`, { body: { ticket, ...proof } }));
+  const send = async (proof) => finish(await call("POST", `${LOGIN}/factor`, withTicket(ticket, proof)));
   return html`
     <p>Your account has a second factor.</p>
     <${Proofs} kinds=${kinds} submit="Log in" onProof=${send} actions=${back(setStep)} />
@@ -131,7 +158,7 @@ function FactorForm({ finish, step, setStep }) {
 
 function EnrolmentForm({ finish, step, setStep }) {
   const { ticket, made } = step;
-  const send = async ({ code }) => finish(await call("POST", `${LOGIN}/factor`, { body: { ticket, code } }));
+  const send = async ({ code }) => finish(await call("POST", `${LOGIN}/factor`, withTicket(ticket, { code })));
   return html`
     <p>Your account must have a second factor. Add it to an authenticator app on your phone:</p>
     <${Secret} made=${made} />

@@ -1,4 +1,5 @@
-// The session of a page: in memory and in sessionStorage, so that it ends with the tab.
+// The session of a page: in memory and in sessionStorage, so that it ends with the tab. That of a login
+// by an identity provider is in cookies, of which scripts can read the one with the user's id.
 
 import { page } from "./page.js";
 
@@ -8,11 +9,18 @@ const CHECK_MILLISECONDS = 5000;
 const watchers = new Set();
 let reason = "";
 let lastActivity = Date.now();
-let current = read();
+let current = read() ?? readCookie();
 
-/** Return the session: token, userId, email and when it expires; null when logged out. */
+/** Return the session: token ("" if a cookie has it), userId, email and when it expires; or null. */
 export function session() {
   return current;
+}
+
+/** Return the `credentials` and headers of a request in the session. */
+export function authentication() {
+  const isCookie = current?.token === "";
+  const headers = current?.token ? { Authorization: current.token } : {};
+  return { credentials: isCookie ? "same-origin" : "omit", headers };
 }
 
 /** Return why the last session ended, if the user did not end it. */
@@ -42,11 +50,11 @@ export function end(why = "") {
 
 /** End the session at the service, too. */
 export async function logOut(why = "") {
-  const headers = { Authorization: current?.token ?? "" };
+  const request = { method: "POST", keepalive: true, ...authentication() };
   const url = `${page.root}/${page.users}/logout`;
   end(why);
   // Without an answer the token ends when it expires; nobody has it any more.
-  await fetch(url, { method: "POST", headers, credentials: "omit", keepalive: true }).catch(() => {});
+  await fetch(url, request).catch(() => {});
 }
 
 function keep(next, why) {
@@ -67,6 +75,11 @@ function read() {
   } catch {
     return null;
   }
+}
+
+function readCookie() {
+  const userId = page.cookies && /(?:^|; )userId=([^;]+)/.exec(document.cookie)?.[1];
+  return userId ? { token: "", userId: decodeURIComponent(userId), email: "", expires: Infinity } : null;
 }
 
 function check() {
