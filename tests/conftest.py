@@ -46,6 +46,7 @@ LONG = {
     "test_move.py",
     "test_kills.py",
     "test_browser.py",
+    "test_in_chromium.py",
     "test_drills.py",
     "test_bounded_work.py",
     "test_clients.py",

@@ -9,6 +9,7 @@ from tests.support.installation import Installation
 
 # What takes long to import, and the services that a setting or a first request needs.
 NEEDED_LATER = (
+    "app.account",
     "alembic",
     "apispec",
     "app.connector",

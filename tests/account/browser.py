@@ -29,9 +29,22 @@ class AccountPage:
         self.url = url
         self.errors: list[str] = []
         self.foreign: list[str] = []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self._note_foreign(request.url))
+        self._listeners = {
+            "console": self._note,
+            "pageerror": lambda error: self.errors.append(str(error)),
+            "request": lambda request: self._note_foreign(request.url),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
+
+    def leave(self) -> None:
+        """Leave nothing in the tab to whoever uses it next."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.evaluate("() => sessionStorage.clear()")
+        self.page.context.clear_cookies()
+        self.page.emulate_media(media="screen")
+        self.page.goto("about:blank")
 
     def open(self, view: str = "") -> None:
         """Open a view, as whoever has logged in in this tab."""

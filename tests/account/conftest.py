@@ -87,6 +87,8 @@ def service(sqlite_template, tmp_path_factory):
     url = f"http://localhost:{port}"
     settings = {**SETTINGS, "PUBLIC_URL": url, "OUTBOX_IN_PROCESS": False}
     app = build(f"sqlite:///{folder}/ostiary.sqlite", folder / "mail", **settings)
+    # The browser keeps the files of the page, which tests load again and again.
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 3600
     with serve_app(app, port):
         yield Service(app, url, folder / "mail")
     close(app)
@@ -99,13 +101,18 @@ def context(browser):
         yield context
 
 
+@pytest.fixture(scope="module")
+def tab(context):
+    """A tab that tests use one after the other: a new one takes longer to load."""
+    return context.new_page()
+
+
 @pytest.fixture
-def account(service, context):
-    """The page, in a tab of its own; nothing goes wrong in it, and nothing is loaded elsewhere."""
-    page = AccountPage(context.new_page(), service.url)
+def account(service, tab):
+    """The page, in a browser that remembers nothing."""
+    page = AccountPage(tab, service.url)
     yield page
-    page.page.close()
-    context.clear_cookies()
+    page.leave()
     assert (page.errors, page.foreign) == ([], [])
 
 

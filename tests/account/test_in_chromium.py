@@ -275,8 +275,9 @@ def test_a_session_that_has_ended_leads_to_the_login_which_says_so(service, acco
     account.assert_accessible()
 
 
-def test_a_session_ends_without_activity_at_the_service_too(service, account):
+def test_a_session_ends_without_activity_at_the_service_too(service, context):
     token, user_id = service.user("jo@example.com")
+    account = AccountPage(context.new_page(), service.url)
     account.page.clock.install()
     account.enter(token, user_id)
     account.expect_heading(PROFILE)
@@ -284,6 +285,7 @@ def test_a_session_ends_without_activity_at_the_service_too(service, account):
         account.page.clock.fast_forward("15:30")
 
     account.expect_text("You were logged out after 15 minutes without activity.")
+    account.page.close()
     own = f"{service.url}/api/users/{user_id}"
     assert requests.get(own, headers={"Authorization": token}, timeout=10).status_code == 401
 
