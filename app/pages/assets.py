@@ -36,7 +36,8 @@ def _settings() -> dict[str, Any]:
         "service": config["SERVICE_NAME"],
         # A proxy may serve all of it below a path.
         "root": request.script_root + config["REST_API_ROOT"],
-        "users": config["USERS_PATH"],
+        # As the OpenAPI document has it; in requests any case will do.
+        "users": config["USERS_PATH"].lower(),
         "idleSeconds": IDLE_SECONDS,
         # Whether a login by a provider leaves a session in cookies.
         "cookies": config["TOKEN_MIDDLEWARE"] is not None and bool(config["PROVIDERS"]),
