@@ -45,5 +45,5 @@ def _models() -> list[str]:
 
 def _logins() -> list[dict[str, str]]:
     """Return the labels and paths of logins by identity providers."""
-    links = current_app.jinja_env.globals.get("login_links", [])
+    links: Any = current_app.jinja_env.globals.get("login_links", [])
     return [{"label": label, "path": request.script_root + path} for label, path in links]

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import click
 import requests
 from playwright.sync_api import expect
 
 from app.access.roles import grant
+from app.database.metadata import all_metadata
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
 from app.testing.apps import close
@@ -21,6 +23,16 @@ from .browser import AccountPage
 CODE = re.compile(r"\b[0-9]{8}\b")
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 PROFILE, METHODS = "Profile", "Ways to log in"
+
+
+def make_tables(url, folder, settings):
+    """Make the tables of an app whose users have properties of their own."""
+    # The app of a command, which starts without them.
+    with click.Context(click.Command("db")):
+        app = build(url, folder, **settings)
+    with app.app_context():
+        all_metadata(app).create_all(db.engine)
+    close(app)
 
 
 def add_app(account):
@@ -419,6 +431,39 @@ def test_every_view_is_accessible_on_desk_and_phone(service, account):
         expect(account.page.get_by_text("Loading")).to_have_count(0)
 
         account.assert_accessible()
+
+
+def test_a_registration_asks_for_the_properties_that_users_must_have(tmp_path, context):
+    properties = {
+        "company": {"type": "string", "required": True},
+        "employees": {"type": "number", "required": True},
+        "plan": {"type": "string", "required": True, "enum": ["free", "paid"]},
+        "newsletter": {"type": "boolean", "required": True},
+        "nickname": "string",
+    }
+    settings = {"ACCOUNT_PAGE": True, "USERS_PATH": "Members", "USER_PROPERTIES": properties}
+    url = f"sqlite:///{tmp_path}/ostiary.sqlite"
+    make_tables(url, tmp_path, settings)
+    app = build(url, tmp_path, **settings)
+    with serve_app(app) as address:
+        account = AccountPage(context.new_page(), address)
+        account.open("register")
+        account.page.get_by_label("plan").select_option("paid")
+        account.page.get_by_label("newsletter").select_option("false")
+        account.page.get_by_label("employees").fill("12")
+        account.fill(Email="ada@example.com", Password=PASSWORD, company="Acme")
+        labels = account.page.locator("main label").all_inner_texts()
+        account.assert_accessible()
+        with account.page.expect_response("**/members") as answer:
+            account.press("Register")
+        account.expect_heading(PROFILE)
+        user = answer.value.json()
+        account.page.close()
+    close(app)
+
+    assert labels == ["Email", "Password", "company", "employees", "plan", "newsletter"]
+    assert [user[name] for name in properties] == ["Acme", 12, "paid", False, None]
+    assert (account.errors, account.foreign) == ([], [])
 
 
 def test_what_is_switched_off_is_not_shown(sqlite_url, tmp_path, context):

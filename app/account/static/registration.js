@@ -40,9 +40,9 @@ async function requiredProperties() {
   const { schema } = content["application/json"];
   const name = (schema.anyOf?.[0] ?? schema).$ref.split("/").at(-1);
   const { required, properties } = document.components.schemas[name];
-  return required
-    .filter((one) => !OWN.includes(one))
-    .map((one) => ({ name: one, schema: properties[one] }));
+  return Object.entries(properties)
+    .filter(([one]) => required.includes(one) && !OWN.includes(one))
+    .map(([one, property]) => ({ name: one, schema: property }));
 }
 
 function PropertyField({ name, schema, problem }) {
