@@ -1,11 +1,10 @@
 """Endpoints for the functions of public data sources: `/api/geo/geocode`."""
 
 import re
-from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 
-from flask import Flask, jsonify, make_response, request
+from flask import Flask, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
 
@@ -13,16 +12,16 @@ from app.access.identity import HEADER, QUERY, current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
-from app.connector import DataSource, Operation, Response, Variable, VariableError
-from app.connector.errors import MissingVariableError
-from app.connector.types import JsonObject, JsonValue
-from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
+from app.connector import DataSource, Operation, Variable
+from app.connector.types import JsonObject
+from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 from app.rest.requests.bodies import read_body
 
 from . import data_sources
-from .calls import call_remote, limit_calls
+from .calls import limit_calls
+from .functions import call_function, respond
 from .schemas import endpoint_schemas, variables_in
 from .sources import create_sources
 
@@ -104,9 +103,7 @@ def endpoint_verb(operation: Operation) -> str:
 def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
     def call(grant: Grant, **path: str) -> ResponseReturnValue:
         values = _read_arguments(operation, path)
-        _validate(operation, values)
-        result = call_remote(source, operation.name, lambda: operation(**values))
-        return _make_response(operation, result)
+        return respond(operation, call_function(source, operation, values))
 
     call.__doc__ = f"Call {source}.{operation.name}."
     return call
@@ -138,38 +135,3 @@ def _read_headers(names: Iterable[str]) -> JsonObject:
 def _read_properties(names: Collection[str]) -> JsonObject:
     body = read_body() if names else {}
     return {name: body[name] for name in names if name in body}
-
-
-def _validate(operation: Operation, values: JsonObject) -> None:
-    """Raise ValidationError, which names every invalid argument."""
-    problems = {}
-    for name in operation.parameters:
-        try:
-            operation.variables[name].resolve(values.get(name))
-        except MissingVariableError:
-            problems[name] = [BLANK]
-        except VariableError as error:
-            problems[name] = [str(error)]
-    if problems:
-        raise ValidationError(problems)
-
-
-def _make_response(operation: Operation, result: JsonValue) -> ResponseReturnValue:
-    """Return the response with a result: bytes as they are, anything else as JSON.
-
-    Bytes in a full response are base64. Raises RemoteError for a result that cannot be written as
-    JSON, or is larger than `maxResponseBytes`.
-    """
-    if isinstance(result, Response):
-        body = result.body
-        text = b64encode(body).decode() if isinstance(body, bytes) else body
-        result = {"statusCode": result.status_code, "body": text}
-    try:
-        response = make_response(result) if isinstance(result, bytes) else jsonify(result)
-    except (RecursionError, TypeError, ValueError):
-        raise RemoteError() from None
-    if isinstance(result, bytes):
-        response.mimetype = "application/octet-stream"
-    if (response.content_length or 0) > operation.max_bytes:
-        raise RemoteError()
-    return response
