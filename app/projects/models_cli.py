@@ -1,7 +1,6 @@
 """The commands `ostiary models`: check, list and show the models of a project."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import click
 from flask import current_app
@@ -11,8 +10,8 @@ from app.commands import CommandGroup, json_option, print_rows
 from app.definitions.definition import Definition
 from app.definitions.reading import json_models
 from app.definitions.related_models import USERS
+from app.definitions.served import Model, find_models
 from app.definitions.setup import report
-from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.fields.base import Field
 from app.rest.views.collection import declared_endpoints
@@ -21,28 +20,6 @@ from .permissions import check_permissions
 from .roles import check_roles
 
 models = CommandGroup("models", help="Check, list and show models.")
-
-
-@dataclass(frozen=True)
-class Model:
-    """A model that is served: its name, the file that defines it, and where its rows are."""
-
-    name: str
-    # None for those of the service, and of `project.py`.
-    file: str | None
-    path: str
-    table: str
-    is_public: bool
-    # None of a model at a data source or without rows, which has a definition.
-    collection: Collection | None
-    remote: Definition | None = None
-
-    @property
-    def resource(self) -> str:
-        """The name of its resource, by which rules know it."""
-        if self.remote:
-            return self.remote.plural
-        return self.collection.name if self.collection else self.path
 
 
 @models.command()
@@ -54,7 +31,7 @@ def check(strict: bool) -> None:
     """
     # The app has logged each warning when it read the files, to standard error.
     problems = json_models.current.problems
-    found = _find_models()
+    found = find_models()
     unknown = list(check_roles(current_app))
     report(current_app, problems)
     own = [model for model in found if model.file]
@@ -75,7 +52,7 @@ def list_(as_json: bool) -> None:
     names = ("name", "file", "path", "table", "public")
     rows = [
         (model.name, model.file, f"/{model.path}", model.table, model.is_public)
-        for model in _find_models()
+        for model in find_models()
     ]
     print_rows(names, rows, as_json)
 
@@ -84,7 +61,7 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Show the properties, relations and endpoints of the model NAME."""
-    found = _find_models()
+    found = find_models()
     for model in found:
         names = {model.name, model.path, *([model.collection.name] if model.collection else [])}
         if name.lower() in map(str.lower, names):
@@ -94,45 +71,6 @@ def show(name: str) -> None:
         raise click.ClickException(f"There is no model {name}; there are {known}.")
     for line in _describe(model):
         click.echo(line)
-
-
-def _find_models() -> list[Model]:
-    """Return all models of the current app by name."""
-    found = json_models.current
-    without_table = [*found.remote.values(), *found.containers.values(), *found.plain.values()]
-    elsewhere = {definition.plural for definition in without_table}
-    collections = served_collections.current.values()
-    served = [_served(collection) for collection in collections if collection.name not in elsewhere]
-    remote = [
-        Model(
-            definition.name,
-            definition.file,
-            definition.path,
-            definition.table,
-            definition.is_public,
-            None,
-            definition,
-        )
-        for definition in without_table
-    ]
-    return sorted([*served, *remote], key=lambda model: model.name.lower())
-
-
-def _served(collection: Collection) -> Model:
-    found = json_models.current
-    by_resource = {definition.plural: definition for definition in found.definitions.values()}
-    if found.users:
-        by_resource[USERS] = found.users
-    definition = by_resource.get(collection.name)
-    files = {resource.name: file for resource, file in found.resources.items()}
-    return Model(
-        definition.name if definition else collection.singular,
-        definition.file if definition else files.get(collection.name),
-        collection.path,
-        collection.rows.key.table.name,
-        collection.resource.is_public,
-        collection,
-    )
 
 
 def _not_served(found: Iterable[Model]) -> Iterator[str]:
