@@ -189,6 +189,13 @@ class LastCredential(exceptions.BadRequest):
     description = "This is the last way to log in. Set a password, or link another provider, first."
 
 
+class LastAdmin(exceptions.UnprocessableEntity):
+    """Nobody with the role `admin` who can log in would be left."""
+
+    error_code = "LAST_ADMIN"
+    description = "This is the last admin who can log in. Make somebody else an admin first."
+
+
 class AuthorizationRequired(exceptions.Unauthorized):
     """The endpoint needs an access token, or one of another kind."""
 

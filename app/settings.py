@@ -180,13 +180,26 @@ def is_compatible(settings: Settings) -> bool:
     return bool(settings["COMPATIBILITY"] == LOOPBACK3)
 
 
+# The key in the metadata of settings that are secrets as a whole.
+SECRET = "secret"  # noqa: S105 a name
+
+
 def _setting(
-    kind: Callable[..., FieldType], default: object, meaning: str, **options: object
+    kind: Callable[..., FieldType],
+    default: object,
+    meaning: str,
+    is_secret: bool = False,
+    **options: object,
 ) -> FieldType:
-    """Return the field of a setting: `meaning` is what docs/configuration.md says, in Markdown."""
+    """Return the field of a setting: `meaning` is what docs/configuration.md says, in Markdown.
+
+    Nothing of a secret one is shown. In others, entries with the name of a secret are masked, and
+    the passwords of addresses.
+    """
     if kind is fields.Integer:
         options.setdefault("strict", True)
-    return kind(load_default=default, metadata={"description": meaning}, **options)
+    metadata = {"description": meaning, **({SECRET: True} if is_secret else {})}
+    return kind(load_default=default, metadata=metadata, **options)
 
 
 class TokenMiddlewareSchema(Schema):
@@ -435,6 +448,7 @@ class SettingsSchema(Schema):
         list,
         "Keys that encrypt the secrets of second factors, such as `openssl rand -base64 32 | tr +/"
         " -_` prints. The first one encrypts, all of them decrypt.",
+        is_secret=True,
     )
     REALM_REQUIRED = _setting(fields.Boolean, False, "`true`: login needs a realm.")
     REALM_DELIMITER = _setting(
@@ -531,6 +545,7 @@ class SettingsSchema(Schema):
         "Secrets of at least 32 characters, from the first of which the codes are derived that are"
         " mailed to log in. To replace it, put another before it, and remove the old one ten"
         " minutes later.",
+        is_secret=True,
     )
     EMAIL_CHANGE = _setting(
         fields.String,
@@ -741,6 +756,11 @@ class SettingsSchema(Schema):
         False,
         "`true`: a page at `/account`, on which users log in and look after their account:"
         " [identity.md](identity.md#the-account-page).",
+    )
+    ADMIN_ENABLED = _setting(
+        fields.Boolean,
+        True,
+        "`false`: none of the calls by which a service is administered: [admin.md](admin.md).",
     )
     SQLALCHEMY_DATABASE_URI = _setting(
         fields.String,

@@ -20,9 +20,12 @@ from app.errors import (
 from app.ids import FORMS, Id
 from app.state import AppState
 
+from .admins import is_admin
 from .identity import Identity, current_identity
+from .roles import ADMIN
 from .rules import (
     OWNER,
+    READ,
     STRONG,
     Decision,
     DynamicRole,
@@ -38,6 +41,9 @@ from .rules import (
 # The name of the rules for rows that are created through a relation, for which $owner may be the
 # caller: their model is not asked alone, but after the row that they belong to.
 CREATE_RELATED = "create through a relation"
+
+# The name of the rules for users.
+USERS = "users"
 
 # What a caller gets whom no rule, or no scope, permits a method.
 NOTHING = Decision(own=False, others=False)
@@ -123,6 +129,31 @@ class RowGrant(Grant):
         return true()
 
 
+@dataclass(frozen=True)
+class SparingGrant(Grant):
+    """A permission to change users for a caller who is no admin: it leaves out those who are.
+
+    Whatever rules say, nobody else changes an admin: not the email, by which one logs in as this.
+    """
+
+    granted: Grant
+    by_row: ClassVar[bool] = True
+
+    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+        """Return the conditions of the permission, and that a row is of no admin."""
+        others = false() if owner is None else not_(is_admin(owner))
+        return [*self.granted.scope(owner), others]
+
+    @property
+    def only_own(self) -> bool:
+        """Whether only the caller's own rows are permitted: there are others."""
+        return False
+
+    def covers(self, owner: Id | None) -> bool:
+        """Tell whether rows of a user may be permitted."""
+        return self.granted.covers(owner)
+
+
 def install_rules(
     app: Flask,
     model: str,
@@ -132,8 +163,11 @@ def install_rules(
     by_row: Collection[str] = (),
     dynamic: Mapping[str, DynamicRole] | None = None,
     session_only: Collection[str] = (),
+    kept: Iterable[Rule] = (),
 ) -> None:
     """Compile a model's rules for each of its methods; ACLS in the settings replaces them.
+
+    It adds to those that are `kept`.
 
     `methods` maps each method's name to its access type; `owned` are the methods whose rows have
     owners, and rules for $owner apply to no others; `by_row` are those that apply the scope of a
@@ -146,6 +180,7 @@ def install_rules(
     try:
         form = FORMS[app.config["ID_TYPE"]]
         rules = list(rules) if replaced is None else parse_rules(replaced, methods, form)
+        rules = [*kept, *rules]
         check_methods(rules, methods)
         check_owners(rules, owned)
         check_dynamic(rules, by_row, dynamic)
@@ -156,7 +191,12 @@ def install_rules(
     for method, access in methods.items():
         applicable = _applicable(rules, method in owned, () if method in by_row else dynamic)
         compiled[model, method] = MethodRules(
-            applicable, method, access, dynamic, session_only=method in session_only
+            applicable,
+            method,
+            access,
+            dynamic,
+            session_only=method in session_only,
+            spares_admins=model == USERS and access != READ and method in by_row,
         )
     if "create" in methods:
         applicable = _applicable(rules, bool(owned), dynamic)
@@ -207,8 +247,18 @@ def find_grant(model: str, method: str) -> Grant:
         return Grant(user_id, NOTHING)
     roles = _roles(identity, rules)
     if rules.dynamic and user_id is not None:
-        return _row_grant(rules, user_id, roles)
-    return Grant(user_id, rules.decision(user_id, roles))
+        return _sparing(identity, rules, _row_grant(rules, user_id, roles))
+    grant = Grant(user_id, rules.decision(user_id, roles))
+    return _sparing(identity, rules, grant) if rules.spares_admins else grant
+
+
+def _sparing(identity: Identity, rules: MethodRules, grant: Grant) -> Grant:
+    """Return a grant without the rows of admins, if the method changes users of others."""
+    if not rules.spares_admins or not (grant.decision.others or grant.by_row):
+        return grant
+    if ADMIN in identity.roles:
+        return grant
+    return SparingGrant(grant.user_id, grant.decision, grant)
 
 
 def _roles(identity: Identity, rules: MethodRules) -> frozenset[str]:

@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import ForeignKey, String, delete, insert, select
+from sqlalchemy import ForeignKey, String, delete, func, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audit.entries import Action, record, record_all, recording
 from app.database.ids import RowId
-from app.database.session import Model, db, transaction
-from app.errors import ValidationError, quote
+from app.database.session import Model, affected_rows, db, transaction
+from app.errors import TAKEN, ModelNotFound, ValidationError, quote
 from app.ids import Id
 
 # The role that may call every method of users, and of other models whose rules say so.
 ADMIN = "admin"
 #: Characters of a role's name, the length of its column.
 MAX_ROLE_LENGTH = 255
+# Why it cannot be deleted.
+ADMIN_STAYS = "is that of admins, which stays"
+#: Roles that one answer lists.
+MAX_ROLES = 1000
 # What names of roles that are computed for each request start with, such as $owner.
 COMPUTED = "$"
 # Between the roles of a user in a file.
@@ -72,6 +76,56 @@ def create_role(name: str) -> bool:
         return False
     _role_id(name)
     return True
+
+
+def add_role(name: str) -> None:
+    """Create a role, with a record in the audit log.
+
+    Raises ValidationError for a name that is taken, or that no role can have.
+    """
+    with transaction():
+        try:
+            is_new = create_role(name)
+        except ValidationError as error:
+            raise ValidationError({"name": error.details["messages"]["role"]}) from None
+        if not is_new:
+            raise ValidationError({"name": [TAKEN]})
+        record(Action.ROLE_CREATED, role=name)
+
+
+def delete_role(name: str) -> None:
+    """Delete a role, which is taken from all who have it.
+
+    Raises ModelNotFound, and ValidationError for that of admins.
+    """
+    if name == ADMIN:
+        raise ValidationError({"name": [ADMIN_STAYS]})
+    with transaction():
+        role_id = find_role(name)
+        of_role = RoleMapping.role_id == role_id
+        members = db.session.scalar(select(func.count()).select_from(RoleMapping).where(of_role))
+        # Whoever has deleted it meanwhile has recorded it.
+        if affected_rows(delete(Role).where(Role.id == role_id)):
+            record(Action.ROLE_DELETED, role=name, members=members)
+
+
+def find_role(name: str) -> Id:
+    """Return the id of the role with this name; raise ModelNotFound."""
+    role_id = db.session.scalar(select(Role.id).where(Role.name == name))
+    if role_id is None:
+        raise ModelNotFound("role", name)
+    return role_id
+
+
+def list_roles() -> list[tuple[str, int]]:
+    """Return the names of the roles in their order, each with the number of users who have it.
+
+    At most MAX_ROLES.
+    """
+    members = func.count(RoleMapping.user_id)
+    rows = select(Role.name, members).outerjoin(RoleMapping, RoleMapping.role_id == Role.id)
+    ordered = rows.group_by(Role.id, Role.name).order_by(Role.name).limit(MAX_ROLES)
+    return [(name, number) for name, number in db.session.execute(ordered)]
 
 
 def grant(user_id: Id, name: str) -> bool:

@@ -142,9 +142,12 @@ class MethodRules:
         access: str,
         dynamic: Mapping[str, DynamicRole] = MappingProxyType({}),
         session_only: bool = False,
+        spares_admins: bool = False,
     ) -> None:
         """Rank the rules; `dynamic` are the model's dynamic roles."""
         self.method, self.access = method, access
+        # Whether it changes users, of whom admins are changed by admins only.
+        self.spares_admins = spares_admins
         # Whether no personal token may call the method.
         self.session_only = session_only
         self._ranked = _rank(rules, method, access)

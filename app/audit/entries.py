@@ -97,6 +97,11 @@ class Action(StrEnum):
     PASSWORD_RESET = "password-reset", "The password was set with a reset token."
     EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."
     EMAIL_VERIFIED = "email-verified", "The email was confirmed with a mailed token."
+    EMAIL_VOUCHED = (
+        "email-vouched",
+        "The email was marked as verified by the actor, without a mail.",
+    )
+    RESET_SENT = "reset-sent", "The actor had a link mailed by which the user sets a password."
     IDENTITY_LINKED = (
         "identity-linked",
         "The user can log in by `provider`, with the identity `identity`.",
@@ -113,13 +118,29 @@ class Action(StrEnum):
     )
     ROLE_GRANTED = "role-granted", "The user got the role `role`."
     ROLE_REVOKED = "role-revoked", "The user lost the role `role`."
+    ROLE_CREATED = "role-created", "The role `role` was created; nobody has it yet."
+    ROLE_DELETED = (
+        "role-deleted",
+        "The role `role` was deleted, and taken from the `members` users who had it.",
+    )
     USER_DISABLED = "user-disabled", "The user was disabled."
     USER_ENABLED = "user-enabled", "The user was enabled again."
     USER_DELETED = "user-deleted", "The user was deleted."
     DATA_SOURCE_CALLED = (
         "data-source-called",
-        "The user, or an anonymous client, called `function` of the public data source"
-        " `dataSource`.",
+        "The user, or an anonymous client, called `function` of the data source `dataSource`.",
+    )
+    DELIVERY_RETRIED = (
+        "delivery-retried",
+        "The delivery `delivery` of the outbox is tried again.",
+    )
+    DELIVERY_GIVEN_UP = (
+        "delivery-given-up",
+        "The delivery `delivery` of the outbox is not tried any more.",
+    )
+    THROTTLE_RELEASED = (
+        "throttle-released",
+        "What the throttle `throttle` had counted was forgotten; `key` is the digest of what by.",
     )
 
 

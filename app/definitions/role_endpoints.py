@@ -1,6 +1,6 @@
 """LoopBack 3's endpoints of Role and RoleMapping, where `model-config.json` makes them public.
 
-They are for admins. Nobody becomes or ceases to be an admin by them: that takes a command.
+They are for admins. Nobody becomes or ceases to be an admin by them: they ask for no recent login.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,11 +10,12 @@ from flask import Flask
 from marshmallow import validate
 from sqlalchemy import select
 
-from app.access.roles import ADMIN, Role, assign, create_role, revoke, role_names
+from app.access.admins import check_role_change
+from app.access.roles import ADMIN, Role, add_role, assign, revoke, role_names
 from app.access.rules import WRITE, Rule, allow
 from app.database.ids import TextId
 from app.database.session import db, transaction
-from app.errors import TAKEN, ValidationError
+from app.errors import ValidationError
 from app.rest.fields.base import Schema, Text
 from app.rest.fields.ids import Id
 from app.rest.relations import belongs_to, has_many
@@ -27,7 +28,10 @@ from .related_models import USERS
 from .roles import MappedRole
 
 ROLES, MAPPINGS = "Roles", "RoleMappings"
-BY_COMMAND = f"the role {ADMIN} is granted and revoked by `ostiary roles` only"
+ELSEWHERE = (
+    f"the role {ADMIN} is granted and revoked by /admin/users/{{id}}/roles/{ADMIN} and"
+    " `ostiary roles` only"
+)
 
 
 class RoleRows(Repository):
@@ -37,19 +41,10 @@ class RoleRows(Repository):
         """Create roles; raise ValidationError for names that are taken or not allowed."""
         with transaction():
             for item in items:
-                _create(item["name"])
+                add_role(item["name"])
             names = [item["name"] for item in items]
             rows = db.session.execute(self._all_rows.where(Role.name.in_(names))).all()
         return sorted(rows, key=lambda row: names.index(row.name))
-
-
-def _create(name: str) -> None:
-    try:
-        is_new = create_role(name)
-    except ValidationError as error:
-        raise ValidationError({"name": error.details["messages"]["role"]}) from None
-    if not is_new:
-        raise ValidationError({"name": [TAKEN]})
 
 
 class MappingRows(Repository):
@@ -64,7 +59,8 @@ class MappingRows(Repository):
         user_id, role_id = item["principal_id"], item["role_id"]
         name = db.session.scalar(select(Role.name).where(Role.id == role_id))
         if name is None or name == ADMIN:
-            raise ValidationError({"roleId": [BY_COMMAND]})
+            raise ValidationError({"roleId": [ELSEWHERE]})
+        check_role_change(name, [user_id])
         if name not in role_names(user_id):
             assign([(user_id, name)])
         is_granted = (self.column("principal_id") == user_id, self.column("role_id") == role_id)
@@ -77,7 +73,9 @@ class MappingRows(Repository):
         with transaction():
             found = db.session.execute(statement.where(*conditions)).all()
             if any(name == ADMIN for _, name in found):
-                raise ValidationError({"roleId": [BY_COMMAND]})
+                raise ValidationError({"roleId": [ELSEWHERE]})
+            for user_id, name in found:
+                check_role_change(name, [user_id])
             return sum(revoke(user_id, name) for user_id, name in found)
 
 

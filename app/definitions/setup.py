@@ -34,7 +34,7 @@ from .resources import make_resource, with_switches
 from .role_endpoints import register_endpoints_of_roles
 from .roles import RESOURCES
 from .tables import Tables
-from .taken_names import check_names, free_resources, takes_place
+from .taken_names import check_names, free_resources, reserved_names, takes_place
 from .users import declare_users, make_users
 
 SUBJECT = "the models"
@@ -64,7 +64,7 @@ def init_app(app: Flask) -> None:
     public = [name for name in sources if _is_public(sources[name])]
     _serve_python(app, models, public)
     served = _served(app)
-    check_names(models, served, public)
+    check_names(models, served, public, reserved_names(app.config))
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     related_models = RelatedModels(models.definitions, python, models.users)
@@ -104,11 +104,15 @@ def _serve_python(app: Flask, models: Models, sources: Sequence[str]) -> None:
     for module in models.modules.values():
         with reporting(models.problems):
             module.call(INIT_APP, app)
-    for resource, file in free_resources(models, _served(app), sources).items():
+    for resource, file in _free_resources(app, models, sources).items():
         try:
             register_resource(app, resource)
         except ConfigurationError as error:
             models.problems.add(file, str(error))
+
+
+def _free_resources(app: Flask, models: Models, sources: Sequence[str]) -> dict[Resource, str]:
+    return free_resources(models, _served(app), sources, reserved_names(app.config))
 
 
 def _is_public(data_source: object) -> bool:

@@ -6,6 +6,7 @@ from app.database.metadata import project_tables
 from app.database.session import db
 from app.properties.properties import MAPPINGS
 from app.rest.resource import Resource
+from app.settings import Settings
 from app.users.resource import users
 
 from .definition import Definition
@@ -18,6 +19,12 @@ RESERVED = (
     *("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages"),
     *("oauth", "audit"),
 )
+
+
+def reserved_names(settings: Settings) -> dict[str, str]:
+    """Return the names and paths of other parts of a service with these settings."""
+    names = (*RESERVED, "admin") if settings["ADMIN_ENABLED"] else RESERVED
+    return dict.fromkeys(names, SERVICE)
 
 
 def takes_place(models: Models, sample: Resource) -> bool:
@@ -37,12 +44,12 @@ def takes_place(models: Models, sample: Resource) -> bool:
 
 
 def free_resources(
-    models: Models, served: Iterable[Resource], sources: Iterable[str]
+    models: Models, served: Iterable[Resource], sources: Iterable[str], reserved: Mapping[str, str]
 ) -> dict[Resource, str]:
     """Return the models in Python whose names and paths are free; report the others."""
     taken = {name: resource.name for resource in [users, *served] for name in _names(resource)}
     taken |= {name.lower(): f"the data source {name}" for name in sources}
-    taken |= dict.fromkeys(RESERVED, SERVICE)
+    taken |= reserved
     free = dict[Resource, str]()
     for resource, file in models.resources.items():
         if names := sorted(_names(resource) & taken.keys()):
@@ -57,12 +64,14 @@ def _names(resource: Resource) -> set[str]:
     return {resource.name.lower(), (resource.path or resource.name).lower()}
 
 
-def check_names(models: Models, served: Iterable[Resource], sources: Iterable[str]) -> None:
+def check_names(
+    models: Models, served: Iterable[Resource], sources: Iterable[str], reserved: Mapping[str, str]
+) -> None:
     """Report names, paths and tables that two models have, or one of the public data sources."""
     shipped = {resource.name.lower(): resource.name for resource in [users, *served]}
     if models.users:
         shipped[models.users.path.lower()] = users.name
-    taken = dict.fromkeys(RESERVED, SERVICE)
+    taken = dict(reserved)
     taken |= {name.lower(): f"the data source {name}" for name in sources}
     taken |= shipped
     tables = dict.fromkeys(db.metadata.tables, SERVICE)

@@ -177,12 +177,13 @@ def register_endpoints(
     rules: Iterable[Rule],
     path: str | None = None,
     dynamic: Mapping[str, DynamicRole] | None = None,
+    kept: Iterable[Rule] = (),
 ) -> None:
     """Serve endpoints under the base path, at `/name` or another path, if the settings allow.
 
-    `dynamic` are the roles that depend on the row. Raises ConfigurationError for a rule of a method
-    that has no endpoint, for one for $owner or a dynamic role that cannot apply to its method, and
-    for a path that is taken.
+    `dynamic` are the roles that depend on the row, and `kept` rules that ACLS does not replace.
+    Raises ConfigurationError for a rule of a method that has no endpoint, for one for $owner or a
+    dynamic role that cannot apply to its method, and for a path that is taken.
     """
     # RoutedPaths lowers the case of this segment.
     segment = (path or name).lower()
@@ -195,7 +196,7 @@ def register_endpoints(
     methods = {endpoint.method: endpoint.access for endpoint in declared}
     owned, by_row = _methods(declared, "owned"), _methods(declared, "by_row")
     session_only = _methods(declared, "session_only")
-    install_rules(app, name, methods, owned, rules, by_row, dynamic, session_only)
+    install_rules(app, name, methods, owned, rules, by_row, dynamic, session_only, kept)
     switched_off.of(app)[name] = sorted(_methods(declared, "is_off"))
     bp = Blueprint(name, __name__)
     for endpoint in served:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement
 from app.access.identity import current_identity
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
-from app.errors import InvalidPassword, TooManyRequests, ValidationError
+from app.errors import InvalidPassword, LastAdmin, TooManyRequests, ValidationError
 from app.rest.added_relations import with_added_relations
 from app.rest.resource import Resource
 from app.rest.rows.repository import Conditions, Repository, Row, Values
@@ -19,6 +19,7 @@ from app.settings import Settings
 from app.state import AppState
 
 from .accounts import email_change
+from .accounts.admins import keeping_admin
 from .accounts.changes import changes_email, update_users
 from .accounts.registration import identifying_columns, insert_users, prepare_users
 from .accounts.removal import delete_users
@@ -141,8 +142,9 @@ class UserRows(Repository):
         return self.from_entities(update_users(conditions, changes, keep, reauthenticated))
 
     def delete(self, conditions: Conditions) -> int:
-        """Delete users, which is recorded."""
-        return delete_users(conditions)
+        """Delete users, which is recorded; raise LastAdmin."""
+        with keeping_admin():
+            return delete_users(conditions)
 
 
 def _allow_new_email(password: str | None) -> None:
@@ -170,7 +172,7 @@ users = Resource(
     max_create=20,
     # They log in, change credentials, or are about sessions.
     session_only=True,
-    errors={"create": (TooManyRequests(60),)}
+    errors={"create": (TooManyRequests(60),), "deleteById": (LastAdmin(),)}
     | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), TooManyRequests(60))),
 )
 

@@ -1,7 +1,7 @@
 """Responses that are a page of rows, with the link to the next one and the number of all rows."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlencode
 
 from flask import jsonify, request
@@ -14,7 +14,7 @@ from app.rest.routing import requested_path
 from app.rest.rows.pages import Page
 from app.rest.rows.repository import Conditions
 
-from .serialization import Includes, serialize
+from .serialization import Includes, Object, serialize
 
 # The headers of a page.
 LINK = "Link"
@@ -38,9 +38,25 @@ def respond_page(
     `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
     of all pages in `X-Total-Count`.
     """
+    objects = serialize(collection, page.rows, filter_, includes)
+    return respond_objects(objects, collection, page, scope, filter_)
+
+
+def respond_objects(
+    objects: Sequence[Object],
+    collection: Collection,
+    page: Page,
+    scope: Callable[[], Conditions],
+    filter_: Filter,
+    kept: Mapping[str, str] | None = None,
+) -> ResponseReturnValue:
+    """Answer with a page as `respond_page` does, of which these are the JSON objects.
+
+    `kept` are further parameters of the link to the next page.
+    """
     is_counted = _is_counted()
-    response = jsonify(serialize(collection, page.rows, filter_, includes))
-    if page.more and (url := _next_url(page, filter_)):
+    response = jsonify(objects)
+    if page.more and (url := _next_url(page, filter_, kept or {})):
         response.headers[LINK] = f'<{url}>; rel="next"'
     if is_counted:
         response.headers[TOTAL_COUNT] = str(_total(collection, scope, filter_, page))
@@ -55,15 +71,15 @@ def _is_counted() -> bool:
     return values == ["true"]
 
 
-def _next_url(page: Page, filter_: Filter) -> str | None:
+def _next_url(page: Page, filter_: Filter, kept: Mapping[str, str]) -> str | None:
     """Return the URL of the next page; None if it is too long and the filter has a limit.
 
     By its limit a client sees that there is another page. Raises InvalidFilter if it has none.
     """
     rest = {name: value for name, value in filter_.raw.items() if name != "offset"}
     next_filter = {**rest, "skip": filter_.skip + len(page.rows)}
-    query = urlencode({"filter": json.dumps(next_filter, separators=(",", ":"))})
-    # Relative, so that it holds behind any proxy; only the filter, so that no token gets in.
+    query = urlencode({**kept, "filter": json.dumps(next_filter, separators=(",", ":"))})
+    # Relative, so that it holds behind any proxy; not the whole query, so that no token gets in.
     url = f"{request.script_root}{requested_path()}?{query}"
     if len(url) <= MAX_URL:
         return url

@@ -4,7 +4,7 @@ from sqlalchemy import false, update
 
 from app import outbox
 from app.audit.entries import Action, record
-from app.database.session import affected_rows
+from app.database.session import affected_rows, transaction
 from app.ids import Id
 from app.signals import account_claimed, email_changed, email_verified, emit_after_commit
 from app.users.app_model import user_model
@@ -56,13 +56,25 @@ def mark_verified(user: User) -> bool:
 
     Call it in a transaction.
     """
-    model = user_model()
-    unverified = model.id == user.id, model.email_verified == false()
-    changed = affected_rows(update(model).where(*unverified).values(email_verified=True))
-    if changed:
+    if changed := _store_verified(user):
         record(Action.EMAIL_VERIFIED, user.id, user.id)
         announce_verified(user)
-    return bool(changed)
+    return changed
+
+
+def vouch_for(user: User) -> None:
+    """Mark a user's address as verified because the caller says so, by emailVerified."""
+    with transaction():
+        if _store_verified(user):
+            record(Action.EMAIL_VOUCHED, user.id)
+            announce_verified(user)
+
+
+def _store_verified(user: User) -> bool:
+    """Store that the address is verified; return False if it was before."""
+    model = user_model()
+    unverified = model.id == user.id, model.email_verified == false()
+    return bool(affected_rows(update(model).where(*unverified).values(email_verified=True)))
 
 
 def announce_verified(user: User) -> None:

@@ -1,5 +1,7 @@
 """Looking up users."""
 
+from collections.abc import Mapping
+
 from sqlalchemy import bindparam, false, func, inspect, select
 
 from app.access.roles import Role, RoleMapping
@@ -72,6 +74,15 @@ def list_service_accounts() -> list[User]:
     model = user_model()
     found = select(model).where(model.service_account).order_by(model.created, model.id)
     return list(db.session.scalars(found.limit(MAX_LISTED)))
+
+
+def list_members(role_id: Id, limit: int, skip: int) -> list[Mapping[str, object]]:
+    """Return the users who have a role, by their ids: id, email, username and realm."""
+    columns = User.id, User.email, User.username, func.nullif(User.realm, "").label("realm")
+    members = select(*columns).join(RoleMapping, RoleMapping.user_id == User.id)
+    page = members.where(RoleMapping.role_id == role_id).order_by(User.id)
+    found = db.session.execute(page.limit(limit).offset(skip))
+    return [row._asdict() for row in found]
 
 
 def list_users() -> list[User]:

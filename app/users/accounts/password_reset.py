@@ -4,7 +4,8 @@ from sqlalchemy import select
 
 from app.audit.entries import Action, record
 from app.database.session import db, transaction
-from app.errors import InvalidToken
+from app.errors import InvalidToken, ValidationError
+from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
 from app.throttles import throttles
@@ -19,8 +20,11 @@ from app.users.sessions import login_methods
 from app.users.sessions.tokens import lock, use_up
 
 from .addresses import mark_verified
-from .lookup import find_enabled_account, read_address
+from .lookup import find_enabled_account, get_user, read_address
 from .password_change import store_password
+
+# Why a user gets no link to set a password.
+DISABLED, SERVICE = "is that of a disabled user", "is that of a service account"
 
 
 def request_password_reset(email: object, realm: object = None) -> None:
@@ -36,6 +40,24 @@ def request_password_reset(email: object, realm: object = None) -> None:
     if _is_within_budget(network, within, address):
         account = find_enabled_account(address, within)
         mail_token(reset_password_request, RESET_SCOPE, account, address)
+
+
+def send_reset(user_id: Id) -> None:
+    """Issue a reset token for a user and emit resetPasswordRequest, on behalf of somebody else.
+
+    Raises ModelNotFound, ValidationError for a user who cannot log in by a password, and
+    TooManyRequests if too many were mailed to the address.
+    """
+    user = get_user(user_id)
+    if user.disabled_at or user.service_account:
+        raise ValidationError({"id": [SERVICE if user.service_account else DISABLED]})
+    throttles.count(throttles.RESET_RECIPIENT, mailbox(user.email))
+    with transaction():
+        # So that the user is not deleted meanwhile.
+        lock(User.id == user_id)
+        if find_enabled_account(user.email, user.realm):
+            record(Action.RESET_SENT, user_id)
+            mail_token(reset_password_request, RESET_SCOPE, user, user.email)
 
 
 def _is_within_budget(network: str | None, realm: str, email: str) -> bool:

@@ -1,7 +1,8 @@
 """Arguments and options of the commands for users."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from typing import Concatenate, ParamSpec
@@ -13,12 +14,17 @@ from app.access.policy import roles_in_rules
 from app.access.roles import check_role
 from app.errors import quote
 from app.users.accounts import lookup
+from app.users.accounts.admins import has_admin
 from app.users.app_model import user_properties
 from app.users.models import User
 from app.users.transfer.text_values import from_text
 
 # Realms that an error names.
 MAX_NAMED_REALMS = 5
+NO_ADMIN = (
+    "Warning: this was the last user with the role admin who could log in; `ostiary roles grant`"
+    " gives it to another."
+)
 
 Options = ParamSpec("Options")
 
@@ -86,6 +92,15 @@ def _where(email: str, realm: str | None) -> str:
     if realm:
         return f" in realm {realm}{hint}"
     return f" without a realm{hint}" if hint else ""
+
+
+@contextmanager
+def warning_of_last_admin() -> Iterator[None]:
+    """Warn if what a block does leaves no admin who can log in; a command may do so."""
+    had_admin = has_admin()
+    yield
+    if had_admin and not has_admin():
+        click.echo(NO_ADMIN, err=True)
 
 
 def check_roles(names: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import lookup
 from app.users.models import User
 
-from .arguments import check_roles, user_argument
+from .arguments import check_roles, user_argument, warning_of_last_admin
 
 roles = CommandGroup("roles", help="Grant, revoke and list roles.")
 
@@ -29,7 +29,9 @@ def grant(user: User, role: str) -> None:
 @click.argument("role")
 def revoke_role(user: User, role: str) -> None:
     """Take the role ROLE from the user EMAIL, from the next request on."""
-    if not access_roles.revoke(user.id, role):
+    with warning_of_last_admin():
+        done = access_roles.revoke(user.id, role)
+    if not done:
         raise click.ClickException(f"User {user.id} does not have the role {role}.")
     click.echo(f"Revoked {role} from user {user.id}.")
 

@@ -90,7 +90,8 @@ def delete(user: User, yes: bool) -> None:
     """Delete the user EMAIL, with all tokens and to-dos."""
     if not yes:
         click.confirm(f"Delete user {user.id}, {user.email}, with all to-dos?", abort=True)
-    removal.delete_user(user.id)
+    with arguments.warning_of_last_admin():
+        removal.delete_user(user.id)
     click.echo(f"Deleted user {user.id}, {user.email}.")
 
 
@@ -99,7 +100,8 @@ def delete(user: User, yes: bool) -> None:
 def disable(user: User) -> None:
     """Bar the user EMAIL from logging in, and end all sessions; nothing is deleted."""
     disabled = f"Disabled user {user.id}, {user.email}, and ended all sessions."
-    done = removal.disable_user(user.id)
+    with arguments.warning_of_last_admin():
+        done = removal.disable_user(user.id)
     click.echo(disabled if done else f"User {user.id} is disabled already.")
 
 

@@ -8,9 +8,17 @@ from app.users.models import AccessToken
 from app.users.resource import users_of
 from app.users.sessions.tokens import purge_batch
 
-from . import addresses, audit, pages, passwords, sessions
+from . import addresses, administration, audit, pages, passwords, sessions
 
-__all__ = ["addresses", "audit", "init_app", "pages", "passwords", "sessions"]
+__all__ = [
+    "addresses",
+    "administration",
+    "audit",
+    "init_app",
+    "pages",
+    "passwords",
+    "sessions",
+]
 
 
 def init_app(app: Flask) -> None:
