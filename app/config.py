@@ -3,7 +3,7 @@
 import json
 import os
 import runpy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from traceback import extract_tb
 from typing import Any
@@ -15,6 +15,7 @@ from marshmallow import ValidationError
 from app.environment import FILE, VariableError, read_variable
 from app.problems import closest, describe_error
 from app.settings import SettingsSchema
+from app.state import AppState
 
 ENVIRONMENT_PREFIX = "APP_"
 # Settings that have a file of their own in the project folder.
@@ -33,6 +34,10 @@ STORE_PROVIDERS = ("filesystem", "amazon")
 ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
 
 SCHEMA = SettingsSchema()
+
+# Where settings come from: files of the project, or the environment. Others have their defaults.
+FILES, ENVIRONMENT = "config", "environment"
+setting_sources = AppState[Mapping[str, str]]("sources of settings")
 
 
 class ConfigurationError(Exception):
@@ -65,12 +70,13 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
     tests give, takes the place of the latter two.
     """
     given = Config(app.root_path)
+    given.update(read_project_files(app.instance_path) if overrides is None else overrides)
+    sources = dict.fromkeys(given, FILES)
     if overrides is None:
-        given.update(read_project_files(app.instance_path))
         _read_environment(given)
         _warn_of_names_without_prefix(app)
-    else:
-        given.update(overrides)
+        sources |= dict.fromkeys(_names_in_environment(), ENVIRONMENT)
+    setting_sources.set(app, sources)
     known = SCHEMA.fields
     _refuse_unknown(app, given, known)
     app.config.update(given)
@@ -155,6 +161,17 @@ def _read_environment(given: Config) -> None:
         if scheme in {"postgres", "postgresql"}:
             scheme = "postgresql+psycopg"
         given["SQLALCHEMY_DATABASE_URI"] = f"{scheme}{separator}{rest}"
+
+
+def _names_in_environment() -> Iterator[str]:
+    """Yield the names of the settings that the environment gives, or parts of them."""
+    for name in os.environ:
+        key, *_ = name.removeprefix(ENVIRONMENT_PREFIX).split("__")
+        if name.startswith(ENVIRONMENT_PREFIX):
+            yield key if key in SCHEMA.fields else key.removesuffix(FILE)
+    for setting, name in ENVIRONMENT_NAMES.items():
+        if os.environ.get(name) or os.environ.get(name + FILE):
+            yield setting
 
 
 def _read_files(given: Config) -> None:

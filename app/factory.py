@@ -52,6 +52,7 @@ COMMANDS = {
 # neither time to start nor memory.
 OPTIONAL_FEATURES = {
     "ACCOUNT_PAGE": "app.account.views",
+    "ADMIN_ENABLED": "app.admin.setup",
     "CORS_ORIGINS": "app.http.cors",
     "DATA_SOURCES": "app.datasources.endpoints",
     "EXPLORER_ENABLED": "app.explorer.views",

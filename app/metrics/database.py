@@ -7,27 +7,16 @@ from typing import NamedTuple
 from flask import Flask
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.session import db
-from app.outbox.models import PENDING, Delivery, OutboxEvent
+from app.outbox.maintenance import PENDING_DELIVERIES
 from app.times import now
 
 from .catalog import database_up, outbox_gauges
 
 #: Seconds that a scrape of Prometheus waits for the database; Prometheus waits 10 for the scrape.
 TIMEOUT = 1.0
-
-# Ids of events follow their time. The first index of deliveries begins with the state.
-pending = (
-    select(func.count().label("number"), func.min(Delivery.event_id).label("first"))
-    .where(Delivery.state == PENDING)
-    .subquery()
-)
-STATEMENT = select(pending.c.number, OutboxEvent.created).outerjoin(
-    OutboxEvent, OutboxEvent.id == pending.c.first
-)
 
 
 class Pending(NamedTuple):
@@ -66,7 +55,7 @@ class OutboxCollector(Collector):
     def _read(self) -> None:
         try:
             with self._app.app_context(), db.engine.connect() as connection:
-                row = connection.execute(STATEMENT).one()
+                row = connection.execute(PENDING_DELIVERIES).one()
         except SQLAlchemyError as error:
             self._app.logger.warning("metrics: no database: %s", type(error).__name__)
         else:

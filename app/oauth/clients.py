@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func, select
+
+from app.database.session import db
 from app.state import AppState
+
+from .models import ExternalIdentity
 
 if TYPE_CHECKING:
     # It needs libraries that are an extra, and is imported only if there are providers.
@@ -12,3 +17,9 @@ if TYPE_CHECKING:
 clients: "AppState[Mapping[str, ProviderClient]]" = AppState(
     "clients of providers", lambda _app: {}
 )
+
+
+def count_users(issuer: str) -> int:
+    """Return how many users can log in by the provider with this issuer."""
+    users = select(func.count(ExternalIdentity.user_id.distinct()))
+    return db.session.scalar(users.where(ExternalIdentity.issuer == issuer)) or 0

@@ -51,6 +51,12 @@ def ready() -> ResponseReturnValue:
     It can on a database that a newer release has migrated: then that release is being rolled out,
     one process after the other.
     """
+    check_ready()
+    return jsonify({"status": "ready"})
+
+
+def check_ready() -> None:
+    """Raise NotReady if the process cannot serve."""
     if not is_serving.current():
         raise NotReady("The service is stopping.")
     try:
@@ -61,19 +67,23 @@ def ready() -> ResponseReturnValue:
         raise NotReady("A migration cannot be read: `ostiary db current` says which.") from None
     except SQLAlchemyError:
         raise NotReady("The database cannot be used, or was never migrated.") from None
-    return jsonify({"status": "ready"})
 
 
 @status_bp.get("/")
 def status() -> ResponseReturnValue:
     """Tell since when the process has been running, as LoopBack 3 does."""
+    return jsonify(read_uptime())
+
+
+def read_uptime() -> dict[str, object]:
+    """Return since when the process has been running, and the seconds since."""
     time_started, at = started.current
-    return jsonify({"started": iso_time(time_started), "uptime": round(time.monotonic() - at, 3)})
+    return {"started": iso_time(time_started), "uptime": round(time.monotonic() - at, 3)}
 
 
 def _check_migrated(database: Connection, chain: Chain) -> None:
     """Raise NotReady if the database lacks a migration of a chain."""
-    known, heads = _revisions(chain)
+    known, heads = revisions(chain)
     if not known:
         return
     # The name is a constant.
@@ -83,7 +93,7 @@ def _check_migrated(database: Connection, chain: Chain) -> None:
 
 
 @cache
-def _revisions(chain: Chain) -> tuple[set[str], set[str]]:
+def revisions(chain: Chain) -> tuple[set[str], set[str]]:
     """Return the revisions of a chain, and its newest ones."""
     migrations = chain.migrations
     return set(migrations), newest(migrations.values())

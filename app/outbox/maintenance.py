@@ -4,11 +4,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlalchemy import ColumnElement, exists, or_, select, update
+from sqlalchemy import ColumnElement, exists, func, or_, select, update
 from sqlalchemy.orm import defer
+from werkzeug.exceptions import Conflict
 
+from app.audit.entries import Action, record, record_all
 from app.database.purging import delete_batch, purge_all
-from app.database.session import db, transaction
+from app.database.session import affected_rows, db, transaction
 from app.errors import ModelNotFound
 from app.times import now
 
@@ -16,6 +18,20 @@ from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
 
 # Data that cannot be read must not keep an event from being listed and retried.
 WITHOUT_DATA = defer(OutboxEvent.data)
+# How many deliveries are pending, and when the first of their events was: ids of events follow
+# their time. The first index of deliveries begins with the state.
+_pending = (
+    select(func.count().label("number"), func.min(Delivery.event_id).label("first"))
+    .where(Delivery.state == PENDING)
+    .subquery()
+)
+PENDING_DELIVERIES = select(_pending.c.number, OutboxEvent.created).outerjoin(
+    OutboxEvent, OutboxEvent.id == _pending.c.first
+)
+# The states of what can be retried.
+RETRIED = (FAILED, EXPIRED)
+# What is said of a delivery that somebody has given up.
+GIVEN_UP = "given up by an operator"
 
 
 def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, OutboxEvent]]:
@@ -27,12 +43,18 @@ def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, Outbo
     return [(row[0], row[1]) for row in db.session.execute(rows)]
 
 
+def count_failed() -> int:
+    """Return how many deliveries failed or expired, which `retry` tries again."""
+    failed = select(func.count()).select_from(Delivery).where(Delivery.state.in_(RETRIED))
+    return db.session.scalar(failed) or 0
+
+
 def retry(delivery_ids: Sequence[int] | None = None) -> int:
     """Try failed and expired deliveries again, all or these, for as long as at first.
 
     Returns their number; raises ModelNotFound for one that did not fail, and then retries none.
     """
-    chosen = [Delivery.state.in_((FAILED, EXPIRED))]
+    chosen = [Delivery.state.in_(RETRIED)]
     if delivery_ids is not None:
         chosen.append(Delivery.id.in_(delivery_ids))
     again = {"state": PENDING, "attempts": 0, "next_attempt": now(), "finished": None}
@@ -42,7 +64,46 @@ def retry(delivery_ids: Sequence[int] | None = None) -> int:
         for delivery_id in set(delivery_ids or ()) - {row.id for row in rows}:
             raise ModelNotFound("failed delivery", delivery_id)
         _prolong({row.event_id for row in rows})
+        record_all(Action.DELIVERY_RETRIED, ((None, {"delivery": row.id}) for row in rows))
     return len(rows)
+
+
+def retry_one(delivery_id: int) -> None:
+    """Try a delivery again that failed or expired.
+
+    Raises ModelNotFound, and Conflict for one that did not.
+    """
+    with transaction():
+        state = _lock(delivery_id)
+        if state not in RETRIED:
+            raise Conflict(f"The delivery is {state}; those that failed or expired are retried.")
+        retry([delivery_id])
+
+
+def give_up(delivery_id: int) -> None:
+    """Try a pending delivery no more; an attempt that is under way may still succeed.
+
+    Raises ModelNotFound, and Conflict for one that is not pending.
+    """
+    with transaction():
+        state = _lock(delivery_id)
+        if state != PENDING:
+            raise Conflict(f"The delivery is {state}; those that are pending are given up.")
+        final = {"state": FAILED, "finished": now(), "last_error": GIVEN_UP}
+        affected_rows(update(Delivery).where(Delivery.id == delivery_id).values(final))
+        record(Action.DELIVERY_GIVEN_UP, delivery=delivery_id)
+
+
+def _lock(delivery_id: int) -> str:
+    """Lock a delivery until the end of the transaction; return its state, or raise ModelNotFound.
+
+    SQLite has one writer at a time and ignores the lock.
+    """
+    state = select(Delivery.state).where(Delivery.id == delivery_id).with_for_update()
+    found = db.session.scalar(state)
+    if found is None:
+        raise ModelNotFound("delivery", delivery_id)
+    return found
 
 
 def purge(older_than: timedelta) -> int:

@@ -14,11 +14,14 @@ from typing import Any, NamedTuple
 from flask import Flask, current_app
 from sqlalchemy import (
     BindParameter,
+    ColumnElement,
     Integer,
     String,
+    and_,
     bindparam,
     case,
     delete,
+    func,
     inspect,
     or_,
     select,
@@ -27,13 +30,13 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.audit.entries import Action, record_attempt
+from app.audit.entries import Action, record, record_attempt, recording
 from app.database.columns import UtcDateTime
 from app.database.dialects import insert_for
 from app.database.purging import delete_batch, purger
-from app.database.session import Model, connection, db, in_transaction
+from app.database.session import Model, affected_rows, connection, db, in_transaction
 from app.database.statements import PreparedStatement
-from app.errors import SecondFactorRequired, TooManyRequests
+from app.errors import ModelNotFound, SecondFactorRequired, TooManyRequests
 from app.observability.origin import current_origin
 from app.times import now
 
@@ -58,6 +61,8 @@ MAIL_LOGIN_EMAIL = "mail_login_email"
 MAIL_LOGIN_RECIPIENT = "mail_login_recipient"
 MAIL_LOGIN_ADDRESS = "mail_login_address"
 
+#: Locks that one answer lists, those that last longest.
+MAX_LOCKS = 1000
 #: Characters of the name of a throttle, the length of its column.
 NAME_LENGTH = 32
 
@@ -83,6 +88,16 @@ ROWS = inspect(Throttle).columns
 THE_ROW = ROWS.name == bindparam("row_name"), ROWS.digest == bindparam("row_digest")
 LIMIT = bindparam("limit", type_=Integer)
 BLOCKED_UNTIL = PreparedStatement(select(ROWS.blocked_until).where(*THE_ROW))
+
+
+class Lock(NamedTuple):
+    """A throttle and a key, named by its digest, of which no use passes until `locked_until`."""
+
+    throttle: str
+    key: str
+    used: int
+    limit: int
+    locked_until: datetime
 
 
 class Use(NamedTuple):
@@ -187,6 +202,39 @@ def clear(name: str, *key: object) -> None:
         with connection() as connected:
             row_key = {"row_name": name, "row_digest": key_digest(*key)}
             connected.execute(delete(Throttle).where(*THE_ROW), row_key)
+
+
+def find_locks() -> list[Lock]:
+    """Return what is locked now, at most MAX_LOCKS."""
+    rates = current_app.config["THROTTLES"]
+    longest = select(ROWS.name, ROWS.digest, ROWS.count, ROWS.blocked_until).where(_is_locked())
+    longest = longest.order_by(ROWS.blocked_until.desc(), ROWS.name, ROWS.digest).limit(MAX_LOCKS)
+    return [
+        Lock(name, digest, used, rates[name]["limit"], until)
+        for name, digest, used, until in db.session.execute(longest)
+    ]
+
+
+def count_locks() -> int:
+    """Return how many keys of all throttles are locked now."""
+    locked = select(func.count()).select_from(Throttle).where(_is_locked())
+    return db.session.scalar(locked) or 0
+
+
+def release(name: str, digest: str) -> None:
+    """Forget the uses of a throttle by the key with a digest; raise ModelNotFound."""
+    row = Throttle.name == name, Throttle.digest == digest
+    with recording():
+        if not affected_rows(delete(Throttle).where(*row)):
+            raise ModelNotFound("throttle", f"{name}/{digest}")
+        record(Action.THROTTLE_RELEASED, throttle=name, key=digest)
+
+
+def _is_locked() -> ColumnElement[bool]:
+    """Return the condition that no use of a row passes now, as `_counting` decides."""
+    moment, rates = now(), current_app.config["THROTTLES"]
+    full = (and_(ROWS.name == name, ROWS.count >= rate["limit"]) for name, rate in rates.items())
+    return and_(ROWS.expires_at > moment, ROWS.blocked_until > moment, or_(*full))
 
 
 def _moments(rate: Mapping[str, int]) -> tuple[dict[str, datetime], int]:

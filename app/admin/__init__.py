@@ -1,0 +1,1 @@
+"""The administration of a service: the calls behind its page."""

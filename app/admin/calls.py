@@ -1,0 +1,51 @@
+"""How the calls of administration are declared: endpoints of `admin`, for sessions only."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask.typing import ResponseReturnValue
+
+from app import errors
+from app.access.policy import Grant
+from app.access.roles import ADMIN
+from app.access.rules import AUTHENTICATED, allow
+from app.rest.endpoint import Endpoint, Route, View
+from app.rest.requests.parameters import MAX_DEPTH
+
+# The name of the calls in paths, and in rules.
+MODEL = "admin"
+# Who may call what, besides those whom ACLS lets.
+RULES = (allow(ADMIN), allow(AUTHENTICATED, "access"))
+
+NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
+# Of calls with the parameter `filter`.
+FILTER_ERRORS = (
+    errors.InvalidFilter("filter must be an object."),
+    errors.TooDeep(f"filter nests deeper than {MAX_DEPTH} levels."),
+)
+
+# All calls, in the order of the modules that declare them.
+calls: list[Endpoint] = []
+
+
+def call(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:
+    """Declare a call of administration, which no personal token may make.
+
+    The view is called with the path's arguments, and `body` where that is a marshmallow schema.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def respond(grant: Grant, **arguments: Any) -> ResponseReturnValue:
+            answer: ResponseReturnValue = view(**arguments)
+            return answer
+
+        where = tuple(map(Route.parse, routes))
+        declared_as = {"session_only": True, **declared}
+        calls.append(
+            Endpoint(method=method, access=access, routes=where, view=respond, **declared_as)
+        )
+        return view
+
+    return decorate

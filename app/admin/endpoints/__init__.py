@@ -1,0 +1,19 @@
+"""The calls of administration, by what they are about, in the order of the document."""
+
+# ruff: noqa: I001 the order of the document
+from . import access, models, users, roles, audit, deliveries, throttles, data_sources
+from . import providers, settings, state
+
+__all__ = [
+    "access",
+    "audit",
+    "data_sources",
+    "deliveries",
+    "models",
+    "providers",
+    "roles",
+    "settings",
+    "state",
+    "throttles",
+    "users",
+]

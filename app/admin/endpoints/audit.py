@@ -1,0 +1,30 @@
+"""The audit log of all users."""
+
+from dataclasses import replace
+
+from flask.typing import ResponseReturnValue
+
+from app.access.rules import READ
+from app.admin.calls import FILTER_ERRORS, call
+from app.rest.collection import served_collections
+from app.rest.requests.parameters import read_parameter
+from app.rest.views.paging import respond_page
+from app.users.views.audit import LATEST_FIRST
+
+
+@call(
+    "findAudit",
+    READ,
+    "GET /audit",
+    query="filter",
+    answer="[{}WithRelations]",
+    has_pages=True,
+    subject="audit",
+    errors=FILTER_ERRORS,
+)
+def find_audit() -> ResponseReturnValue:
+    """List the records of the audit log that a filter selects, the newest first."""
+    collection = served_collections.current["audit"]
+    filter_ = collection.parse(read_parameter("filter"))
+    ordered = replace(filter_, order=filter_.order or LATEST_FIRST)
+    return respond_page(collection, collection.rows.find([], ordered), list, ordered)

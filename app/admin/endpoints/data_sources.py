@@ -1,0 +1,94 @@
+"""The data sources, and calls of their functions."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from flask.typing import ResponseReturnValue
+
+from app import errors
+from app.access.rules import EXECUTE, READ
+from app.admin.calls import call
+from app.admin.schemas import ArgumentsSchema, DataSourceSchema, ResultSchema
+from app.datasources import data_sources
+from app.rest.requests.bodies import Body
+
+if TYPE_CHECKING:
+    # The connector takes time and memory to load.
+    from app.connector import DataSource, Operation
+
+# The connector that all of them have.
+REST = "rest"
+
+
+@call("findDataSources", READ, "GET /dataSources", answer=[DataSourceSchema])
+def find_data_sources() -> list[Mapping[str, object]]:
+    """List the data sources with their functions, without secrets."""
+    return [
+        {
+            "name": name,
+            "connector": REST,
+            "public": source.public,
+            "functions": [*map(_describe, source.operations.values())],
+        }
+        for name, source in data_sources.current.items()
+    ]
+
+
+@call(
+    "callDataSource",
+    EXECUTE,
+    "POST /dataSources/<name>/<function>",
+    body=ArgumentsSchema,
+    answer=ResultSchema,
+    errors=(
+        errors.ModelNotFound("dataSource", "geo"),
+        errors.ValidationError({"street": [errors.BLANK]}),
+        errors.RemoteError(404),
+        errors.RemoteTimeout(),
+        errors.TooManyCalls(),
+    ),
+)
+def call_data_source(name: str, function: str, body: Body) -> ResponseReturnValue:
+    """Call a function of a data source with the arguments of the body, public or not."""
+    operation = _find(name, function)
+    if unknown := body.keys() - {*operation.parameters}:
+        known = ", ".join(operation.parameters) or "none"
+        raise errors.ValidationError(
+            {argument: [f"is no argument; there are {known}"] for argument in sorted(unknown)}
+        )
+    functions = import_module("app.datasources.functions")
+    response: ResponseReturnValue = functions.respond_with_result(
+        operation, functions.call_function(name, operation, body)
+    )
+    return response
+
+
+def _find(name: str, function: str) -> "Operation":
+    source: DataSource | None = data_sources.current.get(name)
+    if source is None:
+        raise errors.ModelNotFound("dataSource", name)
+    if function not in source.operations:
+        raise errors.ModelNotFound("function", function)
+    return source.operations[function]
+
+
+def _describe(operation: "Operation") -> Mapping[str, object]:
+    return {
+        "name": operation.name,
+        "verb": operation.method,
+        "url": operation.template["url"],
+        "parameters": [*_parameters(operation)],
+    }
+
+
+def _parameters(operation: "Operation") -> Iterator[Mapping[str, object]]:
+    for argument in operation.accepts:
+        variable = operation.variables[argument["arg"]]
+        yield {
+            "name": variable.name,
+            "source": argument["http"]["source"],
+            "type": variable.type,
+            "required": variable.needs_value,
+            "default": None if variable.secret else variable.default,
+        }

@@ -1,0 +1,97 @@
+"""The deliveries of the outbox."""
+
+from dataclasses import replace
+
+from flask import Flask
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+from sqlalchemy.orm import registry
+from werkzeug.exceptions import Conflict
+
+from app import errors, ids
+from app.access.rules import READ, WRITE
+from app.admin.calls import FILTER_ERRORS, call
+from app.admin.schemas import DeliverySchema
+from app.outbox import maintenance
+from app.outbox.models import Delivery, OutboxEvent
+from app.rest.collection import Collection, served_collections
+from app.rest.requests.parameters import read_parameter
+from app.rest.resource import Resource
+from app.rest.views.paging import respond_page
+from app.users.views.audit import LATEST_FIRST
+
+DELIVERIES = "admin.outbox"
+UNKNOWN = errors.ModelNotFound("delivery", 1)
+OTHER_STATE = Conflict("The delivery is delivered; those that failed or expired are retried.")
+
+# The name is that of its schemas in the OpenAPI document.
+ListedDelivery = type(
+    "ListedDelivery", (), {"__doc__": "A delivery, with what there is to know of its event."}
+)
+_rows = (
+    select(
+        Delivery.id,
+        OutboxEvent.event,
+        Delivery.subscriber,
+        Delivery.state,
+        Delivery.attempts,
+        OutboxEvent.created,
+        OutboxEvent.deadline,
+        OutboxEvent.request_id,
+        Delivery.last_error,
+    )
+    .join(OutboxEvent)
+    .subquery("listed_deliveries")
+)
+registry().map_imperatively(ListedDelivery, _rows, primary_key=[_rows.c.id])
+resource = Resource(
+    name=DELIVERIES,
+    singular="delivery",
+    model=ListedDelivery,
+    schema=DeliverySchema,
+    # No caller is allowed anything.
+    rules=lambda _settings: [],
+    is_public=False,
+)
+
+
+def init_app(app: Flask) -> None:
+    """Make the list known to the OpenAPI document; it has no endpoints of its own."""
+    Collection(resource, app.config).add_to(app)
+
+
+@call(
+    "findOutbox",
+    READ,
+    "GET /outbox",
+    query="filter",
+    answer="[{}WithRelations]",
+    has_pages=True,
+    subject=DELIVERIES,
+    errors=FILTER_ERRORS,
+)
+def find_outbox() -> ResponseReturnValue:
+    """List the deliveries of the outbox that a filter selects, the newest first."""
+    collection = served_collections.current[DELIVERIES]
+    filter_ = collection.parse(read_parameter("filter"))
+    ordered = replace(filter_, order=filter_.order or LATEST_FIRST)
+    return respond_page(collection, collection.rows.find([], ordered), list, ordered)
+
+
+@call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN, OTHER_STATE))
+def retry(id: str) -> None:
+    """Try a delivery again that failed or expired, for as long as at first."""
+    maintenance.retry_one(_parse(id))
+
+
+@call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN, OTHER_STATE))
+def give_up(id: str) -> None:
+    """Try a pending delivery no more."""
+    maintenance.give_up(_parse(id))
+
+
+def _parse(text: str) -> int:
+    delivery_id = ids.INTEGER.parse(text)
+    if not isinstance(delivery_id, int):
+        raise errors.ModelNotFound("delivery", text)
+    return delivery_id

@@ -1,0 +1,23 @@
+"""What is locked by throttles."""
+
+from collections.abc import Sequence
+
+from app import errors
+from app.access.rules import READ, WRITE
+from app.admin.calls import call
+from app.admin.schemas import LockSchema
+from app.throttles.throttles import Lock, find_locks, release
+
+UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef")
+
+
+@call("findThrottles", READ, "GET /throttles", answer=[LockSchema])
+def find_throttles() -> Sequence[Lock]:
+    """List what is locked now, at most 1000, those first that last longest."""
+    return find_locks()
+
+
+@call("releaseThrottle", WRITE, "DELETE /throttles/<throttle>/<key>", errors=(UNKNOWN_LOCK,))
+def release_throttle(throttle: str, key: str) -> None:
+    """Forget what a throttle has counted by a key, so that its next use passes."""
+    release(throttle, key)

@@ -1,0 +1,211 @@
+"""The users, and the roles that they have."""
+
+from collections import defaultdict
+from collections.abc import Collection as Container
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from flask import Flask, jsonify, request
+from flask.typing import ResponseReturnValue
+from marshmallow import fields
+from sqlalchemy import ColumnElement, inspect, select
+from sqlalchemy.orm import registry
+
+from app import errors
+from app.access.admins import check_role_change
+from app.access.identity import current_identity
+from app.access.policy import strong_kinds
+from app.access.roles import MAX_ROLE_LENGTH, Role, RoleMapping, grant, revoke
+from app.access.rules import READ, WRITE
+from app.admin.calls import FILTER_ERRORS, NOT_RECENT, call
+from app.admin.schemas import RoleNameSchema
+from app.database.session import db
+from app.ids import Id
+from app.rest.collection import Collection, served_collections
+from app.rest.fields.base import Schema, Timestamp
+from app.rest.requests.parameters import read_parameter
+from app.rest.resource import Resource
+from app.rest.views.paging import respond_objects
+from app.rest.views.serialization import serialize
+from app.users.accounts import lookup
+from app.users.accounts.admins import keeping_admin
+from app.users.app_model import users_collection
+from app.users.models import User
+from app.users.sessions.assurance import require_recent
+from app.users.sessions.tokens import count_sessions
+
+# The resource of users as the calls list them.
+LISTED_USERS = "admin.users"
+UNKNOWN_USER = errors.ModelNotFound("user", 1)
+ROLE = {
+    "name": "role",
+    "in": "query",
+    "description": "Only users who have this role.",
+    "schema": {"type": "string", "maxLength": MAX_ROLE_LENGTH},
+}
+
+# Beside what a list of users has, whose properties the settings may extend.
+DETAILED = {
+    "type": "object",
+    "properties": {
+        "factors": {"type": "array", "items": {"type": "string"}},
+        "sessions": {"type": "integer", "minimum": 0},
+        "isService": {"type": "boolean"},
+        "hasPassword": {"type": "boolean"},
+    },
+    "required": ["id", "email", "disabled", "roles", "factors", "sessions"],
+}
+
+
+def init_app(app: Flask) -> None:
+    """Make the users known as the calls list them: with more than others see of them."""
+    Collection(_resource(served_collections.of(app)["users"].resource), app.config).add_to(app)
+
+
+def _resource(users: Resource) -> Resource:
+    """Return a resource without endpoints, with the rows of users."""
+    model = type("ListedUser", (), {"__doc__": "A user, as those see it who look after users."})
+    registry().map_imperatively(model, inspect(users.model).local_table)
+    return Resource(
+        name=LISTED_USERS,
+        singular="user",
+        model=model,
+        schema=_schema(users.schema),
+        # No caller is allowed anything.
+        rules=lambda _settings: [],
+        is_public=False,
+        in_lower_case=users.in_lower_case,
+    )
+
+
+def _schema(base: type[Schema]) -> type[Schema]:
+    """Return the schema of users with what others do not see."""
+    own = {
+        "disabled": Timestamp(attribute="disabled_at", dump_only=True),
+        # Filled in for a whole page: it is in another table.
+        "roles": fields.List(fields.String(), dump_only=True),
+    }
+    meta = type("Meta", (base.Meta,), {"register": False})
+    return type(
+        "ListedUserSchema", (base,), {**own, "Meta": meta, "__doc__": "A user, with roles."}
+    )
+
+
+@call(
+    "findUsers",
+    READ,
+    "GET /users",
+    query="filter",
+    answer="[{}WithRelations]",
+    has_pages=True,
+    subject=LISTED_USERS,
+    parameters=(ROLE,),
+    errors=FILTER_ERRORS,
+)
+def find_users() -> ResponseReturnValue:
+    """List the users that a filter selects."""
+    collection = served_collections.current[LISTED_USERS]
+    filter_ = collection.parse(read_parameter("filter"))
+    role = request.args.get("role")
+    conditions = [] if role is None else [_has_role(collection, role)]
+    page = collection.rows.find(conditions, filter_)
+    objects = serialize(collection, page.rows, filter_)
+    if filter_.fields is None:
+        objects = _with_roles(objects)
+    kept = {} if role is None else {"role": role}
+    return respond_objects(objects, collection, page, lambda: conditions, filter_, kept)
+
+
+@call(
+    "findUserById",
+    READ,
+    "GET /users/<id>",
+    answer=DETAILED,
+    errors=(UNKNOWN_USER,),
+)
+def find_user(id: str) -> ResponseReturnValue:
+    """Show a user, with what it logs in by and the number of its sessions."""
+    collection = served_collections.current[LISTED_USERS]
+    row_id = collection.parse_id(id)
+    row = collection.or_404(row_id, collection.rows.get(row_id, []))
+    [shown] = _with_roles([collection.serializer.dump(row)])
+    return jsonify({**shown, **_credentials(lookup.get_user(row_id))})
+
+
+@call(
+    "findUserRoles",
+    READ,
+    "GET /users/<id>/roles",
+    answer=[RoleNameSchema],
+    errors=(UNKNOWN_USER,),
+)
+def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
+    """List the roles of a user."""
+    user = _find(id)
+    return [{"name": name} for name in _roles_of([user.id])[user.id]]
+
+
+@call(
+    "grantRole",
+    WRITE,
+    "PUT /users/<id>/roles/<role>",
+    errors=(NOT_RECENT, UNKNOWN_USER, errors.ValidationError({"role": ["is too long"]})),
+)
+def grant_role(id: str, role: str) -> None:
+    """Give a user a role, after a recent login; it is created if it does not exist."""
+    user = _find(id)
+    check_role_change(role, [user.id])
+    require_recent(current_identity().require_session())
+    grant(user.id, role)
+
+
+@call(
+    "revokeRole",
+    WRITE,
+    "DELETE /users/<id>/roles/<role>",
+    errors=(NOT_RECENT, errors.LastAdmin(), UNKNOWN_USER),
+)
+def revoke_role(id: str, role: str) -> None:
+    """Take a role from a user, after a recent login."""
+    user = _find(id)
+    check_role_change(role, [user.id])
+    require_recent(current_identity().require_session())
+    with keeping_admin():
+        if not revoke(user.id, role):
+            raise errors.ModelNotFound("role", role)
+
+
+def _find(text: str) -> User:
+    return lookup.get_user(users_collection().parse_id(text))
+
+
+def _has_role(collection: Collection, role: str) -> ColumnElement[bool]:
+    """Return the condition that users have a role."""
+    holders = select(RoleMapping.user_id).join(Role).where(Role.name == role)
+    condition: ColumnElement[bool] = collection.rows.key.in_(holders)
+    return condition
+
+
+def _credentials(user: User) -> dict[str, object]:
+    return {
+        "factors": strong_kinds(user.id),
+        "sessions": count_sessions(user.id),
+        "isService": user.service_account,
+        "hasPassword": user.password_hash is not None,
+    }
+
+
+def _with_roles(objects: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the JSON objects of users with the names of their roles, by one query."""
+    roles = _roles_of([users_collection().parse_id(str(user["id"])) for user in objects])
+    return [{**user, "roles": roles[user_id]} for user, user_id in zip(objects, roles, strict=True)]
+
+
+def _roles_of(user_ids: Container[Id]) -> dict[Id, list[str]]:
+    """Return the names of the roles of each of these users, in the order of the ids."""
+    held = select(RoleMapping.user_id, Role.name).join(Role)
+    rows: Iterable[Any] = db.session.execute(held.where(RoleMapping.user_id.in_(user_ids)))
+    found = defaultdict[Id, list[str]](list)
+    for user_id, name in rows:
+        found[user_id].append(name)
+    return {user_id: sorted(found[user_id]) for user_id in user_ids}

@@ -1,0 +1,217 @@
+"""The schemas of bodies and answers of the calls of administration."""
+
+from typing import Any
+
+import marshmallow
+from marshmallow import fields
+
+from app.rest.fields.base import Schema, Text, Timestamp
+from app.rest.fields.ids import Id
+
+# Any value of JSON.
+ANYTHING: dict[str, Any] = {"type": ["object", "array", "string", "number", "boolean", "null"]}
+
+
+def _any(**options: Any) -> fields.Raw:
+    return fields.Raw(allow_none=True, metadata=ANYTHING, **options)
+
+
+class AccessSchema(Schema):
+    """Who the caller is, and which methods of which models it may call."""
+
+    userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
+    email = fields.String()
+    roles = fields.List(fields.String())
+    isStrong = fields.Boolean(attribute="is_strong")  # noqa: N815
+    isRecent = fields.Boolean(attribute="is_recent")  # noqa: N815
+    methods = fields.Dict(fields.String(), fields.List(fields.String()))
+
+
+class RelationSchema(Schema):
+    """A relation of a model; `model` is null where it leads to rows of several models."""
+
+    name = fields.String()
+    type = fields.String()
+    model = fields.String(allow_none=True)
+    foreignKey = fields.String(attribute="foreign_key")  # noqa: N815
+    many = fields.Boolean()
+
+
+class ModelSchema(Schema):
+    """A model that is served: its name in rules, its path, and what its rows look like."""
+
+    name = fields.String()
+    path = fields.String()
+    singular = fields.String()
+    idName = fields.String(attribute="id_name")  # noqa: N815
+    schema = fields.Dict(fields.String())
+    createSchema = fields.Dict(fields.String(), attribute="create_schema")  # noqa: N815
+    owner = fields.String(allow_none=True)
+    relations = fields.List(fields.Nested(RelationSchema))
+    rules = fields.List(fields.Dict(fields.String()))
+    file = fields.String(allow_none=True)
+
+
+class CountedModelSchema(ModelSchema):
+    """The same, with the number of rows; null for those of a remote service."""
+
+    rows = fields.Integer(allow_none=True)
+
+
+class RoleNameSchema(Schema):
+    """A role that a user has."""
+
+    name = fields.String()
+
+
+class NewRoleSchema(Schema):
+    """The body that creates a role."""
+
+    name = Text(255, required=True, metadata={"examples": ["support"]})
+
+
+class RoleSchema(Schema):
+    """A role, with the number of users who have it."""
+
+    name = fields.String()
+    members = fields.Integer()
+
+
+class MemberSchema(Schema):
+    """A user who has a role."""
+
+    id = Id(dump_only=True)
+    email = fields.String()
+    username = fields.String(allow_none=True)
+    realm = fields.String(allow_none=True)
+
+
+class DeliverySchema(Schema):
+    """A delivery of the outbox: a mail, or what the application does after an event."""
+
+    id = fields.Integer(dump_only=True)
+    event = fields.String(dump_only=True)
+    subscriber = fields.String(dump_only=True)
+    state = fields.String(dump_only=True)
+    attempts = fields.Integer(dump_only=True)
+    created = Timestamp(dump_only=True)
+    deadline = Timestamp(dump_only=True)
+    requestId = fields.String(attribute="request_id", dump_only=True)  # noqa: N815
+    lastError = fields.String(attribute="last_error", dump_only=True)  # noqa: N815
+
+
+class LockSchema(Schema):
+    """A key of a throttle of which no use passes; `key` is its digest."""
+
+    throttle = fields.String()
+    key = fields.String()
+    used = fields.Integer()
+    limit = fields.Integer()
+    lockedUntil = Timestamp(attribute="locked_until")  # noqa: N815
+
+
+class ParameterSchema(Schema):
+    """A parameter of a function; the default of a secret one is null."""
+
+    name = fields.String()
+    source = fields.String()
+    type = fields.String()
+    required = fields.Boolean()
+    default = _any()
+
+
+class FunctionSchema(Schema):
+    """A function of a data source."""
+
+    name = fields.String()
+    verb = fields.String()
+    url = fields.String()
+    parameters = fields.List(fields.Nested(ParameterSchema))
+
+
+class DataSourceSchema(Schema):
+    """A data source, without its secrets."""
+
+    name = fields.String()
+    connector = fields.String()
+    public = fields.Boolean()
+    functions = fields.List(fields.Nested(FunctionSchema))
+
+
+class ArgumentsSchema(marshmallow.Schema):
+    """The arguments of a function by name."""
+
+    class Meta:
+        """Load whatever is sent."""
+
+        unknown = marshmallow.INCLUDE
+
+
+class ResultSchema(Schema):
+    """What a function of a data source returned; bytes are base64."""
+
+    result = _any()
+
+
+class ProviderSchema(Schema):
+    """An identity provider, and how many users can log in by it."""
+
+    name = fields.String()
+    label = fields.String()
+    protocol = fields.String()
+    issuer = fields.String()
+    users = fields.Integer()
+
+
+class SettingSchema(Schema):
+    """A setting; in its value, `***` stands for what is secret."""
+
+    name = fields.String()
+    value = _any()
+    default = _any()
+    description = fields.String()
+    source = fields.String()
+    isSecret = fields.Boolean(attribute="is_secret")  # noqa: N815
+
+
+class DatabaseSchema(Schema):
+    """The database."""
+
+    dialect = fields.String()
+    version = fields.String()
+
+
+class ChainSchema(Schema):
+    """The newest migrations of a database, and those that there are."""
+
+    current = fields.String()
+    head = fields.String()
+
+
+class MigrationsSchema(Schema):
+    """The migrations of the product, and those of the project if it has any."""
+
+    product = fields.Nested(ChainSchema)
+    project = fields.Nested(ChainSchema, allow_none=True)
+
+
+class QueueSchema(Schema):
+    """The deliveries that are pending, and those that can be retried."""
+
+    pending = fields.Integer()
+    failed = fields.Integer()
+    oldest = Timestamp(allow_none=True)
+
+
+class StateSchema(Schema):
+    """The state of the service, as the process that answers sees it."""
+
+    version = fields.String()
+    started = fields.String(metadata={"format": "date-time"})
+    uptime = fields.Float()
+    database = fields.Nested(DatabaseSchema)
+    migrations = fields.Nested(MigrationsSchema)
+    health = fields.String()
+    outbox = fields.Nested(QueueSchema)
+    locks = fields.Integer()
+    users = fields.Integer()

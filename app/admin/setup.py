@@ -1,0 +1,15 @@
+"""Switching the administration on: its calls, and the lists that they read."""
+
+from flask import Flask
+
+from app.rest.endpoint import register_endpoints
+
+from .calls import MODEL, RULES, calls
+from .endpoints import deliveries, users
+
+
+def init_app(app: Flask) -> None:
+    """Serve the calls; ACLS may open single ones to others, and takes none from admins."""
+    users.init_app(app)
+    deliveries.init_app(app)
+    register_endpoints(app, MODEL, calls, (), kept=RULES)
