@@ -44,6 +44,8 @@ CREATE_RELATED = "create through a relation"
 
 # The name of the rules for users.
 USERS = "users"
+# Models that a setting switches off, rules for which are then without effect.
+SWITCHED = {"admin": "ADMIN_ENABLED"}
 
 # What a caller gets whom no rule, or no scope, permits a method.
 NOTHING = Decision(own=False, others=False)
@@ -220,8 +222,9 @@ def related_method(method: str) -> str:
 def check_acls(app: Flask) -> None:
     """Raise ConfigurationError for rules of a model that does not exist."""
     models = sorted({model for model, _ in compiled_rules.of(app)})
+    off = {model for model, setting in SWITCHED.items() if not app.config[setting]}
     for model in app.config["ACLS"] or {}:
-        if model not in models:
+        if model not in models and model not in off:
             raise ConfigurationError(f"ACLS has rules for {model}; there are {', '.join(models)}")
 
 

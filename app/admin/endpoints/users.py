@@ -75,6 +75,8 @@ def _resource(users: Resource) -> Resource:
         rules=lambda _settings: [],
         is_public=False,
         in_lower_case=users.in_lower_case,
+        withheld=users.withheld,
+        loaded=users.loaded,
     )
 
 
@@ -148,7 +150,7 @@ def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
 @call(
     "grantRole",
     WRITE,
-    "PUT /users/<id>/roles/<role>",
+    "PUT /users/<id>/roles/<path:role>",
     errors=(NOT_RECENT, UNKNOWN_USER, errors.ValidationError({"role": ["is too long"]})),
 )
 def grant_role(id: str, role: str) -> None:
@@ -162,7 +164,7 @@ def grant_role(id: str, role: str) -> None:
 @call(
     "revokeRole",
     WRITE,
-    "DELETE /users/<id>/roles/<role>",
+    "DELETE /users/<id>/roles/<path:role>",
     errors=(NOT_RECENT, errors.LastAdmin(), UNKNOWN_USER),
 )
 def revoke_role(id: str, role: str) -> None:
