@@ -8,12 +8,27 @@ from marshmallow import fields
 from app.rest.fields.base import Schema, Text, Timestamp
 from app.rest.fields.ids import Id
 
-# Any value of JSON.
-ANYTHING: dict[str, Any] = {"type": ["object", "array", "string", "number", "boolean", "null"]}
+EXAMPLE_TIME = "2026-01-02T03:04:05.678Z"
+# The types that any value of JSON may have, beside null.
+ANY_TYPE = ["object", "array", "string", "number", "boolean"]
 
 
-def _any(**options: Any) -> fields.Raw:
-    return fields.Raw(allow_none=True, metadata=ANYTHING, **options)
+def _any(example: object = None) -> fields.Raw:
+    """Return a field of any value of JSON, which is not checked."""
+    return fields.Raw(allow_none=True, metadata={"type": ANY_TYPE, "examples": [example]})
+
+
+def _texts(*example: str) -> fields.List:
+    return fields.List(fields.String(), metadata={"examples": [[*example]]})
+
+
+def _object(example: dict[str, object], **options: Any) -> fields.Dict:
+    return fields.Dict(fields.String(), metadata={"examples": [example]}, **options)
+
+
+def _objects(schema: type[Schema]) -> fields.List:
+    """Return a field of a list of objects, which is empty in the example."""
+    return fields.List(fields.Nested(schema), metadata={"examples": [[]]})
 
 
 class AccessSchema(Schema):
@@ -21,10 +36,10 @@ class AccessSchema(Schema):
 
     userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
     email = fields.String()
-    roles = fields.List(fields.String())
+    roles = _texts("support")
     isStrong = fields.Boolean(attribute="is_strong")  # noqa: N815
     isRecent = fields.Boolean(attribute="is_recent")  # noqa: N815
-    methods = fields.Dict(fields.String(), fields.List(fields.String()))
+    methods = _object({"todos": ["find"]}, values=fields.List(fields.String()))
 
 
 class RelationSchema(Schema):
@@ -44,11 +59,11 @@ class ModelSchema(Schema):
     path = fields.String()
     singular = fields.String()
     idName = fields.String(attribute="id_name")  # noqa: N815
-    schema = fields.Dict(fields.String())
-    createSchema = fields.Dict(fields.String(), attribute="create_schema")  # noqa: N815
+    schema = _object({"type": "object"})
+    createSchema = _object({"type": "object"}, attribute="create_schema")  # noqa: N815
     owner = fields.String(allow_none=True)
-    relations = fields.List(fields.Nested(RelationSchema))
-    rules = fields.List(fields.Dict(fields.String()))
+    relations = _objects(RelationSchema)
+    rules = fields.List(fields.Dict(fields.String()), metadata={"examples": [[]]})
     file = fields.String(allow_none=True)
 
 
@@ -101,7 +116,7 @@ class DeliverySchema(Schema):
 
 
 class LockSchema(Schema):
-    """A key of a throttle of which no use passes; `key` is its digest."""
+    """A key of a throttle of which no use passes, such as an email; `key` stands for it."""
 
     throttle = fields.String()
     key = fields.String()
@@ -126,7 +141,7 @@ class FunctionSchema(Schema):
     name = fields.String()
     verb = fields.String()
     url = fields.String()
-    parameters = fields.List(fields.Nested(ParameterSchema))
+    parameters = _objects(ParameterSchema)
 
 
 class DataSourceSchema(Schema):
@@ -135,7 +150,7 @@ class DataSourceSchema(Schema):
     name = fields.String()
     connector = fields.String()
     public = fields.Boolean()
-    functions = fields.List(fields.Nested(FunctionSchema))
+    functions = _objects(FunctionSchema)
 
 
 class ArgumentsSchema(marshmallow.Schema):
@@ -207,7 +222,7 @@ class StateSchema(Schema):
     """The state of the service, as the process that answers sees it."""
 
     version = fields.String()
-    started = fields.String(metadata={"format": "date-time"})
+    started = fields.String(metadata={"format": "date-time", "examples": [EXAMPLE_TIME]})
     uptime = fields.Float()
     database = fields.Nested(DatabaseSchema)
     migrations = fields.Nested(MigrationsSchema)

@@ -60,7 +60,7 @@ class Masking:
             masked = self._redaction.masked_url(hidden)
         else:
             secrets = self._redaction.secrets_by_name(shown)
-            masked = self._masked(self._redaction.Redactor(secrets).structure(shown, name))
+            masked = self._masked(self._redaction.Redactor(secrets).structure(shown))
         return {"value": masked, "is_secret": masked != shown}
 
     def _masked(self, value: object) -> object:

@@ -20,7 +20,9 @@ from app.factors.passkeys.ceremonies import user_handle
 from app.factors.passkeys.models import Passkey, PasskeyChallenge
 from app.factors.personal_tokens.values import new_value
 from app.oauth.models import ExternalIdentity
+from app.outbox.models import Delivery, OutboxEvent
 from app.rest.endpoint import served_endpoints
+from app.throttles.throttles import Throttle
 from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user
@@ -83,6 +85,8 @@ OWN_ROW = [401, 200, 404, 404, 200, 401, 401, 401, 401, 401, 401]
 OWN_RECORD = [401, 200, 403, 403, 200, 401, 401, 401, 401, 401, 401]
 OWN_SESSION = [401, 200, 403, 403, 403, 401, 401, 401, 401, 401, 401]
 ADMINS = [401, 403, 403, 403, 200, 401, 401, 401, 401, 401, 401]
+# Of admins, the remote service is not there.
+REMOTE = [401, 403, 403, 403, 502, 401, 401, 401, 401, 401, 401]
 RESET = [401, 401, 401, 401, 401, 401, 200, 401, 401, 401, 401]
 # By verb, where the routes of an endpoint answer differently.
 SAID_OF_ALL = {"GET": LOGGED_IN, "HEAD": OWN_ROW}
@@ -157,6 +161,33 @@ EXPECTED = {
     "users.__updateById__todos": [(OWN_RECORD, NEW_TODO)],
     "users.__destroyById__todos": [(OWN_RECORD, None)],
     "users.__delete__todos": [(OWN_RECORD, None)],
+    "users.disable": [(ADMINS, None)],
+    "users.enable": [(ADMINS, None)],
+    "users.sendReset": [(ADMINS, None)],
+    "users.markVerified": [(ADMINS, None)],
+    "admin.access": [(LOGGED_IN, None)],
+    "admin.findModels": [(ADMINS, None)],
+    "admin.findModelById": [(ADMINS, None)],
+    "admin.findUsers": [(ADMINS, None)],
+    "admin.findUserById": [(ADMINS, None)],
+    "admin.findUserRoles": [(ADMINS, None)],
+    "admin.grantRole": [(ADMINS, None)],
+    "admin.revokeRole": [(ADMINS, None)],
+    "admin.findRoles": [(ADMINS, None)],
+    "admin.createRole": [(ADMINS, {"name": "new"})],
+    "admin.deleteRole": [(ADMINS, None)],
+    "admin.findMembers": [(ADMINS, None)],
+    "admin.findAudit": [(ADMINS, None)],
+    "admin.findOutbox": [(ADMINS, None)],
+    "admin.retryDelivery": [(ADMINS, None)],
+    "admin.giveUpDelivery": [(ADMINS, None)],
+    "admin.findThrottles": [(ADMINS, None)],
+    "admin.releaseThrottle": [(ADMINS, None)],
+    "admin.findDataSources": [(ADMINS, None)],
+    "admin.callDataSource": [(REMOTE, {})],
+    "admin.findProviders": [(ADMINS, None)],
+    "admin.findSettings": [(ADMINS, None)],
+    "admin.state": [(ADMINS, None)],
 }
 # The same for endpoints that COMPATIBILITY adds, or changes the answer of.
 COMPATIBLE = {
@@ -208,9 +239,22 @@ WITH_PASSKEYS = {
 UNDECLARED = {("openapi.document", "GET"), ("api_status.status", "GET")}
 
 # The row that a path or a `where` means, by model, and the arguments of paths beside it.
-ROWS = {"todos": TODO, "users": OWNER}
+ROWS = {"todos": TODO, "users": OWNER, "admin": OWNER}
 WHERE = {"todos": f'{{"id": {TODO}}}', "users": f'{{"id": {OTHER}}}'}
-ARGUMENTS = {"fk": TODO, "handle": HANDLE}
+ARGUMENTS = {"fk": TODO, "handle": HANDLE, "role": "clerk", "name": "clerk"}
+ARGUMENTS |= {"throttle": "registration", "key": "k" * 64, "function": "find"}
+# Those of single endpoints.
+FAILED_DELIVERY, PENDING_DELIVERY = 3001, 3002
+OWN_ARGUMENTS = {
+    "admin.findModelById": {"name": "todos"},
+    "admin.callDataSource": {"name": "geo"},
+    "admin.revokeRole": {"id": CLERK},
+    "admin.retryDelivery": {"id": FAILED_DELIVERY},
+    "admin.giveUpDelivery": {"id": PENDING_DELIVERY},
+}
+# A data source whose remote is not there.
+TEMPLATE = {"method": "GET", "url": "http://127.0.0.1:1/x"}
+GEO = {"connector": "rest", "operations": [{"template": TEMPLATE, "functions": {"find": []}}]}
 # Queries that work, where one is needed.
 CONFIRM = "users.confirm"
 QUERIES = {CONFIRM: {"uid": OWNER, "token": TOKENS["verification"]}}
@@ -232,6 +276,7 @@ def app(shared_app, database_url):
         TOKEN_SLIDING=True,
         TOKEN_MAX_TTL=MAX_TTL,
         PROVIDERS={"gitlab": {"clientID": "ostiary"}},
+        DATA_SOURCES={"geo": GEO},
     )
 
 
@@ -274,7 +319,7 @@ def check(app, api, name, expectations, world=None):
     lay_out(app, world)
 
     for route in endpoint.routes:
-        path = f"/{collection}{filled(route.path, model)}"
+        path = f"/{collection}{filled(route.path, name)}"
         for expected, body in expectations:
             # 204 where the endpoint declares no answer.
             success = 204 if endpoint.answer is None else 200
@@ -325,9 +370,10 @@ def test_every_route_is_declared_and_every_endpoint_has_its_expectation(app):
     }
 
 
-def filled(path, model):
-    """Put values in the place of a path's arguments."""
-    arguments = {"id": ROWS[model], **ARGUMENTS}
+def filled(path, name):
+    """Put values in the place of the arguments of an endpoint's path."""
+    own = OWN_ARGUMENTS.get(name, {})
+    arguments = {"id": ROWS[name.partition(".")[0]], **ARGUMENTS, **own}
     return re.sub(r"<(\w+)>", lambda match: str(arguments[match[1]]), path)
 
 
@@ -347,7 +393,7 @@ def lay_out(app, world=None):
     """Lay out the same small world anew, from which one user has gone, and one is disabled."""
     with app.app_context():
         # The only rows that are not deleted with the users.
-        for model in (LoginCode, PasskeyChallenge):
+        for model in (LoginCode, PasskeyChallenge, OutboxEvent, Throttle):
             db.session.execute(delete(model))
         db.session.commit()
     populate(app, world or small_world)
@@ -363,9 +409,9 @@ def small_world():
     for name, user_id in PEOPLE.items():
         own = {"service_account": True} if name == "service" else {"password_hash": password_hash}
         yield User(id=user_id, email=f"{name}@example.com", **own)
-    yield from (Role(id=1, name="clerk"), Role(id=2, name="admin"))
-    yield RoleMapping(user_id=CLERK, role_id=1)
-    yield RoleMapping(user_id=ADMIN, role_id=2)
+    yield from (Role(id=4001, name="clerk"), Role(id=4002, name="admin"))
+    yield RoleMapping(user_id=CLERK, role_id=4001)
+    yield RoleMapping(user_id=ADMIN, role_id=4002)
     yield Todo(id=TODO, title="Hers", owner_id=OWNER)
     names = {"provider": "github", "issuer": "https://github.com", "subject": "1"}
     yield ExternalIdentity(id=TODO, user_id=OWNER, profile={}, **names)
@@ -373,6 +419,14 @@ def small_world():
     yield AccessToken(user_id=OWNER, **ticket)
     yield LoginCode(ticket_digest=ticket["digest"], expires_at=ticket["expires_at"])
     yield from map(token_of, CALLERS[1:])
+    end = now() + timedelta(seconds=600)
+    uses = {"count": 1, "started": now(), "blocked_until": end, "expires_at": end}
+    yield Throttle(name="registration", digest=ARGUMENTS["key"], **uses)
+    yield OutboxEvent(id=1, event="emailChanged", data={}, lifetime=600.0, deadline=end)
+    # So late that nobody attempts it.
+    waits = {"event_id": 1, "subscriber": "mail", "next_attempt": now() + timedelta(seconds=50)}
+    yield Delivery(id=FAILED_DELIVERY, state="failed", **waits)
+    yield Delivery(id=PENDING_DELIVERY, **waits)
 
 
 def world_of_factors():

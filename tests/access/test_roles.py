@@ -24,7 +24,7 @@ def test_granting_and_revoking_a_role_takes_effect_at_once(api, runner, token):
     ]
     holder = {"role": "admin", "userId": 1, "email": "ada@example.com", "realm": None}
     assert json.loads(objects.output) == [holder]
-    assert revoked.output == "Revoked admin from user 1.\n"
+    assert revoked.stdout == "Revoked admin from user 1.\n"
 
 
 def test_granting_twice_is_reported_and_revoking_a_missing_role_fails(runner, token):

@@ -222,7 +222,7 @@ def test_users_that_are_not_public_have_no_endpoints(serve, models, config):
             body = person if verb == "POST" else None
             assert refusal(api(verb, f"/{name}{path}", body)) == (404, "NOT_FOUND")
     document = api("GET", "/openapi.json").json
-    assert not [each for each in document["paths"] if "sers" in each or "embers" in each]
+    assert not [path for path in document["paths"] if path.startswith(("/users", "/members"))]
     assert "users" not in [each["name"] for each in document["tags"]]
 
 

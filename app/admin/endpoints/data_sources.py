@@ -1,5 +1,7 @@
 """The data sources, and calls of their functions."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -83,12 +85,15 @@ def _describe(operation: "Operation") -> Mapping[str, object]:
 
 
 def _parameters(operation: "Operation") -> Iterator[Mapping[str, object]]:
+    template = json.dumps(operation.template)
     for argument in operation.accepts:
         variable = operation.variables[argument["arg"]]
+        # Where a variable occurs in a secret alone, the template is masked there.
+        is_masked = not re.search(rf"[{{!^]{re.escape(variable.name)}\b", template)
         yield {
             "name": variable.name,
             "source": argument["http"]["source"],
             "type": variable.type,
             "required": variable.needs_value,
-            "default": None if variable.secret else variable.default,
+            "default": None if variable.secret or is_masked else variable.default,
         }

@@ -48,7 +48,7 @@ def create_role(body: Body) -> Mapping[str, object]:
 @call(
     "deleteRole",
     WRITE,
-    "DELETE /roles/<path:name>",
+    "DELETE /roles/<name>",
     errors=(
         NOT_RECENT,
         UNKNOWN_ROLE,
@@ -65,7 +65,7 @@ def delete_role(name: str) -> None:
 @call(
     "findMembers",
     READ,
-    "GET /roles/<path:name>/members",
+    "GET /roles/<name>/members",
     answer=[MemberSchema],
     parameters=PAGE,
     errors=(UNKNOWN_ROLE, errors.InvalidFilter("limit must be a whole number.")),

@@ -85,7 +85,7 @@ def _schema(base: type[Schema]) -> type[Schema]:
     own = {
         "disabled": Timestamp(attribute="disabled_at", dump_only=True),
         # Filled in for a whole page: it is in another table.
-        "roles": fields.List(fields.String(), dump_only=True),
+        "roles": fields.List(fields.String(), dump_only=True, metadata={"examples": [["support"]]}),
     }
     meta = type("Meta", (base.Meta,), {"register": False})
     return type(
@@ -150,7 +150,7 @@ def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
 @call(
     "grantRole",
     WRITE,
-    "PUT /users/<id>/roles/<path:role>",
+    "PUT /users/<id>/roles/<role>",
     errors=(NOT_RECENT, UNKNOWN_USER, errors.ValidationError({"role": ["is too long"]})),
 )
 def grant_role(id: str, role: str) -> None:
@@ -164,7 +164,7 @@ def grant_role(id: str, role: str) -> None:
 @call(
     "revokeRole",
     WRITE,
-    "DELETE /users/<id>/roles/<path:role>",
+    "DELETE /users/<id>/roles/<role>",
     errors=(NOT_RECENT, errors.LastAdmin(), UNKNOWN_USER),
 )
 def revoke_role(id: str, role: str) -> None:
