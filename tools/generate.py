@@ -17,9 +17,11 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app import errors
+from app.admin.setup import calls
 from app.audit.entries import Action
 from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, outbox_gauges
+from app.rest.endpoint import Endpoint, Route
 from app.settings import (
     PasskeysSchema,
     PasswordHashSchema,
@@ -29,6 +31,8 @@ from app.settings import (
     ThrottlesSchema,
     TokenMiddlewareSchema,
 )
+from app.users.resource import users
+from app.users.views import administration
 
 from . import compatibility
 from . import connector_tables as connector
@@ -161,6 +165,30 @@ def audit_actions() -> str:
     return _table(("Action", "Meaning"), [(f"`{action}`", action.description) for action in Action])
 
 
+def admin_calls() -> str:
+    """Return the table of the calls of administration: their routes, methods and summaries."""
+    own = [("admin", endpoint) for endpoint in calls]
+    of_users = [
+        ("users", endpoint)
+        for endpoint in users.own_endpoints
+        if endpoint.view.__module__ == administration.__name__
+    ]
+    rows = [
+        (f"`{_path(model, endpoint.routes[0])}`", f"`{endpoint.method}`", _summary(endpoint))
+        for model, endpoint in [*own, *of_users]
+    ]
+    return _table(("Call", "Method", "What it does"), rows)
+
+
+def _path(model: str, route: Route) -> str:
+    path = re.sub(r"<(\w+)>", r"{\1}", route.path)
+    return f"{route.verb} /{model}{path}"
+
+
+def _summary(endpoint: Endpoint) -> str:
+    return (endpoint.view.__doc__ or "").partition("\n")[0].rstrip(".")
+
+
 def mails() -> str:
     """Return the table of the mails that follow events."""
     rows = [
@@ -224,6 +252,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "looser": lambda: _table(
         ("LoopBack 3 refuses", "Ostiary", "Reason"), list(compatibility.LOOSER.values())
     ),
+    "admin_calls": admin_calls,
     "audit_actions": audit_actions,
     "mails": mails,
     "metrics": metrics,

@@ -7,6 +7,8 @@ from app.rest.endpoint import register_endpoints
 from .calls import MODEL, RULES, calls
 from .endpoints import deliveries, users
 
+__all__ = ["calls", "init_app"]
+
 
 def init_app(app: Flask) -> None:
     """Serve the calls; ACLS may open single ones to others, and takes none from admins."""
