@@ -18,7 +18,7 @@ def _any(example: object = None) -> fields.Raw:
     return fields.Raw(allow_none=True, metadata={"type": ANY_TYPE, "examples": [example]})
 
 
-def _texts(*example: str) -> fields.List:
+def _texts(*example: str) -> fields.List[str]:
     return fields.List(fields.String(), metadata={"examples": [[*example]]})
 
 
@@ -26,7 +26,7 @@ def _object(example: dict[str, object], **options: Any) -> fields.Dict:
     return fields.Dict(fields.String(), metadata={"examples": [example]}, **options)
 
 
-def _objects(schema: type[Schema]) -> fields.List:
+def _objects(schema: type[Schema]) -> fields.List[Any]:
     """Return a field of a list of objects, which is empty in the example."""
     return fields.List(fields.Nested(schema), metadata={"examples": [[]]})
 

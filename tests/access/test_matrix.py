@@ -244,7 +244,7 @@ WHERE = {"todos": f'{{"id": {TODO}}}', "users": f'{{"id": {OTHER}}}'}
 ARGUMENTS = {"fk": TODO, "handle": HANDLE, "role": "clerk", "name": "clerk"}
 ARGUMENTS |= {"throttle": "registration", "key": "k" * 64, "function": "find"}
 # Those of single endpoints.
-FAILED_DELIVERY, PENDING_DELIVERY = 3001, 3002
+EVENT, FAILED_DELIVERY, PENDING_DELIVERY = 3000, 3001, 3002
 OWN_ARGUMENTS = {
     "admin.findModelById": {"name": "todos"},
     "admin.callDataSource": {"name": "geo"},
@@ -422,9 +422,9 @@ def small_world():
     end = now() + timedelta(seconds=600)
     uses = {"count": 1, "started": now(), "blocked_until": end, "expires_at": end}
     yield Throttle(name="registration", digest=ARGUMENTS["key"], **uses)
-    yield OutboxEvent(id=1, event="emailChanged", data={}, lifetime=600.0, deadline=end)
+    yield OutboxEvent(id=EVENT, event="emailChanged", data={}, lifetime=600.0, deadline=end)
     # So late that nobody attempts it.
-    waits = {"event_id": 1, "subscriber": "mail", "next_attempt": now() + timedelta(seconds=50)}
+    waits = {"event_id": EVENT, "subscriber": "mail", "next_attempt": now() + timedelta(seconds=50)}
     yield Delivery(id=FAILED_DELIVERY, state="failed", **waits)
     yield Delivery(id=PENDING_DELIVERY, **waits)
 

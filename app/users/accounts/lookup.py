@@ -78,11 +78,12 @@ def list_service_accounts() -> list[User]:
 
 def list_members(role_id: Id, limit: int, skip: int) -> list[Mapping[str, object]]:
     """Return the users who have a role, by their ids: id, email, username and realm."""
+    members = select(RoleMapping.user_id).where(RoleMapping.role_id == role_id)
+    # The users of the page alone are read.
+    page = members.order_by(RoleMapping.user_id).limit(limit).offset(skip)
     columns = User.id, User.email, User.username, func.nullif(User.realm, "").label("realm")
-    members = select(*columns).join(RoleMapping, RoleMapping.user_id == User.id)
-    page = members.where(RoleMapping.role_id == role_id).order_by(User.id)
-    found = db.session.execute(page.limit(limit).offset(skip))
-    return [row._asdict() for row in found]
+    users = select(*columns).where(User.id.in_(page.scalar_subquery())).order_by(User.id)
+    return [row._asdict() for row in db.session.execute(users)]
 
 
 def list_users() -> list[User]:
