@@ -55,13 +55,20 @@ def start(tmp_path):
 
 
 def test_a_start_imports_nothing_that_is_not_configured(start):
-    modules, is_collecting, frozen = start(APP_EXPLORER_ENABLED="false")
+    modules, is_collecting, frozen = start(APP_EXPLORER_ENABLED="false", APP_ADMIN_ENABLED="false")
 
     assert all(find_spec(name) for name in (*NEEDED_LATER, *NEVER))
-    assert not {*NEEDED_LATER, *NEVER, "app.explorer"} & set(modules)
+    assert not {*NEEDED_LATER, *NEVER, "app.admin", "app.explorer"} & set(modules)
     # Garbage is collected again, but not looked for among what the start has made.
     assert is_collecting
     assert frozen > 50_000
+
+
+def test_the_calls_of_administration_import_what_they_need_when_they_are_made(start):
+    modules, _, _ = start()
+
+    assert "app.admin.endpoints.settings" in modules
+    assert not {*NEEDED_LATER, "app.definitions"} & set(modules)
 
 
 def test_a_command_imports_only_its_own(tmp_path):
