@@ -5,7 +5,7 @@ import re
 import pytest
 from flask import Flask
 
-from app.config import ConfigurationError
+from app.config import ConfigurationError, configure, setting_sources
 from app.factory import create_app
 from app.testing.apps import close
 from tests.support.installation import Installation
@@ -490,3 +490,27 @@ def test_the_instance_folder_may_be_elsewhere_but_must_exist(installation, tmp_p
     assert (folder / "ostiary.sqlite").exists()
     assert failed.returncode == 1
     assert failed.stderr == f"ostiary: INSTANCE_PATH is no folder: {folder}s\n"
+
+
+def test_it_is_known_which_layer_a_setting_comes_from(instance, tmp_path, monkeypatch):
+    (instance / "config.py").write_text("TOKEN_TTL = 600\nTHREADS = 2\n")
+    (tmp_path / "url").write_text("smtp://127.0.0.1:25")
+    for name, value in {
+        "APP_TOKEN_SLIDING": "true",
+        "APP_PASSWORD_HASH__time_cost": "1",
+        "APP_MAIL_URL_FILE": str(tmp_path / "url"),
+        "DATABASE_URL": "sqlite://",
+        "THREADS": "3",
+    }.items():
+        monkeypatch.setenv(name, value)
+    app = Flask("app")
+
+    configure(app, None)
+
+    sources = setting_sources.of(app)
+    by_environment = {name for name, source in sources.items() if source == "environment"}
+    assert sources["TOKEN_TTL"] == "config"
+    assert {
+        *("TOKEN_SLIDING", "PASSWORD_HASH", "MAIL_URL", "SQLALCHEMY_DATABASE_URI", "THREADS"),
+    } <= by_environment
+    assert "RESET_TOKEN_TTL" not in sources

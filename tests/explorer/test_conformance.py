@@ -38,8 +38,10 @@ OWN = {"users.changePassword", "users.changeEmail", "users.logout", "users.reaut
 # Its name is cut off: that of relations has the name of a model behind it.
 OWN |= {"users.__create", "users.__create__factors", "users.confirmFactor"}
 OWN |= {"users.passkeyOptions", "users.__create__passkeys"}
-# Calls with a ticket, a code or a signature, of which no example can be right.
+# Calls with a ticket, a code or a signature, of which no example can be right, or of a data source,
+# of which there is none.
 UNKNOWN = {
+    "post /admin/dataSources/None/None": "MODEL_NOT_FOUND",
     "post /users/login/factor": "INVALID_TICKET",
     "post /users/login/enrol": "INVALID_TICKET",
     "post /users/login/passkey": "VALIDATION_ERROR",
