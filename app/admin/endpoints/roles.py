@@ -6,17 +6,21 @@ from flask import request
 
 from app import errors
 from app.access import roles as access_roles
-from app.access.admins import check_role_deletion
+from app.access.admins import check_role_change, check_role_deletion
 from app.access.identity import current_identity
 from app.access.rules import READ, WRITE
 from app.admin.calls import NOT_RECENT, call
-from app.admin.schemas import MemberSchema, NewRoleSchema, RoleSchema
+from app.admin.schemas import MemberSchema, NewRoleSchema, RoleNameSchema, RoleSchema
 from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import MAX_LIMIT
 from app.rest.requests.bodies import Body
 from app.users.accounts import lookup
+from app.users.accounts.admins import keeping_admin
+from app.users.app_model import users_collection
+from app.users.models import User
 from app.users.sessions.assurance import require_recent
 
+UNKNOWN_USER = errors.ModelNotFound("user", 1)
 UNKNOWN_ROLE = errors.ModelNotFound("role", "support")
 WHOLE_NUMBER = {"type": "integer", "minimum": 0}
 PAGE = (
@@ -75,3 +79,49 @@ def find_members(name: str) -> Sequence[Mapping[str, object]]:
     given = {key: request.args[key] for key in ("limit", "skip") if key in request.args}
     page = parse_filter(given, {})
     return lookup.list_members(access_roles.find_role(name), page.limit, page.skip)
+
+
+@call(
+    "findUserRoles",
+    READ,
+    "GET /users/<id>/roles",
+    answer=[RoleNameSchema],
+    errors=(UNKNOWN_USER,),
+)
+def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
+    """List the roles of a user."""
+    return [{"name": name} for name in sorted(access_roles.role_names(_find_user(id).id))]
+
+
+@call(
+    "grantRole",
+    WRITE,
+    "PUT /users/<id>/roles/<role>",
+    errors=(NOT_RECENT, UNKNOWN_USER, errors.ValidationError({"role": ["is too long"]})),
+)
+def grant_role(id: str, role: str) -> None:
+    """Give a user a role, after a recent login; it is created if it does not exist."""
+    user = _find_user(id)
+    check_role_change(role, [user.id])
+    require_recent(current_identity().require_session())
+    access_roles.grant(user.id, role)
+
+
+@call(
+    "revokeRole",
+    WRITE,
+    "DELETE /users/<id>/roles/<role>",
+    errors=(NOT_RECENT, errors.LastAdmin(), UNKNOWN_USER),
+)
+def revoke_role(id: str, role: str) -> None:
+    """Take a role from a user, after a recent login."""
+    user = _find_user(id)
+    check_role_change(role, [user.id])
+    require_recent(current_identity().require_session())
+    with keeping_admin():
+        if not access_roles.revoke(user.id, role):
+            raise errors.ModelNotFound("role", role)
+
+
+def _find_user(text: str) -> User:
+    return lookup.get_user(users_collection().parse_id(text))

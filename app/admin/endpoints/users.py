@@ -1,8 +1,8 @@
-"""The users, and the roles that they have."""
+"""The users, with the roles that they have."""
 
 from collections import defaultdict
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flask import Flask, jsonify, request
@@ -12,13 +12,10 @@ from sqlalchemy import ColumnElement, inspect, select
 from sqlalchemy.orm import registry
 
 from app import errors
-from app.access.admins import check_role_change
-from app.access.identity import current_identity
 from app.access.policy import strong_kinds
-from app.access.roles import MAX_ROLE_LENGTH, Role, RoleMapping, grant, revoke
-from app.access.rules import READ, WRITE
-from app.admin.calls import FILTER_ERRORS, NOT_RECENT, call
-from app.admin.schemas import RoleNameSchema
+from app.access.roles import MAX_ROLE_LENGTH, Role, RoleMapping
+from app.access.rules import READ
+from app.admin.calls import FILTER_ERRORS, call
 from app.database.session import db
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
@@ -28,10 +25,8 @@ from app.rest.resource import Resource
 from app.rest.views.paging import respond_objects
 from app.rest.views.serialization import serialize
 from app.users.accounts import lookup
-from app.users.accounts.admins import keeping_admin
 from app.users.app_model import users_collection
 from app.users.models import User
-from app.users.sessions.assurance import require_recent
 from app.users.sessions.tokens import count_sessions
 
 # The resource of users as the calls list them.
@@ -132,53 +127,6 @@ def find_user(id: str) -> ResponseReturnValue:
     row = collection.or_404(row_id, collection.rows.get(row_id, []))
     [shown] = _with_roles([collection.serializer.dump(row)])
     return jsonify({**shown, **_credentials(lookup.get_user(row_id))})
-
-
-@call(
-    "findUserRoles",
-    READ,
-    "GET /users/<id>/roles",
-    answer=[RoleNameSchema],
-    errors=(UNKNOWN_USER,),
-)
-def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
-    """List the roles of a user."""
-    user = _find(id)
-    return [{"name": name} for name in _roles_of([user.id])[user.id]]
-
-
-@call(
-    "grantRole",
-    WRITE,
-    "PUT /users/<id>/roles/<role>",
-    errors=(NOT_RECENT, UNKNOWN_USER, errors.ValidationError({"role": ["is too long"]})),
-)
-def grant_role(id: str, role: str) -> None:
-    """Give a user a role, after a recent login; it is created if it does not exist."""
-    user = _find(id)
-    check_role_change(role, [user.id])
-    require_recent(current_identity().require_session())
-    grant(user.id, role)
-
-
-@call(
-    "revokeRole",
-    WRITE,
-    "DELETE /users/<id>/roles/<role>",
-    errors=(NOT_RECENT, errors.LastAdmin(), UNKNOWN_USER),
-)
-def revoke_role(id: str, role: str) -> None:
-    """Take a role from a user, after a recent login."""
-    user = _find(id)
-    check_role_change(role, [user.id])
-    require_recent(current_identity().require_session())
-    with keeping_admin():
-        if not revoke(user.id, role):
-            raise errors.ModelNotFound("role", role)
-
-
-def _find(text: str) -> User:
-    return lookup.get_user(users_collection().parse_id(text))
 
 
 def _has_role(collection: Collection, role: str) -> ColumnElement[bool]:
