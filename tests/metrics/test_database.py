@@ -9,8 +9,9 @@ from sqlalchemy import text, update
 from app.database.session import db
 from app.mail import send
 from app.metrics import database
-from app.metrics.database import STATEMENT, OutboxCollector
+from app.metrics.database import OutboxCollector
 from app.outbox.delivery import drain
+from app.outbox.maintenance import PENDING_DELIVERIES
 from app.outbox.models import OutboxEvent
 from app.times import now
 from tests.support.databases import connected
@@ -48,7 +49,7 @@ def test_the_age_is_that_of_the_oldest_pending_delivery(app, outbox):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_statement_reads_what_is_pending_alone(app):
     with app.app_context(), db.engine.connect() as connection:
-        compiled = STATEMENT.compile(connection, compile_kwargs={"literal_binds": True})
+        compiled = PENDING_DELIVERIES.compile(connection, compile_kwargs={"literal_binds": True})
         plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {compiled}")).all())
 
     assert "SEARCH deliveries USING INDEX ix_deliveries_state_next_attempt" in plan
