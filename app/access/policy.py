@@ -135,7 +135,7 @@ class RowGrant(Grant):
 class SparingGrant(Grant):
     """A permission to change users for a caller who is no admin: it leaves out those who are.
 
-    Whatever rules say, nobody else changes an admin: not the email, by which one logs in as this.
+    Whatever rules say: who changes the email of an admin, for instance, can log in as one.
     """
 
     granted: Grant

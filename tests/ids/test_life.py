@@ -269,3 +269,21 @@ def test_a_database_with_other_ids_stops_the_start(app, database_url, id_type, o
     said = f"ID_TYPE is {other}, and the database was created with {id_type}: set ID_TYPE to"
     with pytest.raises(ConfigurationError, match=said):
         build(database_url, tmp_path, ID_TYPE=other)
+
+
+def test_calls_of_administration_take_and_show_such_ids(app, api, token, is_id, unknown):
+    me = api("GET", "/users/me", token=token).json["id"]
+    run(app, "roles", "grant", "ada@example.com", "admin")
+    other = api.register(OTHER)["id"]
+
+    assert api("PUT", f"/admin/users/{upper(other)}/roles/clerk", token=token).status_code == 204
+    assert api("GET", f"/admin/users/{upper(other)}", token=token).json["roles"] == ["clerk"]
+    assert found(api("GET", "/admin/users?role=clerk", token=token)) == [other]
+    assert found(api("GET", "/admin/roles/clerk/members", token=token)) == [other]
+    path = "/admin/audit"
+    granted = api("GET", path, token=token, **where(action="role-granted", userId=other)).json
+    assert [each["actorId"] for each in granted] == [me]
+    assert is_id(api("GET", "/admin/access", token=token).json["userId"])
+    assert api("GET", f"/admin/users/{unknown}", token=token).status_code == 404
+    assert api("DELETE", "/users/me", token=token).status_code == 422
+    assert api("POST", f"/users/{upper(other)}/disable", token=token).status_code == 204
