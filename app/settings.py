@@ -760,7 +760,7 @@ class SettingsSchema(Schema):
     ADMIN_ENABLED = _setting(
         fields.Boolean,
         True,
-        "`false`: none of the calls by which a service is administered: [admin.md](admin.md).",
+        "`false`: neither the page at `/admin` nor the calls behind it: [admin.md](admin.md).",
     )
     SQLALCHEMY_DATABASE_URI = _setting(
         fields.String,

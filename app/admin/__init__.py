@@ -1,1 +1,1 @@
-"""The administration of a service: the calls behind its page."""
+"""The administration of a service: the page, and the calls behind it."""

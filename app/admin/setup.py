@@ -1,9 +1,10 @@
-"""Switching the administration on: its calls, and the lists that they read."""
+"""Switching the administration on: its page, its calls, and the lists that they read."""
 
 from flask import Flask
 
 from app.rest.endpoint import register_endpoints
 
+from . import page
 from .calls import MODEL, RULES, calls
 from .endpoints import deliveries, users
 
@@ -11,7 +12,8 @@ __all__ = ["calls", "init_app"]
 
 
 def init_app(app: Flask) -> None:
-    """Serve the calls; ACLS may open single ones to others, and takes none from admins."""
+    """Serve the page, and the calls: ACLS may open single ones, and takes none from admins."""
+    page.init_app(app)
     users.init_app(app)
     deliveries.init_app(app)
     register_endpoints(app, MODEL, calls, (), kept=RULES)

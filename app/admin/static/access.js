@@ -1,0 +1,47 @@
+// What the caller may do, and the models of the service: what every view has to know.
+
+import { call } from "../../ostiary/static/api.js";
+import { page } from "../../ostiary/static/page.js";
+import { createContext, useContext } from "../../ostiary/static/view.js";
+
+const Known = createContext(null);
+
+/** Provides what `loadAdmin` has got to the views inside. */
+export const AdminProvider = Known.Provider;
+
+/** Return what the caller may do, and the models. */
+export function useAdmin() {
+  return useContext(Known);
+}
+
+/**
+ * Ask the service what the caller may do, and which models there are.
+ *
+ * `may` tells whether a method of a model may be called, `mayAdmin` one of the admin's, `mayUsers`
+ * one of users; `model` returns the model of a name.
+ */
+export async function loadAdmin() {
+  const access = (await call("GET", "/admin/access")).body;
+  const may = (model, method) => (access.methods[model] ?? []).includes(method);
+  const mayAdmin = (method) => may("admin", method);
+  const found = mayAdmin("findModels") ? (await call("GET", "/admin/models")).body : [];
+  const models = found.map((model) => ({ ...model, path: `/${model.path}` }));
+  return {
+    access,
+    models,
+    may,
+    mayAdmin,
+    mayUsers: (method) => may("users", method),
+    model: (name) => models.find((model) => model.name === name),
+  };
+}
+
+/** Return the path of a role of a user. */
+export function rolePath(userId, role) {
+  return `/admin/users/${encodeURIComponent(userId)}/roles/${encodeURIComponent(role)}`;
+}
+
+/** Return the path of a user in the API. */
+export function userPath(id, rest = "") {
+  return `/${page.users}/${encodeURIComponent(id)}${rest}`;
+}

@@ -1,0 +1,78 @@
+// Records of the audit log as a list.
+
+import { call } from "../../ostiary/static/api.js";
+import { Time, useCall } from "../../ostiary/static/parts.js";
+import { html } from "../../ostiary/static/view.js";
+import { useAdmin } from "./access.js";
+import { hrefOf } from "./address.js";
+import { List } from "./list.js";
+
+const text = (name, nullable = true) => ({ name, kind: "text", schema: { type: "string" }, isNullable: nullable, isReadable: true });
+
+/** The records that a call answers. */
+export function AuditList({ path, segments, query, version }) {
+  const { access, model } = useAdmin();
+  const idSchema = model("users")?.schema.properties.id ?? { type: typeof access.userId === "number" ? "integer" : "string" };
+  const user = (name) => ({ name, kind: idSchema.type === "integer" ? "integer" : "text", schema: idSchema, isNullable: true, isReadable: true });
+  const properties = [
+    { name: "id", kind: "integer", schema: { type: "integer" }, isReadable: true },
+    text("action", false),
+    { name: "time", kind: "time", schema: {}, isReadable: true },
+    user("userId"),
+    user("actorId"),
+    text("address"),
+    text("requestId"),
+  ];
+  return html`<${List}
+    label="audit"
+    path=${path}
+    segments=${segments}
+    query=${query}
+    properties=${properties}
+    columns=${COLUMNS}
+    version=${version}
+    empty=${html`<p>Nothing is recorded. What is, and for how long, says the setting AUDIT_DAYS.</p>`}
+  />`;
+}
+
+/** The id of a user as a link to it. */
+function Who({ id }) {
+  const { mayAdmin, access } = useAdmin();
+  if (id === null || id === undefined) {
+    return html`<span class="muted">nobody</span>`;
+  }
+  const name = useName(id);
+  const label = html`${name ?? `user ${id}`}${id === access.userId && " (you)"}`;
+  return mayAdmin("findUserById") ? html`<a href=${hrefOf(["users", String(id)])}>${label}</a>` : label;
+}
+
+const names = new Map();
+
+/** Return the email of a user, which is asked for once. */
+function useName(id) {
+  const { mayAdmin } = useAdmin();
+  const read = async () => {
+    if (!names.has(id) && mayAdmin("findUserById")) {
+      names.set(id, call("GET", `/admin/users/${encodeURIComponent(id)}`).then(({ body }) => body.email, () => null));
+    }
+    return names.get(id);
+  };
+  return useCall(read, [id]).value;
+}
+
+const COLUMNS = [
+  { name: "time", title: "time", isShort: true, isShown: true, isOrderable: true, render: ({ time }) => html`<${Time} value=${time} />` },
+  { name: "action", title: "action", isShown: true, isOrderable: true, render: ({ action }) => html`<strong>${action}</strong>` },
+  { name: "userId", title: "user", isShown: true, isOrderable: true, render: ({ userId }) => html`<${Who} id=${userId} />` },
+  { name: "actorId", title: "by", isShown: true, isOrderable: true, render: ({ actorId }) => html`<${Who} id=${actorId} />` },
+  { name: "address", title: "address", isShort: true, isShown: true, isOrderable: true, render: ({ address }) => address ?? "" },
+  { name: "details", title: "details", isShown: true, render: ({ details }) => html`<${Details} details=${details} />` },
+  { name: "requestId", title: "request", isOrderable: true, render: ({ requestId }) => html`<code>${requestId ?? ""}</code>` },
+  { name: "id", title: "id", isShort: true, isOrderable: true, render: ({ id }) => id },
+];
+
+function Details({ details }) {
+  return Object.entries(details ?? {}).map(
+    ([name, value]) => html`<span class="detail" key=${name}><span class="muted">${name}</span> ${typeof value === "object" ? JSON.stringify(value) : String(value)}</span> `,
+  );
+}

@@ -1,0 +1,68 @@
+// The inputs of properties, by the kind of their values.
+
+import { Field } from "../../ostiary/static/parts.js";
+import { html } from "../../ostiary/static/view.js";
+import { hintOf } from "./properties.js";
+import { Reference } from "./reference.js";
+import { timeZone, valueOf } from "./values.js";
+
+/**
+ * The field of a property: its label, its input, a hint, and what is wrong with it.
+ *
+ * `text` is what is filled in; without it a new row gets the default. `onText` is called with more.
+ */
+export function PropertyField({ property, text, isNew, problem, onText }) {
+  const { name, isRequired, kind } = property;
+  const hints = [isNew && isRequired && "required", hintOf(property, isNew), kind === "time" && zoneHint(text)];
+  const Input = INPUTS[kind] ?? TextInput;
+  return html`<${Field} label=${name} name=${name} hint=${hints.filter(Boolean).join("; ")} problem=${problem}>
+    ${(shared) => html`<${Input} ...${{ shared, property, text, isNew, onText }} />`}
+  <//>`;
+}
+
+function TextInput({ shared, property, text = "", onText }) {
+  const { type = "text", mode } = SIMPLE[property.kind] ?? {};
+  const { maxLength } = property.schema;
+  const step = type === "datetime-local" ? "any" : undefined;
+  return html`<input ...${shared} type=${type} step=${step} inputmode=${mode} maxlength=${maxLength} autocomplete=${type === "password" ? "new-password" : "off"} value=${text} onInput=${(event) => onText(event.target.value)} />`;
+}
+
+const SIMPLE = {
+  integer: { mode: "numeric" },
+  number: { mode: "decimal" },
+  decimal: { mode: "decimal" },
+  time: { type: "datetime-local" },
+  date: { type: "date" },
+  password: { type: "password" },
+};
+
+function Area({ shared, text = "", onText, className, rows = 4 }) {
+  return html`<textarea ...${shared} class=${className} rows=${rows} spellcheck=${false} value=${text} onInput=${(event) => onText(event.target.value)}></textarea>`;
+}
+
+function JsonInput(properties) {
+  const rows = Math.min(16, Math.max(2, (properties.text ?? "").split("\n").length + 1));
+  return html`<${Area} ...${properties} className="code" rows=${rows} />`;
+}
+
+function Choice({ shared, property, text, isNew, onText }) {
+  const options = property.kind === "boolean" ? ["true", "false"] : property.schema.enum.filter((each) => each !== null);
+  const words = { true: "yes", false: "no" };
+  // Without a choice: the default of a new row, or null.
+  const none = isNew ? "(the default)" : "(none)";
+  const hasNone = property.isNullable || (isNew && !property.isRequired);
+  return html`<select ...${shared} value=${text ?? ""} onChange=${(event) => onText(event.target.value)}>
+    ${(hasNone || !text) && html`<option value="">${hasNone ? none : "(choose)"}</option>`}
+    ${options.map((each) => html`<option key=${each} value=${each}>${property.kind === "boolean" ? words[each] : each}</option>`)}
+  </select>`;
+}
+
+const INPUTS = { longText: Area, json: JsonInput, choice: Choice, boolean: Choice, reference: Reference };
+
+function zoneHint(text) {
+  try {
+    return text ? `${timeZone()}, in UTC ${valueOf({ kind: "time" }, text)}` : timeZone();
+  } catch {
+    return timeZone();
+  }
+}

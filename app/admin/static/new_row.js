@@ -1,0 +1,29 @@
+// The form that creates a row.
+
+import { call } from "../../ostiary/static/api.js";
+import { notify } from "../../ostiary/static/parts.js";
+import { html, useState } from "../../ostiary/static/view.js";
+import { go, hrefOf } from "./address.js";
+import { Curl, View } from "./parts.js";
+import { propertiesOf } from "./properties.js";
+import { RecordForm } from "./record.js";
+
+/** The form of a new row; what the address has in its query is filled in. */
+export function NewRow({ model }) {
+  const [values, setValues] = useState({});
+  const properties = propertiesOf(model).filter(({ isCreated }) => isCreated);
+  const required = properties.filter(({ isRequired }) => isRequired);
+  const others = properties.filter(({ isRequired }) => !isRequired);
+  const create = async (body) => {
+    const made = (await call("POST", model.path, { body })).body;
+    notify(`Created ${model.singular} ${made[model.idName]}.`);
+    go(["rows", model.name, String(made[model.idName])]);
+  };
+  const back = { href: hrefOf(["rows", model.name]), title: model.name };
+  return html`<${View} title=${`New ${model.singular}`} back=${back}>
+    <section class="card">
+      <${RecordForm} properties=${[...required, ...others]} row=${{}} isNew=${true} label=${`New ${model.singular}`} submit="Create" onSave=${create} onChange=${setValues} />
+    </section>
+    <${Curl} verb="POST" path=${model.path} body=${values} />
+  <//>`;
+}

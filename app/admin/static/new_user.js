@@ -1,0 +1,41 @@
+// The form that creates a user.
+
+import { call } from "../../ostiary/static/api.js";
+import { page } from "../../ostiary/static/page.js";
+import { notify } from "../../ostiary/static/parts.js";
+import { html, useState } from "../../ostiary/static/view.js";
+import { useAdmin } from "./access.js";
+import { go, hrefOf } from "./address.js";
+import { Curl, View } from "./parts.js";
+import { propertiesOf } from "./properties.js";
+import { RecordForm } from "./record.js";
+
+// Where the models may not be read.
+const BASICS = {
+  relations: [],
+  createSchema: {
+    properties: { email: { type: "string", maxLength: 254 }, username: { type: ["string", "null"] }, password: { type: "string", format: "password" } },
+    required: ["email", "password"],
+  },
+};
+
+/** The form of a new user. */
+export function NewUser() {
+  const { model } = useAdmin();
+  const [values, setValues] = useState({});
+  const properties = propertiesOf(model("users") ?? BASICS).filter(({ isCreated }) => isCreated);
+  const required = properties.filter(({ isRequired }) => isRequired);
+  const others = properties.filter(({ isRequired }) => !isRequired);
+  const create = async (body) => {
+    const made = (await call("POST", `/${page.users}`, { body })).body;
+    notify(`Created ${made.email}.`);
+    go(["users", String(made.id)]);
+  };
+  const shown = "password" in values ? { ...values, password: "…" } : values;
+  return html`<${View} title="New user" back=${{ href: hrefOf(["users"]), title: "Users" }}>
+    <section class="card">
+      <${RecordForm} properties=${[...required, ...others]} row=${{}} isNew=${true} label="New user" submit="Create" onSave=${create} onChange=${setValues} />
+    </section>
+    <${Curl} verb="POST" path=${`/${page.users}`} body=${shown} />
+  <//>`;
+}

@@ -1,0 +1,111 @@
+// The properties of a model, from its JSON schema: what kind of value each has, and its bounds.
+
+const LONG_TEXT = 255;
+
+/**
+ * Return the properties of a model, in the order of its schema.
+ *
+ * Each has `name`, `kind`, `schema`, `isNullable`, `isWritable`, `isRequired` (in a new row), and
+ * `target`, the model of the row that a reference leads to, with the `relation`.
+ */
+export function propertiesOf(model) {
+  const { properties: known = {} } = model.schema ?? {};
+  const { properties: written = {}, required = [] } = model.createSchema ?? {};
+  const names = [...new Set([...Object.keys(known), ...Object.keys(written)])];
+  return names.map((name) => {
+    const schema = known[name] ?? written[name];
+    const relation = model.relations.find(
+      ({ type, foreignKey, model: target }) => type === "belongsTo" && foreignKey === name && target,
+    );
+    return {
+      name,
+      schema,
+      kind: relation ? "reference" : kindOf(schema),
+      relation: relation?.name,
+      target: relation?.model,
+      idKind: kindOf(schema),
+      isNullable: [schema.type].flat().includes("null") || !schema.type,
+      isReadable: name in known,
+      isWritable: name in written && !known[name]?.readOnly,
+      isCreated: name in written,
+      isRequired: required.includes(name),
+    };
+  });
+}
+
+/** Return the kind of the values of a JSON schema. */
+export function kindOf(schema) {
+  const [type, ...others] = [schema.type].flat().filter((name) => name !== "null");
+  if (schema.enum) {
+    return "choice";
+  }
+  if (others.length || !["string", "integer", "number", "boolean"].includes(type)) {
+    return "json";
+  }
+  return type === "string" ? textKind(schema) : type;
+}
+
+function textKind({ format, maxLength }) {
+  const kind = { "date-time": "time", date: "date", decimal: "decimal", password: "password" }[format];
+  return kind ?? (maxLength > LONG_TEXT ? "longText" : "text");
+}
+
+/** Tell whether texts of a property can be searched. */
+export function isSearchable({ kind, schema, isReadable }) {
+  return isReadable && ["text", "longText"].includes(kind) && schema.format !== "uuid";
+}
+
+/** Return the names of the properties by which people know rows of a model, if it has any. */
+export function labelsOf(model) {
+  const texts = propertiesOf(model).filter((property) => isSearchable(property) && property.isReadable);
+  const named = texts.find(({ name }) => /^(email|name|title|label|username)$/i.test(name));
+  return [named ?? texts[0]].filter(Boolean).map(({ name }) => name);
+}
+
+/** Tell whether a list can be ordered by a property. */
+export function isOrderable({ kind, isReadable }) {
+  return isReadable && !["json", "password"].includes(kind);
+}
+
+/** Return what is to be known of the values of a property, for people. */
+export function hintOf({ kind, schema, isNullable, hint }, isNew = false) {
+  if (hint) {
+    return hint;
+  }
+  const { minimum, maximum, minLength, maxLength } = schema;
+  const hints = [];
+  if (["integer", "number"].includes(kind) && (minimum ?? maximum) !== undefined) {
+    hints.push(range(minimum, maximum));
+  }
+  if (["text", "longText", "password"].includes(kind) && maxLength) {
+    hints.push(minLength ? `${minLength} to ${maxLength} characters` : `at most ${maxLength} characters`);
+  }
+  if (kind === "decimal") {
+    hints.push(decimals(schema.pattern));
+  }
+  if (kind === "json") {
+    hints.push(jsonHint(schema));
+  }
+  if (isNullable && !isNew && kind !== "boolean" && kind !== "choice") {
+    hints.push("empty: null");
+  }
+  return hints.filter(Boolean).join("; ");
+}
+
+function range(minimum, maximum) {
+  if (maximum === undefined) {
+    return `at least ${minimum}`;
+  }
+  return minimum === undefined ? `at most ${maximum}` : `${minimum} to ${maximum}`;
+}
+
+function decimals(pattern) {
+  const [, before, after] = /\{1,(\d+)\}.*?\{1,(\d+)\}/.exec(pattern ?? "") ?? [];
+  return before ? `at most ${before} digits before the point and ${after} after it` : "a decimal";
+}
+
+function jsonHint({ type, items }) {
+  const [name] = [type].flat().filter((each) => each !== "null");
+  const kinds = { object: "an object of JSON", array: `an array of JSON${items?.type ? ` with ${items.type}s` : ""}` };
+  return kinds[name] ?? "a value of JSON";
+}

@@ -1,0 +1,63 @@
+// The form of a row: what is filled in, what has changed of it, and what is sent.
+
+import { Form } from "../../ostiary/static/parts.js";
+import { html, useEffect, useState } from "../../ostiary/static/view.js";
+import { askBeforeLeaving } from "./address.js";
+import { PropertyField } from "./inputs.js";
+import { textOf, valueOf } from "./values.js";
+
+/**
+ * The form of a row with these properties.
+ *
+ * `row` has the values as they are, and nothing for a new row; `onSave` gets the changed ones, and
+ * `onChange` is called with them, as far as they make sense, at every change.
+ */
+export function RecordForm({ properties, row, isNew, label, submit, onSave, onChange, actions }) {
+  const [texts, setTexts] = useState({});
+  const changed = properties.filter((property) => isChanged(property, row, texts));
+  const isDirty = changed.length > 0;
+  useEffect(() => {
+    askBeforeLeaving(isDirty);
+    return () => askBeforeLeaving(false);
+  }, [isDirty]);
+  const change = (name) => (text) => {
+    const next = { ...texts, [name]: text };
+    setTexts(next);
+    onChange?.(valuesOf(properties.filter((property) => isChanged(property, row, next)), next).values);
+  };
+  const send = async () => {
+    const { values, problems } = valuesOf(changed, texts);
+    if (Object.keys(problems).length) {
+      throw Object.assign(new Error("Some values cannot be saved."), { fields: problems });
+    }
+    askBeforeLeaving(false);
+    await onSave(values);
+  };
+  const names = properties.map(({ name }) => name);
+  return html`<div class="record"><${Form} label=${label} submit=${submit} onSubmit=${send} fields=${names} actions=${actions}>
+    ${(problem) => html`${isNew && html`<p class="muted">What you leave alone gets its default.</p>`}
+      ${properties.map(
+        (property) =>
+          html`<${PropertyField} key=${property.name} ...${{ property, isNew, problem }} text=${texts[property.name] ?? textOf(property, row[property.name])} onText=${change(property.name)} />`,
+      )}`}
+  <//></div>`;
+}
+
+function isChanged(property, row, texts) {
+  const { name } = property;
+  return name in texts && texts[name] !== textOf(property, row[name]);
+}
+
+/** Return the values of what was filled in, and what is wrong with the others. */
+function valuesOf(properties, texts) {
+  const values = {};
+  const problems = {};
+  for (const property of properties) {
+    try {
+      values[property.name] = valueOf(property, texts[property.name]);
+    } catch (error) {
+      problems[property.name] = [error.message];
+    }
+  }
+  return { values, problems };
+}

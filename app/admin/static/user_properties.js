@@ -1,0 +1,54 @@
+// The properties of a user: those that may be changed, and what else is known of it.
+
+import { Card, Loaded, Time, useCall } from "../../ostiary/static/parts.js";
+import { html } from "../../ostiary/static/view.js";
+import { useAdmin, userPath } from "./access.js";
+import { Facts } from "./parts.js";
+import { propertiesOf } from "./properties.js";
+import { Related } from "./related.js";
+import { Editor, readRow } from "./row.js";
+import { States } from "./users.js";
+
+/** The form of a user, and what is related to it. */
+export function UserProperties({ user, onDone }) {
+  const { model, mayUsers } = useAdmin();
+  const users = model("users");
+  const path = userPath(user.id);
+  const isAllowed = users && mayUsers("findById") && mayUsers("patchAttributes");
+  const read = useCall(async () => isAllowed && readRow(path), [path, user]);
+  if (!isAllowed) {
+    return html`<${Summary} user=${user} />`;
+  }
+  return html`<${Loaded} of=${read}>
+    ${(state) => html`<${Editor} key=${state.etag} model=${users} properties=${written(users)} path=${path} state=${state} onRead=${onDone}>
+      <div>
+        <${Summary} user=${user} />
+        <${Related} model=${users} id=${user.id} row=${state.row} />
+      </div>
+    <//>`}
+  <//>`;
+}
+
+/** Return the properties of users that may be changed; the summary has the others. */
+function written(users) {
+  const hint = "your own password, for another email if your login was some time ago";
+  return propertiesOf(users)
+    .filter(({ isWritable }) => isWritable)
+    .map((property) => (property.kind === "password" ? { ...property, hint } : property));
+}
+
+function Summary({ user }) {
+  const facts = [
+    ["id", user.id],
+    ["state", html`<${States} user=${user} />`],
+    ["disabled", Boolean(user.disabled) && html`<${Time} value=${user.disabled} />`],
+    ["roles", user.roles.length ? user.roles.join(", ") : html`<span class="muted">none</span>`],
+    ["realm", user.realm ?? undefined],
+    ["created", html`<${Time} value=${user.created} />`],
+    ["sessions", user.sessions],
+    ["second factors", user.factors?.length ? user.factors.join(", ") : html`<span class="muted">none</span>`],
+    ["password", user.hasPassword ? "yes" : "no"],
+    ["kind", user.isService && "service account"],
+  ];
+  return html`<${Card} title="Account"><${Facts} facts=${facts} /><//>`;
+}

@@ -1,0 +1,68 @@
+// Values and their texts: what an input shows, and what is sent for what was typed.
+
+/** Return the text of a value in an input. */
+export function textOf({ kind }, value) {
+  if (value === null || value === undefined) {
+    return "";
+  }
+  if (kind === "json") {
+    return JSON.stringify(value, null, 2);
+  }
+  return kind === "time" ? localTime(value) : String(value);
+}
+
+/** Return the value of what was typed; throws an Error that says what is wrong with it. */
+export function valueOf(property, text) {
+  const { kind, isNullable, idKind } = property;
+  if (text === "" && (isNullable || kind === "json")) {
+    return null;
+  }
+  const read = READERS[kind === "reference" ? idKind : kind];
+  return read ? read(text) : text;
+}
+
+const READERS = {
+  integer: (text) => {
+    if (!/^\s*[+-]?\d+\s*$/.test(text) || !Number.isSafeInteger(Number(text))) {
+      throw new Error("must be a whole number");
+    }
+    return Number(text);
+  },
+  number: (text) => {
+    if (text.trim() === "" || !Number.isFinite(Number(text))) {
+      throw new Error("must be a number");
+    }
+    return Number(text);
+  },
+  boolean: (text) => text === "true",
+  decimal: (text) => text.trim(),
+  time: (text) => {
+    const time = new Date(text);
+    if (Number.isNaN(time.getTime())) {
+      throw new Error("must be a date and a time");
+    }
+    return time.toISOString();
+  },
+  json: (text) => {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new Error(`is no JSON: ${error.message}`);
+    }
+  },
+};
+
+/** Return a time as inputs of times have it: in the time zone of the browser. */
+export function localTime(value) {
+  const time = new Date(value);
+  if (Number.isNaN(time.getTime())) {
+    return "";
+  }
+  const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60000);
+  return shifted.toISOString().slice(0, -1);
+}
+
+/** Return the name of the browser's time zone. */
+export function timeZone() {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -1,0 +1,412 @@
+"""The admin page as people use it, in a real browser."""
+
+import json
+import re
+
+import pytest
+import requests
+from playwright.sync_api import expect
+from sqlalchemy import insert
+
+from app.admin import page as admin_page
+from app.database.session import db
+from app.outbox.delivery import drain
+from app.todos.models import Todo
+from tests.conftest import PASSWORD
+from tests.support.axe import find_problems
+from tests.support.rows import make_old
+
+from .browser import DESK, LOOKS, AdminPage
+from .service import ADMIN, CUSTOMERS, PLAIN, SUPPORT, administered
+from .views import VIEWS
+
+MARKUP = "<img src=x onerror='window.ran = true'><script>window.ran = true</script>"
+
+
+@pytest.fixture(scope="module")
+def service(sqlite_template, tmp_path_factory):
+    with administered(tmp_path_factory.mktemp("admin"), sqlite_template) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def tab(browser):
+    """A page that tests use one after the other."""
+    with browser.new_context(viewport=DESK, accept_downloads=True) as context:
+        yield context.new_page()
+
+
+@pytest.fixture
+def admin(service, tab):
+    """The page, as the last test left it."""
+    page = AdminPage(tab, service)
+    yield page
+    tab.set_viewport_size(DESK)
+    assert page.errors == []
+    assert page.foreign() == []
+
+
+def test_an_admin_disables_a_user_whose_sessions_end_and_reads_who_did_it(admin, service):
+    token = service.log_in(PLAIN)
+    page = admin.page
+    admin.start()
+    admin.log_in(ADMIN, PASSWORD)
+    admin.expect_heading("State")
+    admin.section("Users")
+    admin.expect_rows(25)
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("ada@")
+    page.keyboard.press("Enter")
+    admin.expect_rows(1)
+    # From the search to the row.
+    page.get_by_role("heading", name="Users").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    admin.expect_heading(PLAIN)
+
+    admin.follow("Sessions")
+    expect(admin.row("python-requests")).not_to_have_count(0)
+    admin.press("Disable")
+    admin.press("Disable")
+    admin.expect_told("Disabled")
+    expect(page.get_by_text("No session is open.")).to_be_visible()
+    admin.follow("Roles")
+    admin.field("Role").fill("clerk")
+    admin.press("Grant")
+    admin.expect_told("Granted clerk.")
+    admin.press("Enable")
+    admin.expect_told("Enabled.")
+    admin.section("Audit log")
+
+    assert _status(service, token) == 401
+    for action in ("user-enabled", "role-granted", "user-disabled"):
+        row = admin.row(action).first
+        expect(row.locator("[data-title=user]")).to_have_text(PLAIN)
+        expect(row.locator("[data-title=by]")).to_have_text(f"{ADMIN} (you)")
+    assert service.call("GET", f"/admin/users/{service.user_id(PLAIN)}")["roles"] == ["clerk"]
+
+
+def _status(service, token):
+    headers = {"Authorization": token}
+    return requests.get(f"{service.url}/api/todos", headers=headers, timeout=30).status_code
+
+
+def test_what_changes_rights_asks_for_the_password_if_the_login_was_some_time_ago(admin, service):
+    token = service.token(ADMIN)
+    make_old(service.app, token)
+    admin.enter(f"users/{service.user_id(CUSTOMERS[2])}/roles")
+    admin.field("Role").fill("clerk")
+    admin.press("Grant")
+    admin.expect_heading("Confirm that it is you")
+    admin.page.locator("dialog").get_by_label("Password").fill(PASSWORD)
+    admin.press("Confirm")
+
+    admin.expect_told("Granted clerk.")
+    expect(admin.row("clerk")).to_be_visible()
+
+
+def test_a_row_of_a_model_in_json_meets_an_error_at_its_field_and_is_saved(admin, service):
+    admin.enter("rows/products/7")
+    page = admin.page
+    price = admin.field("price")
+    expect(price).to_have_value("47.06")
+
+    price.fill("a lot")
+    admin.field("tags").fill('["brass",')
+    page.keyboard.press("Control+Enter")
+    expect(admin.field("tags")).to_have_accessible_description(_with("is no JSON"))
+    admin.field("tags").fill('["brass", "new"]')
+    page.keyboard.press("Control+Enter")
+    expect(price).to_have_accessible_description(_with("price"))
+    expect(price).to_have_attribute("aria-invalid", "true")
+    expect(price).to_be_focused()
+    price.fill("48.50")
+    page.keyboard.press("Control+Enter")
+
+    admin.expect_told("Saved.")
+    row = service.call("GET", "/products/7")
+    assert (row["price"], row["tags"], row["name"]) == ("48.50", ["brass", "new"], "Floor lamp 6")
+
+
+def _with(text):
+    """Return what matches a text that has this in it."""
+    return re.compile(re.escape(text))
+
+
+def test_a_row_of_a_model_in_python_is_found_by_its_text_and_changed(admin, service):
+    admin.enter("rows/notes?q=under")
+    admin.expect_rows(1)
+    admin.page.locator("a.open").click()
+    admin.field("text").fill("The key is with the neighbour")
+    admin.field("stars").fill("4")
+    with admin.page.expect_request("**/api/notes/1") as sent:
+        admin.press("Save")
+    admin.expect_told("Saved.")
+
+    # Nothing but what was changed.
+    assert sent.value.post_data_json == {"text": "The key is with the neighbour", "stars": 4}
+    assert service.call("GET", "/notes/1")["stars"] == 4
+
+
+def test_two_admins_notice_that_they_change_the_same_row(admin, service):
+    admin.enter("rows/products/6")
+    admin.field("name").fill("Lamp of one")
+    service.call("PATCH", "/products/6", {"name": "Lamp of the other", "price": "1.00"})
+    admin.press("Save")
+    changed = admin.page.locator("dialog tbody tr")
+    expect(changed.filter(has_text="name")).to_contain_text("Lamp of the other")
+    expect(changed.filter(has_text="name")).to_contain_text("Lamp of one")
+    expect(changed.filter(has_text="price")).to_contain_text("not changed")
+
+    admin.press("Save mine all the same")
+    admin.expect_told("Saved.")
+    row = service.call("GET", "/products/6")
+    assert (row["name"], row["price"]) == ("Lamp of one", "1.00")
+
+    admin.field("name").fill("Mine again")
+    service.call("PATCH", "/products/6", {"name": "Theirs"})
+    admin.press("Save")
+    admin.press("Reload, without mine")
+    expect(admin.field("name")).to_have_value("Theirs")
+
+
+def test_a_row_is_created_by_searching_what_it_refers_to_and_deleted_with_what_goes_with_it(
+    admin, service
+):
+    admin.enter("rows/products/new")
+    admin.field("sku").fill("NEW-1")
+    admin.field("name").fill("Table lamp")
+    admin.field("price").fill("10")
+    admin.press("Create")
+    admin.expect_told("Created product")
+    product = admin.page.url.rpartition("/")[2]
+    admin.go("rows/reviews/new")
+    admin.field("stars").fill("5")
+    admin.press("Search for productId")
+    admin.page.get_by_role("searchbox", name="Search products").fill("table")
+    admin.page.locator("dialog").get_by_role("button", name="Table lamp").click()
+    expect(admin.field("productId")).to_have_value(product)
+    admin.press("Create")
+    admin.expect_told("Created review")
+
+    admin.go(f"rows/products/{product}")
+    admin.expect_heading(f"product {product}")
+    admin.press("Delete")
+    dialog = admin.page.locator("dialog")
+    expect(dialog).to_contain_text("1 of reviews will be deleted")
+    admin.press("Delete")
+    admin.expect_told(f"Deleted product {product}.")
+    admin.expect_heading("products")
+    where = json.dumps({"productId": int(product)})
+    assert service.call("GET", f"/reviews/count?where={where}") == {"count": 0}
+
+
+def test_several_rows_are_changed_and_deleted_at_once(admin, service):
+    for number in range(3):
+        service.call("POST", "/todos", {"title": f"Sweep {number}"})
+    admin.enter("rows/todos?q=sweep")
+    admin.expect_rows(3)
+    admin.page.get_by_label("Select all rows of the page").check()
+    admin.press("Set a property")
+    admin.page.locator("dialog [name=property]").select_option("isComplete")
+    admin.page.locator("dialog [name=isComplete]").select_option("yes")
+    admin.press("Set")
+    admin.expect_told("Changed 3 rows.")
+    where = json.dumps({"and": [{"title": {"like": "Sweep%"}}, {"isComplete": True}]})
+    assert service.call("GET", f"/todos/count?where={where}") == {"count": 3}
+
+    admin.page.get_by_label("Select all rows of the page").check()
+    admin.press("Delete")
+    admin.press("Delete")
+    admin.expect_told("Deleted 3 rows.")
+    expect(admin.page.get_by_text("Nothing matches.")).to_be_visible()
+
+
+def test_what_a_list_shows_is_in_its_address_and_survives_a_reload(admin):
+    admin.enter("rows/products?q=LAMP-")
+    page = admin.page
+    expect(page.get_by_text("1 to 25 of 60")).to_be_visible()
+    page.get_by_role("button", name="price", exact=True).click()
+    page.get_by_role("columnheader", name="price").get_by_role("button").click()
+    expect(page.get_by_role("columnheader", name="price")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    admin.press("Filter")
+    page.locator("dialog [name=property]").select_option("status")
+    page.locator("dialog [name=value]").select_option("on sale")
+    admin.press("Add the filter")
+    page.get_by_role("searchbox").fill("lantern")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 to 5 of 5")).to_be_visible()
+    shown = page.locator("tbody").inner_text()
+
+    page.reload()
+    expect(page.get_by_text("1 to 5 of 5")).to_be_visible()
+    assert page.locator("tbody").inner_text() == shown
+    prices = page.locator("tbody [data-title=price]").all_inner_texts()
+    assert [float(price) for price in prices] == sorted(map(float, prices), reverse=True)
+    admin.press("Remove the filter status is on sale")
+    expect(page.get_by_text("of 15")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("1 to 5 of 5")).to_be_visible()
+
+
+def test_a_list_of_many_rows_is_read_by_the_page_and_counted_once(admin, service):
+    with service.app.app_context(), db.engine.begin() as connection:
+        owner = service.user_id(ADMIN)
+        rows = [{"title": f"Row {number}", "owner_id": owner} for number in range(2000)]
+        connection.execute(insert(Todo.__table__), rows)
+    admin.enter("rows/todos?q=row")
+    page = admin.page
+    expect(page.get_by_text("1 to 25 of 2,000")).to_be_visible()
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text("26 to 50 of 2,000")).to_be_visible()
+
+    pages = [call for call in admin.calls("/todos?") if "count=true" not in call]
+    assert len(pages) == 2
+    assert all("%22limit%22%3A25" in call for call in pages)
+    assert len(admin.calls("/todos?")) == 3
+
+
+def test_a_download_has_all_pages_and_no_formulas(admin, service):
+    service.call("POST", "/categories", {"name": "=1+1, or so"})
+    admin.enter()
+    lists = {}
+    for name, format_ in (("products", "json"), ("categories", "csv")):
+        admin.go(f"rows/{name}?q={'LAMP-' if name == 'products' else ''}")
+        admin.expect_heading(name)
+        admin.press("Download")
+        admin.page.locator(f"dialog [value={format_}]").check()
+        with admin.page.expect_download() as download:
+            admin.press("Download")
+        lists[format_] = download.value.path().read_text()
+
+    assert len(json.loads(lists["json"])) == 60
+    assert '"\'=1+1, or so"' in lists["csv"]
+
+
+def test_a_mail_that_failed_is_sent_again(admin, service):
+    admin.enter("outbox?state=failed")
+    expect(admin.row("the server refused the sender")).to_be_visible()
+    admin.press("Retry 1")
+    admin.expect_told("It is tried again.")
+    drain(service.app)
+    admin.go("outbox?state=delivered")
+    expect(admin.row("resetPasswordRequest")).to_contain_text("delivered")
+    admin.go("audit")
+    expect(admin.row("delivery-retried")).to_contain_text(ADMIN)
+
+
+def test_support_sees_what_its_rules_allow_and_is_refused_the_rest(admin, service):
+    admin.enter("", SUPPORT)
+    sections = admin.page.get_by_role("navigation", name="Sections").get_by_role("link")
+    admin.expect_heading("Users")
+    assert sections.all_inner_texts() == ["Users"]
+    admin.page.get_by_role("searchbox").fill(PLAIN)
+    admin.page.keyboard.press("Enter")
+    admin.expect_rows(1)
+    admin.page.locator("a.open").click()
+    admin.expect_heading(PLAIN)
+
+    assert admin.page.get_by_role("main").get_by_role("button").all_inner_texts() == []
+    admin.go("settings")
+    admin.expect_heading("Nothing here")
+    assert admin.calls("/admin/settings") == []
+
+
+def test_a_user_without_rights_is_told_so_and_can_log_out(admin):
+    admin.start()
+    # The views are not even loaded before a login.
+    assert not any("shell.js" in url for url in admin.requests)
+    admin.log_in(CUSTOMERS[0], PASSWORD)
+    admin.expect_heading("No access")
+    assert admin.page.get_by_role("link").all_inner_texts() == ["Skip to the content"]
+    admin.press("Log out")
+    expect(admin.page.get_by_label("Email")).to_be_visible()
+
+
+def test_markup_in_texts_is_shown_and_does_nothing(admin, service):
+    row = {"sku": "<b>sku</b>", "name": MARKUP[:100], "price": "1", "tags": [MARKUP], "size": {"<i>": MARKUP}}
+    product = service.call("POST", "/products", row)["id"]
+    service.call("POST", "/reviews", {"stars": 1, "text": MARKUP, "productId": product})
+    note = service.call("POST", "/notes", {"text": MARKUP})["id"]
+    user = service.call("POST", "/users", {"email": "markup@example.com", "username": MARKUP, "password": PASSWORD})
+    views = [f"rows/products?q={product}", f"rows/products/{product}", "rows/reviews?order=id%20DESC"]
+    views += [f"rows/notes/{note}", f"users?q={user['id']}", f"users/{user['id']}"]
+    admin.enter()
+    for view in [*views, f"rows/products?q={MARKUP}", f"rows/{MARKUP}", f"roles/{MARKUP}"]:
+        admin.show(view)
+        assert admin.page.locator("main img, main script, main b, main i").count() == 0
+    admin.go(views[0])
+    expect(admin.row("<b>sku</b>")).to_contain_text("<img src=x")
+    assert admin.page.evaluate("window.ran") is None
+
+
+def test_a_session_without_activity_ends(service, browser):
+    # A clock stays installed in its context.
+    with browser.new_context(viewport=DESK) as context:
+        admin = AdminPage(context.new_page(), service)
+        admin.page.clock.install()
+        admin.start()
+        admin.log_in(CUSTOMERS[1], PASSWORD)
+        admin.expect_heading("No access")
+        token = json.loads(admin.page.evaluate("sessionStorage.getItem('ostiary.session')"))["token"]
+        admin.page.clock.fast_forward(901 * 1000)
+        expect(admin.page.get_by_text("without activity")).to_be_visible()
+
+        assert admin.page.evaluate("sessionStorage.length") == 0
+        assert _status(service, token) == 401
+
+
+def test_the_page_asks_before_changes_are_lost(admin):
+    admin.enter("rows/products/9")
+    admin.field("name").fill("Half done")
+    answers = [False, True]
+    asked = []
+
+    def answer(dialog):
+        asked.append(dialog.message)
+        dialog.accept() if answers.pop(0) else dialog.dismiss()
+
+    admin.page.on("dialog", answer)
+    admin.go("rows/products")
+    expect(admin.field("name")).to_have_value("Half done")
+    admin.follow("← products")
+    admin.expect_heading("products")
+    admin.page.remove_listener("dialog", answer)
+    assert len(asked) == 2
+
+
+def test_the_first_view_is_small(service, browser):
+    sizes = {}
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.on("response", lambda answer: sizes.update({answer.url: len(answer.body())}))
+        page.goto(f"{service.url}/admin")
+        page.get_by_label("Email").wait_for()
+        page.wait_for_load_state("networkidle")
+
+    assert sum(sizes.values()) < 100_000
+    assert any(url.endswith("/admin") for url in sizes)
+
+
+@pytest.mark.parametrize("scheme", LOOKS)
+def test_every_view_is_accessible_and_fits(admin, scheme):
+    page = admin.page
+    page.set_viewport_size(LOOKS[scheme])
+    page.emulate_media(color_scheme=scheme)
+    admin.start()
+    problems = {"login": find_problems(page)}
+    admin.enter()
+    for view in VIEWS:
+        admin.show(view.address)
+        for button in view.buttons:
+            admin.press(button)
+        problems[view.name] = find_problems(page)
+        if page.evaluate("document.documentElement.scrollWidth") > LOOKS[scheme]["width"]:
+            problems[view.name] += ["is wider than the window"]
+        page.keyboard.press("Escape")
+    page.emulate_media(color_scheme="light")
+
+    assert {name: found for name, found in problems.items() if found} == {}

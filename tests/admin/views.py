@@ -1,0 +1,50 @@
+"""Every view of the admin page: its name, its address, and the buttons whose dialog is looked at."""
+
+from typing import NamedTuple
+
+
+class Shown(NamedTuple):
+    """A view, or a dialog of it."""
+
+    name: str
+    address: str
+    buttons: tuple[str, ...] = ()
+
+
+VIEWS = [
+    Shown("state", "state"),
+    Shown("users", "users"),
+    Shown("user", "users/3"),
+    Shown("user-disable", "users/3", ("Disable",)),
+    Shown("user-roles", "users/1/roles"),
+    Shown("user-sessions", "users/1/sessions"),
+    Shown("user-identities", "users/3/identities"),
+    Shown("user-factors", "users/3/factors"),
+    Shown("user-tokens", "users/3/tokens"),
+    Shown("user-history", "users/3/history"),
+    Shown("user-new", "users/new"),
+    Shown("roles", "roles"),
+    Shown("role", "roles/clerk"),
+    Shown("audit", "audit"),
+    Shown("outbox", "outbox"),
+    Shown("locks", "locks"),
+    Shown("models", "models"),
+    Shown("model", "models/products"),
+    Shown("sources", "sources"),
+    Shown("source-call", "sources/shop/product"),
+    Shown("providers", "providers"),
+    Shown("settings", "settings"),
+    Shown("rows", "rows/products"),
+    Shown("rows-filtered", "rows/products?q=lantern&where=%7B%22status%22%3A%22draft%22%7D&order=price"),
+    Shown("rows-filter", "rows/products", ("Filter",)),
+    Shown("rows-columns", "rows/products", ("Columns",)),
+    Shown("rows-download", "rows/products", ("Download",)),
+    Shown("rows-references", "rows/order-items"),
+    Shown("rows-empty", "rows/shipments"),
+    Shown("row", "rows/products/1"),
+    Shown("row-delete", "rows/products/1", ("Delete",)),
+    Shown("row-related", "rows/products/1/reviews"),
+    Shown("row-new", "rows/shipments/new"),
+    Shown("row-search", "rows/reviews/new", ("Search for productId",)),
+    Shown("nothing", "nothing"),
+]
