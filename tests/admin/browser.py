@@ -14,7 +14,8 @@ LOOKS = {"light": DESK, "dark": PHONE}
 ANSWER = "Failed to load resource: the server responded with a status of 4"
 GO = """view => new Promise(done => {
   if (location.hash === view) return done();
-  addEventListener("hashchange", () => requestAnimationFrame(() => setTimeout(done)), { once: true });
+  const drawn = () => requestAnimationFrame(() => setTimeout(done));
+  addEventListener("hashchange", drawn, { once: true });
   location.hash = view;
 })"""
 KEEP = "text => sessionStorage.setItem('ostiary.session', text)"
@@ -54,6 +55,12 @@ class AdminPage:
             self.page.goto(f"{self.service.url}/admin#/{view}")
         self.go(view)
         self.page.locator("main h1").wait_for()
+
+    def token(self) -> str:
+        """Return the token of the session of the page."""
+        kept: str = self.page.evaluate("sessionStorage.getItem('ostiary.session')")
+        token: str = json.loads(kept)["token"]
+        return token
 
     def _is_open(self, email: str) -> bool:
         is_admin = self.page.url.startswith(f"{self.service.url}/admin")

@@ -114,7 +114,12 @@ def _data_sources(port: int) -> dict[str, Any]:
         "query": {"filter": "{filter={}:string}"},
     }
     functions = {"product": ["id", "filter"]}
-    return {"shop": {"connector": "rest", "operations": [{"template": template, "functions": functions}]}}
+    return {
+        "shop": {
+            "connector": "rest",
+            "operations": [{"template": template, "functions": functions}],
+        }
+    }
 
 
 def _fill(service: Service) -> None:
@@ -164,9 +169,16 @@ def _break(app: Flask) -> None:
         connection.execute(
             update(Delivery).where(Delivery.id == last).values(**failed, finished=now())
         )
-        moments = {"blocked_until": now() + timedelta(minutes=15), "expires_at": now() + timedelta(hours=1)}
+        moments = {
+            "blocked_until": now() + timedelta(minutes=15),
+            "expires_at": now() + timedelta(hours=1),
+        }
         connection.execute(
             insert(Throttle).values(
-                name="login_identity", digest="3f1c9a77b2d04e5f" * 4, count=50, started=now(), **moments
+                name="login_identity",
+                digest="3f1c9a77b2d04e5f" * 4,
+                count=50,
+                started=now(),
+                **moments,
             )
         )

@@ -1,10 +1,13 @@
-"""Every view of the admin page: its name, its address, and the buttons whose dialog is looked at."""
+"""Every view of the admin page, and of its dialogs the most important ones."""
 
 from typing import NamedTuple
+from urllib.parse import quote
+
+DRAFTS = '{"status": "draft"}'
 
 
 class Shown(NamedTuple):
-    """A view, or a dialog of it."""
+    """A view by its address, and the buttons that open the dialog that is looked at, if any."""
 
     name: str
     address: str
@@ -35,7 +38,7 @@ VIEWS = [
     Shown("providers", "providers"),
     Shown("settings", "settings"),
     Shown("rows", "rows/products"),
-    Shown("rows-filtered", "rows/products?q=lantern&where=%7B%22status%22%3A%22draft%22%7D&order=price"),
+    Shown("rows-filtered", "rows/products?q=lantern&order=price&where=" + quote(DRAFTS)),
     Shown("rows-filter", "rows/products", ("Filter",)),
     Shown("rows-columns", "rows/products", ("Columns",)),
     Shown("rows-download", "rows/products", ("Download",)),

@@ -3,12 +3,12 @@
 import { call } from "../../ostiary/static/api.js";
 import { notify } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
-import { go, hrefOf } from "./address.js";
+import { askBeforeLeaving, go, hrefOf } from "./address.js";
 import { Curl, View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { RecordForm } from "./record.js";
 
-/** The form of a new row; what the address has in its query is filled in. */
+/** The form of a new row. */
 export function NewRow({ model }) {
   const [values, setValues] = useState({});
   const properties = propertiesOf(model).filter(({ isCreated }) => isCreated);
@@ -17,6 +17,7 @@ export function NewRow({ model }) {
   const create = async (body) => {
     const made = (await call("POST", model.path, { body })).body;
     notify(`Created ${model.singular} ${made[model.idName]}.`);
+    askBeforeLeaving(false);
     go(["rows", model.name, String(made[model.idName])]);
   };
   const back = { href: hrefOf(["rows", model.name]), title: model.name };

@@ -5,7 +5,7 @@ import { page } from "../../ostiary/static/page.js";
 import { notify } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
-import { go, hrefOf } from "./address.js";
+import { askBeforeLeaving, go, hrefOf } from "./address.js";
 import { Curl, View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { RecordForm } from "./record.js";
@@ -29,6 +29,7 @@ export function NewUser() {
   const create = async (body) => {
     const made = (await call("POST", `/${page.users}`, { body })).body;
     notify(`Created ${made.email}.`);
+    askBeforeLeaving(false);
     go(["users", String(made.id)]);
   };
   const shown = "password" in values ? { ...values, password: "…" } : values;

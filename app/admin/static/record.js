@@ -1,6 +1,6 @@
 // The form of a row: what is filled in, what has changed of it, and what is sent.
 
-import { Form } from "../../ostiary/static/parts.js";
+import { Form, notify } from "../../ostiary/static/parts.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
 import { askBeforeLeaving } from "./address.js";
 import { PropertyField } from "./inputs.js";
@@ -9,12 +9,13 @@ import { textOf, valueOf } from "./values.js";
 /**
  * The form of a row with these properties.
  *
- * `row` has the values as they are, and nothing for a new row; `onSave` gets the changed ones, and
- * `onChange` is called with them, as far as they make sense, at every change.
+ * `row` has the values as they are, and nothing for a new row. `onSave` gets those that were changed,
+ * and returns whether they are saved; `onChange` is called with them at every change.
  */
-export function RecordForm({ properties, row, isNew, label, submit, onSave, onChange, actions }) {
+export function RecordForm({ properties, row, isNew, label, submit, onSave, onChange }) {
   const [texts, setTexts] = useState({});
-  const changed = properties.filter((property) => isChanged(property, row, texts));
+  const changedIn = (filled) => properties.filter((property) => isChanged(property, row, filled));
+  const changed = changedIn(texts);
   const isDirty = changed.length > 0;
   useEffect(() => {
     askBeforeLeaving(isDirty);
@@ -23,24 +24,32 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
   const change = (name) => (text) => {
     const next = { ...texts, [name]: text };
     setTexts(next);
-    onChange?.(valuesOf(properties.filter((property) => isChanged(property, row, next)), next).values);
+    onChange(valuesOf(changedIn(next), next).values);
   };
   const send = async () => {
     const { values, problems } = valuesOf(changed, texts);
     if (Object.keys(problems).length) {
       throw Object.assign(new Error("Some values cannot be saved."), { fields: problems });
     }
-    askBeforeLeaving(false);
-    await onSave(values);
+    if (!isNew && !isDirty) {
+      notify("Nothing has changed.");
+    } else if (await onSave(values)) {
+      // What was typed meanwhile stays.
+      setTexts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== texts[name])));
+    }
   };
   const names = properties.map(({ name }) => name);
-  return html`<div class="record"><${Form} label=${label} submit=${submit} onSubmit=${send} fields=${names} actions=${actions}>
-    ${(problem) => html`${isNew && html`<p class="muted">What you leave alone gets its default.</p>`}
-      ${properties.map(
-        (property) =>
-          html`<${PropertyField} key=${property.name} ...${{ property, isNew, problem }} text=${texts[property.name] ?? textOf(property, row[property.name])} onText=${change(property.name)} />`,
-      )}`}
-  <//></div>`;
+  return html`<div class="record">
+    <${Form} label=${label} submit=${submit} onSubmit=${send} fields=${names}>
+      ${(problem) => html`
+        ${isNew && html`<p class="muted">What you leave alone gets its default.</p>`}
+        ${properties.map(
+          (property) =>
+            html`<${PropertyField} key=${property.name} ...${{ property, isNew, problem }} text=${texts[property.name] ?? textOf(property, row[property.name])} onText=${change(property.name)} />`,
+        )}
+      `}
+    <//>
+  </div>`;
 }
 
 function isChanged(property, row, texts) {

@@ -4,7 +4,7 @@ import { call } from "../../ostiary/static/api.js";
 import { Loaded, notify, useCall } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
-import { askBeforeLeaving, go, hrefOf } from "./address.js";
+import { go, hrefOf } from "./address.js";
 import { Value } from "./cells.js";
 import { Conflict } from "./conflict.js";
 import { Deletion } from "./deletion.js";
@@ -16,15 +16,15 @@ import { Related } from "./related.js";
 /** The row of a model with an id. */
 export function Row({ model, id }) {
   const path = `${model.path}/${encodeURIComponent(id)}`;
-  const read = useCall(() => readRow(path), [path]);
-  const back = { href: hrefOf(["rows", model.name]), title: model.name };
+  const row = useRow(path);
   const [isDeleted, remove] = useState(false);
   const { may } = useAdmin();
-  const button = may(model.name, "deleteById") && read.value && html`<button type="button" class="danger" onClick=${() => remove(true)}>Delete</button>`;
+  const back = { href: hrefOf(["rows", model.name]), title: model.name };
+  const button = may(model.name, "deleteById") && row.value && html`<button type="button" class="danger" onClick=${() => remove(true)}>Delete</button>`;
   return html`<${View} title=${`${model.singular} ${id}`} back=${back} actions=${button}>
-    <${Loaded} of=${read}>
+    <${Loaded} of=${row}>
       ${(state) => html`
-        <${Editor} key=${state.etag} ...${{ model, path, state }} properties=${propertiesOf(model)} onRead=${read.reload}>
+        <${Editor} ...${{ model, path, state }} properties=${propertiesOf(model)} onState=${row.replace}>
           <${Related} model=${model} id=${id} row=${state.row} />
         <//>
         ${isDeleted && html`<${Deletion} model=${model} rows=${[state.row]} etag=${state.etag} onClose=${() => remove(false)} onDone=${() => go(["rows", model.name])} />`}
@@ -33,61 +33,78 @@ export function Row({ model, id }) {
   <//>`;
 }
 
-/** Return a row with its tag. */
-export async function readRow(path) {
-  const { body, headers } = await call("GET", path);
+/** Return a row with its tag, as `useCall` does; `replace` sets what a change has answered. */
+export function useRow(path, inputs = []) {
+  const read = useCall(() => readRow(path), [path, ...inputs]);
+  const [newer, setNewer] = useState({});
+  const value = newer.than === read.value ? newer.state : read.value;
+  return { ...read, value, replace: (state) => setNewer({ than: read.value, state }) };
+}
+
+async function readRow(path) {
+  return stateOf(await call("GET", path));
+}
+
+function stateOf({ body, headers }) {
   return { row: body, etag: headers.get("ETag") };
 }
 
 /**
  * The form of a row, its other properties, and what to do if somebody else has changed it.
  *
- * `children` stand beside it, `onRead` reads the row again.
+ * `children` stand beside it, `onState` gets the row when it has changed.
  */
-export function Editor({ model, properties, path, state, onRead, children }) {
+export function Editor({ model, properties, path, state, onState, children }) {
   const { may } = useAdmin();
   const [changes, setChanges] = useState({});
   const [conflict, setConflict] = useState(null);
+  // The form begins anew after a conflict.
+  const [version, setVersion] = useState(0);
   const mayChange = may(model.name, "patchAttributes");
   const written = properties.filter(({ isWritable, kind, isReadable }) => mayChange && isWritable && (isReadable || kind === "password"));
   const fixed = properties.filter((property) => property.isReadable && !written.includes(property));
   const save = async (body, etag) => {
-    await call("PATCH", path, { body, headers: etag ? { "If-Match": etag } : {} });
-    askBeforeLeaving(false);
+    const headers = etag ? { "If-Match": etag } : {};
+    onState(stateOf(await call("PATCH", path, { body, headers })));
+    setChanges({});
     notify("Saved.");
-    setConflict(null);
-    onRead();
   };
   const send = async (body) => {
-    if (!Object.keys(body).length) {
-      notify("Nothing has changed.");
-      return;
-    }
     try {
       await save(body, state.etag);
+      return true;
     } catch (error) {
       if (error.status !== 412) {
         throw error;
       }
       setConflict({ mine: body, now: await readRow(path) });
+      return false;
     }
   };
-  const reload = () => {
-    askBeforeLeaving(false);
+  const begin = () => {
     setConflict(null);
-    onRead();
+    setVersion(version + 1);
+  };
+  const reload = () => {
+    onState(conflict.now);
+    setChanges({});
+    begin();
+  };
+  const overwrite = async () => {
+    await save(conflict.mine, conflict.now.etag);
+    begin();
   };
   return html`
     <div class="columns">
-    <section class="card">
-      <${Facts} facts=${fixed.map((property) => [property.name, html`<${Value} property=${property} value=${state.row[property.name]} />`])} />
-      ${written.length > 0 &&
-      html`<${RecordForm} properties=${written} row=${state.row} label=${model.singular} submit="Save" onSave=${send} onChange=${setChanges} />`}
-    </section>
-    ${children}
+      <section class="card">
+        <${Facts} facts=${fixed.map((property) => [property.name, html`<${Value} property=${property} value=${state.row[property.name]} />`])} />
+        ${written.length > 0 &&
+        html`<${RecordForm} key=${version} properties=${written} row=${state.row} label=${model.singular} submit="Save" onSave=${send} onChange=${setChanges} />`}
+      </section>
+      ${children}
     </div>
     ${conflict &&
-    html`<${Conflict} ...${conflict} base=${state.row} properties=${properties} onReload=${reload} onOverwrite=${() => save(conflict.mine, conflict.now.etag)} onClose=${() => setConflict(null)} />`}
+    html`<${Conflict} ...${conflict} base=${state.row} properties=${properties} onReload=${reload} onOverwrite=${overwrite} onClose=${() => setConflict(null)} />`}
     ${Object.keys(changes).length ? html`<${Curl} verb="PATCH" path=${path} body=${changes} />` : html`<${Curl} path=${path} />`}
   `;
 }

@@ -1,26 +1,31 @@
 // The properties of a user: those that may be changed, and what else is known of it.
 
-import { Card, Loaded, Time, useCall } from "../../ostiary/static/parts.js";
+import { Card, Loaded, Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
 import { useAdmin, userPath } from "./access.js";
 import { Facts } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { Related } from "./related.js";
-import { Editor, readRow } from "./row.js";
+import { Editor, useRow } from "./row.js";
 import { States } from "./users.js";
 
 /** The form of a user, and what is related to it. */
 export function UserProperties({ user, onDone }) {
   const { model, mayUsers } = useAdmin();
   const users = model("users");
-  const path = userPath(user.id);
   const isAllowed = users && mayUsers("findById") && mayUsers("patchAttributes");
-  const read = useCall(async () => isAllowed && readRow(path), [path, user]);
-  if (!isAllowed) {
-    return html`<${Summary} user=${user} />`;
-  }
-  return html`<${Loaded} of=${read}>
-    ${(state) => html`<${Editor} key=${state.etag} model=${users} properties=${written(users)} path=${path} state=${state} onRead=${onDone}>
+  return isAllowed ? html`<${Form} ...${{ user, users, onDone }} />` : html`<${Summary} user=${user} />`;
+}
+
+function Form({ user, users, onDone }) {
+  const path = userPath(user.id);
+  const row = useRow(path, [user]);
+  const change = (state) => {
+    row.replace(state);
+    onDone();
+  };
+  return html`<${Loaded} of=${row}>
+    ${(state) => html`<${Editor} model=${users} properties=${written(users)} path=${path} state=${state} onState=${change}>
       <div>
         <${Summary} user=${user} />
         <${Related} model=${users} id=${user.id} row=${state.row} />
