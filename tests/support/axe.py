@@ -23,7 +23,8 @@ def find_problems(page: Page) -> list[str]:
 
     The script is run by the browser's debugger, which the policy of a page does not bind.
     """
-    page.evaluate(_script())
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_script())
     # Colours in the middle of a transition would be those of neither state.
     page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished))")
     problems: list[str] = page.evaluate(RUN)
@@ -35,4 +36,4 @@ def _script() -> str:
     install(FOLDER)
     # As a function, so that its value, which is large, is not sent back.
     text = (FOLDER / "node_modules" / "axe-core" / "axe.min.js").read_text()
-    return f"() => {{ if (!window.axe) {{ {text} }} }}"
+    return f"() => {{ {text} }}"
