@@ -19,7 +19,7 @@ def test_every_file_of_the_page_is_served_and_revalidated(client):
     page = client.get("/explorer").text
 
     files = re.findall(r'(?:src|href)="(/(?:explorer|ostiary)/[^"]+)"', page)
-    assert len(set(files)) == 5
+    assert len(set(files)) == 6
     for path in files:
         with client.get(path) as first:
             tag = first.headers["ETag"]
