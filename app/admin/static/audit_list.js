@@ -1,11 +1,11 @@
 // Records of the audit log as a list.
 
-import { call } from "../../ostiary/static/api.js";
-import { Time, useCall } from "../../ostiary/static/parts.js";
+import { Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
 import { hrefOf } from "./address.js";
 import { List } from "./list.js";
+import { useEmail } from "./names.js";
 
 const text = (name, nullable = true) => ({ name, kind: "text", schema: { type: "string" }, isNullable: nullable, isReadable: true });
 
@@ -35,29 +35,15 @@ export function AuditList({ path, segments, query, version }) {
   />`;
 }
 
-/** The id of a user as a link to it. */
+/** A user as a link to it. */
 function Who({ id }) {
   const { mayAdmin, access } = useAdmin();
+  const email = useEmail(id);
   if (id === null || id === undefined) {
     return html`<span class="muted">nobody</span>`;
   }
-  const name = useName(id);
-  const label = html`${name ?? `user ${id}`}${id === access.userId && " (you)"}`;
+  const label = html`${email ?? `user ${id}`}${id === access.userId && " (you)"}`;
   return mayAdmin("findUserById") ? html`<a href=${hrefOf(["users", String(id)])}>${label}</a>` : label;
-}
-
-const names = new Map();
-
-/** Return the email of a user, which is asked for once. */
-function useName(id) {
-  const { mayAdmin } = useAdmin();
-  const read = async () => {
-    if (!names.has(id) && mayAdmin("findUserById")) {
-      names.set(id, call("GET", `/admin/users/${encodeURIComponent(id)}`).then(({ body }) => body.email, () => null));
-    }
-    return names.get(id);
-  };
-  return useCall(read, [id]).value;
 }
 
 const COLUMNS = [
