@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, Response, expect
 
 from .service import ADMIN, Service
 
@@ -19,6 +21,10 @@ GO = """view => new Promise(done => {
   location.hash = view;
 })"""
 KEEP = "text => sessionStorage.setItem('ostiary.session', text)"
+
+
+def _is_saved(answer: Response) -> bool:
+    return answer.request.method == "PATCH" and answer.ok
 
 
 class AdminPage:
@@ -90,10 +96,12 @@ class AdminPage:
         self.page.get_by_role("main").get_by_role("link", name=name, exact=True).click()
 
     def press(self, name: str) -> None:
-        """Press a button: of the dialog, if one is open."""
-        dialog = self.page.locator("dialog[open]")
-        within = dialog.last if dialog.count() else self.page
-        within.get_by_role("button", name=name, exact=True).click()
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def confirm(self, name: str) -> None:
+        """Press a button of the dialog that is open, or about to be."""
+        dialog = self.page.get_by_role("dialog")
+        dialog.get_by_role("button", name=name, exact=True).click()
 
     def field(self, name: str) -> Locator:
         return self.page.get_by_role("main").get_by_label(name, exact=True)
@@ -118,6 +126,13 @@ class AdminPage:
         self.page.locator("main h1").wait_for()
         expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
         expect(self.page.get_by_text("Loading …")).to_have_count(0)
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Do what saves a row, and wait until it is saved."""
+        with self.page.expect_response(_is_saved):
+            yield
+        self.expect_told("Saved.")
 
     def calls(self, path: str) -> list[str]:
         """Return the calls of the API whose path begins with this."""

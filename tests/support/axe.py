@@ -26,7 +26,7 @@ def find_problems(page: Page) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(_script())
     # Colours in the middle of a transition would be those of neither state.
-    page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished))")
+    page.evaluate("() => Promise.allSettled(document.getAnimations().map((one) => one.finished))")
     problems: list[str] = page.evaluate(RUN)
     return problems
 

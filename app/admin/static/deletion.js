@@ -1,7 +1,7 @@
 // Deleting rows: what goes with them, and the question.
 
 import { call } from "../../ostiary/static/api.js";
-import { notify, useCall } from "../../ostiary/static/parts.js";
+import { notify, notifyProblem, useCall } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
 import { Question } from "./parts.js";
@@ -14,13 +14,16 @@ export function Deletion({ model, rows, etag, onDone, onClose }) {
   const followed = useCall(() => countDependents(admin, model, ids), [ids.join()]);
   const remove = async () => {
     const headers = etag && !isChanged ? { "If-Match": etag } : {};
-    for (const id of ids) {
-      await call("DELETE", `${model.path}/${encodeURIComponent(id)}`, { headers }).catch((error) => {
-        setChanged(error.status === 412);
-        throw error;
-      });
+    const { done, problem } = await removeAll(model, ids, headers);
+    setChanged(problem?.status === 412);
+    if (problem && !done) {
+      throw problem;
     }
-    notify(ids.length === 1 ? `Deleted ${model.singular} ${ids[0]}.` : `Deleted ${ids.length} rows.`);
+    if (problem) {
+      notifyProblem(`Deleted ${done} of ${ids.length} rows. ${problem.message}`);
+    } else {
+      notify(ids.length === 1 ? `Deleted ${model.singular} ${ids[0]}.` : `Deleted ${ids.length} rows.`);
+    }
     onDone();
   };
   const title = ids.length === 1 ? `Delete ${model.singular} ${ids[0]}?` : `Delete ${ids.length} rows of ${model.name}?`;
@@ -28,6 +31,18 @@ export function Deletion({ model, rows, etag, onDone, onClose }) {
     ${isChanged && html`<p>Somebody has changed the row meanwhile.</p>`}
     <${Dependents} counts=${followed.value} isLoading=${followed.isLoading} />
   <//>`;
+}
+
+/** Delete rows until one cannot be; return how many are deleted, and the problem. */
+async function removeAll(model, ids, headers) {
+  for (const [done, id] of ids.entries()) {
+    try {
+      await call("DELETE", `${model.path}/${encodeURIComponent(id)}`, { headers });
+    } catch (problem) {
+      return { done, problem };
+    }
+  }
+  return { done: ids.length };
 }
 
 function Dependents({ counts, isLoading }) {

@@ -24,6 +24,7 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
   const change = (name) => (text) => {
     const next = { ...texts, [name]: text };
     setTexts(next);
+    askBeforeLeaving(changedIn(next).length > 0);
     onChange(valuesOf(changedIn(next), next).values);
   };
   const send = async () => {
