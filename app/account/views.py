@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from app.access.policy import compiled_rules
 from app.pages.assets import render_client_page
 
-bp = Blueprint("account", __name__, template_folder="templates", static_folder="static")
+bp = Blueprint("account_page", __name__, template_folder="templates", static_folder="static")
 
 
 def init_app(app: Flask) -> None:

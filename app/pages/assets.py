@@ -13,7 +13,7 @@ POLICY = (
 #: Seconds without a key or a click after which a page logs its user out (OWASP ASVS 7.3.1).
 IDLE_SECONDS = 900
 
-bp = Blueprint("pages", __name__, template_folder="templates", static_folder="static")
+bp = Blueprint("page_assets", __name__, template_folder="templates", static_folder="static")
 
 
 def init_app(app: Flask) -> None:
