@@ -7,16 +7,9 @@ from typing import Any
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from tests.support.axe import find_problems
+from tests.support.virtual_authenticator import add_authenticator
 
 SIZES = {"light": {"width": 1280, "height": 800}, "dark": {"width": 390, "height": 844}}
-DEVICE = {
-    "protocol": "ctap2",
-    "transport": "internal",
-    "hasResidentKey": True,
-    "hasUserVerification": True,
-    "isUserVerified": True,
-    "automaticPresenceSimulation": True,
-}
 # What Chromium itself says of each answer that is an error.
 ANSWER = "Failed to load resource: the server responded with a status of 4"
 
@@ -93,9 +86,7 @@ class AccountPage:
     @contextmanager
     def passkeys(self) -> Any:
         """Let the browser have a device for passkeys, without one at first."""
-        session = self.page.context.new_cdp_session(self.page)
-        session.send("WebAuthn.enable")
-        session.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
+        session = add_authenticator(self.page)
         yield
         session.send("WebAuthn.disable")
         session.detach()

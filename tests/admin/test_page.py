@@ -18,16 +18,6 @@ def database_url(sqlite_url):
     return sqlite_url
 
 
-def test_the_page_loads_only_resources_of_its_own_origin(client):
-    response = client.get("/admin")
-
-    policy = response.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "script-src 'self'" in policy
-    assert "unsafe" not in policy
-    assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|style=|<style|https?://", response.text)
-
-
 def test_every_file_of_the_page_and_what_it_imports_is_served(client):
     page = client.get("/admin").text
     paths = set(re.findall(r'(?:src|href)="(/(?:admin|ostiary)/[^"]+)"', page))

@@ -10,6 +10,7 @@ from tests.conftest import PASSWORD
 from tests.support.live import serve_app
 from tests.support.ports import free_port
 from tests.support.second_factors import OPTIONAL
+from tests.support.virtual_authenticator import add_authenticator
 
 MAKE = """async (options) => {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
@@ -20,14 +21,6 @@ SIGN = """async (options) => {
   return (await navigator.credentials.get({publicKey})).toJSON();
 }"""
 DOCUMENTED = re.compile(r"## Passkeys\n.*?```js\n(.*?)```", re.DOTALL)
-DEVICE = {
-    "protocol": "ctap2",
-    "transport": "internal",
-    "hasResidentKey": True,
-    "hasUserVerification": True,
-    "isUserVerified": True,
-    "automaticPresenceSimulation": True,
-}
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 
 
@@ -46,9 +39,7 @@ def page(browser, service):
     # The code of a front end, which has a policy that lets it call the service.
     page = browser.new_page(bypass_csp=True)
     page.goto(f"{service[0]}/")
-    session = page.context.new_cdp_session(page)
-    session.send("WebAuthn.enable")
-    session.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
+    add_authenticator(page)
     yield page
     page.close()
 
