@@ -72,7 +72,8 @@ def moved(tmp_path_factory):
 def shared(moved):
     [moved_as_printed] = blocks("docs/migration.md", "text", "Shadow")
     moved.write_text(moved_as_printed)
-    with proxy(moved.parent) as running:
+    # Tests follow each other faster than the ten calls a second of the document.
+    with proxy(moved.parent, "--rate 1000") as running:
         yield running
 
 
