@@ -140,7 +140,8 @@ class PasskeyOrigin(OriginField):
             origin = super()._deserialize(value, *args, **kwargs)
         except ValidationError:
             origin = "*"
-        if not origin.startswith(("https://", "http://localhost")):
+        parts = urlsplit(origin)
+        if parts.scheme != "https" and parts.hostname != "localhost":
             raise ValidationError(
                 "must be an origin such as https://app.example.com, http://localhost with a port,"
                 " or android:apk-key-hash: with the digest of an app's certificate"

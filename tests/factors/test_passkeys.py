@@ -1,5 +1,8 @@
 """Passkeys: registration, logins, and what must not pass for one."""
 
+import time
+
+import cbor2
 import pytest
 from sqlalchemy import select, update
 
@@ -130,8 +133,9 @@ def test_pages_and_apps_of_the_settings_log_in(api, token, device, origin):
         {"flags": PRESENT | VERIFIED | ELIGIBLE},
         {"handle": "AAAA"},
         {"raw_id": b"another"},
+        {"cross_origin": True},
     ],
-    ids=["phishing", "port", "http", "unverified", "absent", "eligible", "handle", "id"],
+    ids=["phishing", "port", "http", "unverified", "absent", "eligible", "handle", "id", "frame"],
 )
 def test_what_another_page_or_device_signs_is_refused(api, token, device, lie):
     for name, value in lie.items():
@@ -215,6 +219,7 @@ def test_a_passkey_of_somebody_is_added_to_nobody_else(app, api, token, device):
         ({"origin": "https://evil.example"}, "origin"),
         ({"flags": PRESENT}, "verif"),
         ({"flags": VERIFIED}, "presence"),
+        ({"cross_origin": True}, "frame of another site"),
     ],
 )
 def test_what_is_wrong_with_a_new_passkey_is_said(app, api, token, lie, says):
@@ -235,6 +240,16 @@ def test_a_counter_that_goes_back_is_refused_and_said_to_the_operator(app, api, 
     device.count -= 2
     assert code_of(log_in(api, device.sign(options(api)))) == FAILED
     assert "passkey 1 of user 1 was refused: its counter went back" in caplog.text
+
+
+def test_the_id_of_a_new_passkey_is_the_one_that_the_authenticator_has_made(app, api, token):
+    device = Authenticator(ORIGIN)
+    device.raw_id = b"x" * 2000
+    given = api("POST", "/users/1/passkeys/options", token=token).json
+    made = change_credential(device.make(given), {"id": "AAAA", "rawId": "AAAA"})
+
+    assert code_of(api("POST", "/users/1/passkeys", {"credential": made}, token=token)) == INVALID
+    assert count(app, Passkey) == 0
 
 
 def change_credential(credential, change):
@@ -287,6 +302,32 @@ def test_malformed_registrations_are_refused(app, api, token, data):
 
     assert code_of(refused) == INVALID
     assert count(app, Passkey) == 0
+
+
+def shared_values(levels):
+    """Return CBOR of some bytes a level that would be written out as two to this power."""
+    values = [b"\xd8\x1c\x82\x00\x00"]
+    for level in range(levels - 1):
+        values.append(b"\xd8\x1c\x82" + b"\xd8\x1d\x18%c" % level * 2)
+    return b"\x98%c" % levels + b"".join(values)
+
+
+def test_data_that_would_expand_takes_no_time(app, api, token, device):
+    device.extensions = shared_values(100)
+    made = Authenticator(ORIGIN)
+    made.extensions = shared_values(100)
+    given = api("POST", "/users/1/passkeys/options", token=token).json
+    begun = time.process_time()
+    refused = api("POST", "/users/1/passkeys", {"credential": made.make(given)}, token=token)
+    failed = log_in(api, device.sign(options(api)))
+
+    assert (code_of(refused), code_of(failed)) == (INVALID, FAILED)
+    assert time.process_time() - begun < 1
+
+
+def test_extensions_of_an_authenticator_are_ignored(api, token, device):
+    device.extensions = cbor2.dumps({"credProtect": 2})
+    assert log_in(api, device.sign(options(api))).status_code == 200
 
 
 def test_an_unknown_attestation_is_refused(api, token):
@@ -447,6 +488,7 @@ def test_without_the_setting_there_are_none(shared_app):
         ({"PASSKEYS": {"rp_id": "ww.example.com"}}, "rp_id must be"),
         ({"PASSKEYS": {"rp_id": "https://example.com"}}, "rp_id"),
         ({"PASSKEYS": {"origins": ["http://app.example.com"]}}, "origin"),
+        ({"PASSKEYS": {"origins": ["http://localhost.example.com"]}}, "origin"),
         ({"PASSKEYS": {"origins": ["*"]}}, "origin"),
     ],
 )

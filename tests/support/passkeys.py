@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 # Flags of an authenticator's data (WebAuthn, 6.1).
 PRESENT, VERIFIED, ELIGIBLE, BACKED_UP, HAS_KEY = 0x01, 0x04, 0x08, 0x10, 0x40
+HAS_EXTENSIONS = 0x80
 
 Json = dict[str, Any]
 
@@ -47,6 +48,10 @@ class Authenticator:
         self.flags = flags
         self.count = count
         self.handle = ""
+        # Whether the page is in a frame of another site.
+        self.cross_origin = False
+        # Data of extensions, in CBOR.
+        self.extensions = b""
 
     @property
     def id(self) -> str:
@@ -64,7 +69,14 @@ class Authenticator:
         self.handle = options["user"]["id"]
         cose = decode(self.public_key)
         length = len(self.raw_id).to_bytes(2, "big")
-        data = self._data(options["rp"]["id"], HAS_KEY) + bytes(16) + length + self.raw_id + cose
+        data = (
+            self._data(options["rp"]["id"], HAS_KEY)
+            + bytes(16)
+            + length
+            + self.raw_id
+            + cose
+            + self.extensions
+        )
         attestation = {"fmt": format_, "attStmt": {}, "authData": data}
         return self._answer(
             clientDataJSON=encode(self._client_data("webauthn.create", options)),
@@ -76,7 +88,7 @@ class Authenticator:
         """Return what `toJSON()` of a login does."""
         self.count += 1 if self.count else 0
         client_data = self._client_data("webauthn.get", options)
-        data = self._data(options["rpId"])
+        data = self._data(options["rpId"]) + self.extensions
         signed = data + sha256(client_data).digest()
         return self._answer(
             clientDataJSON=encode(client_data),
@@ -87,9 +99,10 @@ class Authenticator:
 
     def _client_data(self, type_: str, options: Json) -> bytes:
         told = {"type": type_, "challenge": options["challenge"], "origin": self.origin}
-        return json.dumps({**told, "crossOrigin": False}).encode()
+        return json.dumps({**told, "crossOrigin": self.cross_origin}).encode()
 
     def _data(self, party: str, flags: int = 0) -> bytes:
+        flags |= HAS_EXTENSIONS if self.extensions else 0
         head = sha256(party.encode()).digest() + bytes([self.flags | flags])
         return head + self.count.to_bytes(4, "big")
 

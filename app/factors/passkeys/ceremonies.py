@@ -16,6 +16,7 @@ from webauthn.helpers.structs import (
     AttestationConveyancePreference,
     AuthenticatorSelectionCriteria,
     AuthenticatorTransport,
+    CollectedClientData,
     CredentialDeviceType,
     PublicKeyCredentialDescriptor,
     ResidentKeyRequirement,
@@ -24,6 +25,7 @@ from webauthn.helpers.structs import (
 
 from app.ids import Id
 
+from .authenticator_data import check_attestation_object, check_authenticator_data
 from .models import Passkey
 from .relying_party import RelyingParty
 
@@ -100,12 +102,13 @@ class Ceremonies:
     def challenge_of(self, answer: Mapping[str, Any]) -> bytes:
         """Return the challenge that an answer says it has signed; raise ValueError."""
         with _verifying():
-            data = base64url_to_bytes(answer["response"]["clientDataJSON"])
-            return parse_client_data_json(data).challenge
+            return _client_data(answer).challenge
 
     def verify_registration(self, answer: Mapping[str, Any], challenge: bytes) -> Credential:
         """Return the passkey of a RegistrationResponseJSON; raise ValueError with what is wrong."""
         with _verifying():
+            _require_own_page(answer)
+            check_attestation_object(base64url_to_bytes(answer["response"]["attestationObject"]))
             shown = webauthn.verify_registration_response(
                 credential=dict(answer),
                 expected_challenge=challenge,
@@ -113,8 +116,10 @@ class Ceremonies:
                 expected_origin=self._party.origins,
                 require_user_verification=True,
             )
+            if bytes_to_base64url(shown.credential_id) != answer["id"]:
+                raise WebAuthnException("The id is not that of the authenticator")
             return Credential(
-                bytes_to_base64url(shown.credential_id),
+                answer["id"],
                 bytes_to_base64url(shown.credential_public_key),
                 shown.sign_count,
                 _known_transports(answer["response"].get("transports") or []),
@@ -130,6 +135,8 @@ class Ceremonies:
         The caller compares the counter, as it stores it in the same statement.
         """
         with _verifying():
+            _require_own_page(answer)
+            check_authenticator_data(base64url_to_bytes(answer["response"]["authenticatorData"]))
             shown = webauthn.verify_authentication_response(
                 credential=dict(answer),
                 expected_challenge=challenge,
@@ -158,6 +165,16 @@ def _verifying() -> Iterator[None]:
         raise ValueError(f"cannot be verified: {reason}"[:MAX_REASON]) from None
     except Exception:
         raise ValueError("is malformed") from None
+
+
+def _client_data(answer: Mapping[str, Any]) -> CollectedClientData:
+    return parse_client_data_json(base64url_to_bytes(answer["response"]["clientDataJSON"]))
+
+
+def _require_own_page(answer: Mapping[str, Any]) -> None:
+    """Raise WebAuthnException for a page in a frame of another site (WebAuthn, 7.1 and 7.2)."""
+    if _client_data(answer).cross_origin:
+        raise WebAuthnException("The page was in a frame of another site")
 
 
 def _descriptor(passkey: Passkey) -> PublicKeyCredentialDescriptor:
