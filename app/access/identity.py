@@ -52,6 +52,11 @@ class TokenTransport(NamedTuple):
 token_transports = AppState[Sequence[TokenTransport]]("token transports")
 
 
+def is_strong(session: LiveToken) -> bool:
+    """Tell whether the user proved several factors in a session, or used a verifying passkey."""
+    return MULTI_FACTOR in (session.methods or "").split(",")
+
+
 @dataclass(frozen=True)
 class Identity:
     """The caller of a request: the presented token, or the error if it is invalid.
@@ -86,9 +91,8 @@ class Identity:
 
     @property
     def is_strong(self) -> bool:
-        """Whether the user proved several factors in this session, or used a verifying passkey."""
-        session = self.session
-        return session is not None and MULTI_FACTOR in (session.methods or "").split(",")
+        """Whether the caller has a strong session."""
+        return self.session is not None and is_strong(self.session)
 
     @cached_property
     def roles(self) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.access.identity import LiveToken
+from app.access.identity import MULTI_FACTOR, LiveToken
 from app.audit.entries import Action
 from app.database.session import transaction
 from app.ids import Id
@@ -22,7 +22,7 @@ def confirm(session: LiveToken, proof: Mapping[str, object]) -> None:
     Raises SecondFactorFailed, and TooManyRequests after too many failures.
     """
     methods = steps.prove(session.user_id, proof, enrols=True)
-    note_authentication(session, [*methods, steps.MULTIPLE])
+    note_authentication(session, [*methods, MULTI_FACTOR])
 
 
 def remove(row: Factor, proof: Mapping[str, object]) -> None:

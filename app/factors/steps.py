@@ -6,7 +6,7 @@ from dataclasses import replace
 from flask import current_app
 from sqlalchemy import ColumnElement, exists, literal
 
-from app.access.identity import LiveToken
+from app.access.identity import MULTI_FACTOR, LiveToken
 from app.access.roles import Role, RoleMapping
 from app.audit.entries import Action, record_attempt
 from app.database.session import db, transaction
@@ -28,8 +28,6 @@ from app.users.sessions.tokens import IssuedToken, lock, use_up
 
 from . import kinds, tickets
 
-# The method of a session with several factors (RFC 8176).
-MULTIPLE = "mfa"
 # Values of SECOND_FACTOR.
 REQUIRED = "required"
 # The `reason` of a failed login.
@@ -41,7 +39,7 @@ def is_due(user_id: Id, methods: Collection[str]) -> bool:
 
     A login by several factors takes none, such as one by a passkey.
     """
-    if MULTIPLE in methods or not current_app.config["SECOND_FACTOR"]:
+    if MULTI_FACTOR in methods or not current_app.config["SECOND_FACTOR"]:
         return False
     held, (must,) = kinds.look_up(user_id, _must(user_id))
     return must or kinds.suffice(held)
@@ -109,7 +107,7 @@ def reauthenticate(session: LiveToken, proof: Mapping[str, object]) -> None:
 
     Raises what `prove` does, and InvalidToken for a session that has ended meanwhile.
     """
-    note_authentication(session, [*prove(session.user_id, proof), MULTIPLE])
+    note_authentication(session, [*prove(session.user_id, proof), MULTI_FACTOR])
 
 
 def prove(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...]:
@@ -167,7 +165,7 @@ def _open_session(digest: str, first: FirstStep, methods: tuple[str, ...]) -> Is
     # Of concurrent uses of a ticket one deletes it.
     if not use_up(digest, TICKET_SCOPE):
         raise InvalidTicket()
-    both = (*first.methods, *methods, MULTIPLE)
+    both = (*first.methods, *methods, MULTI_FACTOR)
     return open_session(first.user_id, first.ttl, first.remember_me, methods=both, **first.details)
 
 

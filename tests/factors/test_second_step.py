@@ -273,6 +273,25 @@ def test_a_code_is_a_recent_login(app, api, token, device):
     assert made.status_code == 200
 
 
+def test_a_session_from_before_the_factor_changes_no_credentials(api, token):
+    stolen = api("POST", "/users/login", CREDENTIALS).json["id"]
+    api.secrets.append(stolen)
+    device = enrol(api, token)
+    again = "/users/1/reauthenticate"
+
+    for proof in ({}, {"password": PASSWORD}):
+        if proof:
+            assert api("POST", again, proof, token=stolen).status_code == 204
+        for path in ("/users/1/factors/totp", "/users/1/recoveryCodes"):
+            refused = api("POST", path, {}, token=stolen)
+            assert code_of(refused) == (401, "STRONGER_LOGIN_REQUIRED")
+            assert refused.json["error"]["details"]["kinds"] == ["totp"]
+    assert api("POST", again, {"code": device.code()}, token=stolen).status_code == 204
+    made = api("POST", "/users/1/recoveryCodes", {}, token=stolen)
+    api.secrets.extend(made.json["codes"])
+    assert made.status_code == 200
+
+
 def test_recovery_codes_take_a_factor_and_go_with_it(app, api, token):
     refused = api("POST", "/users/1/recoveryCodes", {}, token=token)
     enrol(api, token)
@@ -468,5 +487,5 @@ def test_commands_list_and_reset_factors(app, api, token, device, runner):
     reset = runner.invoke(args=["users", "reset-factors", EMAIL, "--yes"])
     assert "totp" in listed.output
     assert "phone" in listed.output
-    assert reset.output == "Removed the second factors of user 1, and ended all sessions.\n"
+    assert reset.stdout == "Removed the second factors of user 1, and ended all sessions.\n"
     assert api("POST", "/users/login", CREDENTIALS).status_code == 200

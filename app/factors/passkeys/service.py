@@ -9,7 +9,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from app.access.identity import LiveToken
+from app.access.identity import MULTI_FACTOR, LiveToken
 from app.audit.entries import PASSKEY, Action, record_attempt
 from app.database.purging import delete_batch
 from app.database.session import affected_rows, db, transaction
@@ -97,7 +97,7 @@ def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Pass
             db.session.add(row)
             db.session.flush()
             record_credential_change(Action.PASSKEY_ADDED, user_id, user_id, passkey=row.id)
-            note_authentication(session, [*_methods(row), steps.MULTIPLE])
+            note_authentication(session, [*_methods(row), MULTI_FACTOR])
     except IntegrityError:
         raise ValidationError(REGISTERED) from None
     return row
@@ -128,7 +128,7 @@ def log_in(answer: Mapping[str, Any]) -> IssuedToken:
             raise LoginFailed()
     # Whoever removes it meanwhile has ended this login, too.
     is_there = exists().where(Passkey.id == row.id)
-    both = (*methods, steps.MULTIPLE)
+    both = (*methods, MULTI_FACTOR)
     return login_identified(row.user_id, is_there, methods=both, passkey=row.id)
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from sqlalchemy import func, select, update
 
-from app.access.identity import LiveToken
+from app.access.identity import LiveToken, is_strong
 from app.access.policy import strong_kinds
 from app.audit.entries import Action, record, record_attempt
 from app.database.session import affected_rows, db, transaction
@@ -14,6 +14,8 @@ from app.ids import Id
 from app.times import now
 from app.users.models import AccessToken, User
 from app.users.passwords.attempts import check_password
+
+from . import second_step
 
 #: Seconds after a login or a reauthentication in which credentials may be changed.
 RECENT_SESSION = 300
@@ -38,11 +40,13 @@ def is_recent(digest: str) -> bool:
 def require_recent(session: LiveToken) -> None:
     """Require a recent authentication: a stolen token must not suffice to take over an account.
 
-    Raises StrongerLoginRequired, or InvalidToken for a session that has ended meanwhile. Whatever
-    changes credentials calls it.
+    Where logins take a second factor, neither must a token from before and the password: the
+    session must be a strong one. Raises StrongerLoginRequired, or InvalidToken for a session that
+    has ended meanwhile. Whatever changes credentials calls it.
     """
-    if not is_recent(session.digest):
-        raise StrongerLoginRequired(_kinds(session.user_id), RECENT_SESSION)
+    factors = _lacking_factors(session)
+    if factors or not is_recent(session.digest):
+        raise StrongerLoginRequired(factors or _kinds(session.user_id), RECENT_SESSION)
 
 
 def require_recent_of_strong(session: LiveToken) -> None:
@@ -93,6 +97,13 @@ def note_authentication(session: LiveToken, methods: Iterable[str]) -> None:
         if not affected_rows(update(AccessToken).where(*live).values(new)):
             raise InvalidToken()
         record(Action.REAUTHENTICATED, session.user_id, session.user_id, methods=list(both))
+
+
+def _lacking_factors(session: LiveToken) -> list[str]:
+    """Return the kinds of a user's factors, if a login as this one would take one of them now."""
+    if is_strong(session) or not second_step.is_due(session.user_id, ()):
+        return []
+    return strong_kinds(session.user_id)
 
 
 def _kinds(user_id: Id) -> list[str]:
