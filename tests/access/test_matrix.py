@@ -56,10 +56,11 @@ BASIC = [
 ]
 # Callers who may do what the owner may: with a session of several factors; with a personal token
 # for everything, unless the endpoint is for sessions only; with one whose scopes name nothing here.
-# And a service account, which may do what another user may with such a token.
-CALLERS = [*BASIC, "strong", "personal", "unscoped", "service"]
+# And a service account, which may do what another user may with such a token; and who is halfway
+# through a login, with a ticket, which opens what the token of a verification does: nothing.
+CALLERS = [*BASIC, "strong", "personal", "unscoped", "service", "halfway"]
 # The scopes of the tokens that are no logins, and those of the personal ones.
-SCOPES = {"reset": RESET_SCOPE, "verification": VERIFY_SCOPE}
+SCOPES = {"reset": RESET_SCOPE, "verification": VERIFY_SCOPE, "halfway": TICKET_SCOPE}
 SCOPES |= dict.fromkeys(("personal", "unscoped", "service"), PERSONAL_SCOPE)
 WORDS = {
     "personal": {"todos": ["*"], "users": ["*"]},
@@ -325,8 +326,9 @@ def check(app, api, name, expectations, world=None):
             success = 204 if endpoint.answer is None else 200
             expected = expected[route.verb] if isinstance(expected, dict) else expected
             owner, other = expected[BASIC.index("owner")], expected[BASIC.index("other")]
+            halfway = expected[BASIC.index("verification")]
             personal = [403, 403] if endpoint.session_only else [owner, other]
-            expected = [*expected, owner, personal[0], 403, personal[1]]
+            expected = [*expected, owner, personal[0], 403, personal[1], halfway]
             expected = [success if status == 200 else status for status in expected]
             given = {}
             for caller in CALLERS:
@@ -348,7 +350,7 @@ def test_every_caller_gets_the_expected_status_on_undeclared_routes(app, api, ve
 
     given = {caller: status(api, caller, verb, path) for caller in CALLERS}
 
-    assert given == by_caller([*expected, 200, 200, 200, 200])
+    assert given == by_caller([*expected, 200, 200, 200, 200, 200])
 
 
 def test_every_route_is_declared_and_every_endpoint_has_its_expectation(app):
@@ -431,7 +433,11 @@ def small_world():
 
 def world_of_factors():
     """Make the same, with an authenticator app of the owner, and one that is to be confirmed."""
-    yield from small_world()
+    for row in small_world():
+        # Logins of the owner take the factor.
+        if isinstance(row, AccessToken) and row.user_id == OWNER and row.scope is None:
+            row.methods = "pwd,otp,mfa"
+        yield row
     names = {"user_id": OWNER, "secret": Fernet(FACTOR_KEY).encrypt(TOTP_SECRET.encode()).decode()}
     yield Factor(id=TODO, confirmed_at=now(), **names)
     yield Factor(id=TODO + 1, **names)

@@ -1,7 +1,6 @@
 """Logins in two steps: a password, and a code of an authenticator app or a recovery code."""
 
 import re
-from threading import Barrier, Thread
 
 import pytest
 from sqlalchemy import select, update
@@ -15,6 +14,7 @@ from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.service import delete_user, disable_user, set_password
 from tests.conftest import NEW, PASSWORD, Api
+from tests.support.races import at_once
 from tests.support.rows import count, expire, make_old, statements, store_hash
 from tests.support.second_factors import FACTOR_KEY, OPTIONAL, Device, enrol
 
@@ -361,41 +361,30 @@ def test_an_unknown_kind_is_a_bad_request_of_a_known_ticket(api, token, device):
     assert (refused.status_code, refused.json["error"]["code"]) == (422, "VALIDATION_ERROR")
 
 
-def at_once(app, calls):
-    """Make calls in threads that begin together; return their statuses."""
-    barrier, statuses = Barrier(len(calls)), []
-
-    def run(call):
-        client = app.test_client()
-        barrier.wait()
-        path, body = call
-        statuses.append(client.post(f"/api{path}", json=body).status_code)
-
-    threads = [Thread(target=run, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sorted(statuses)
+def finish_at_once(app, bodies):
+    """Take second steps at the same time; return their statuses."""
+    path = "/api/users/login/factor"
+    calls = [lambda client, body=body: client.post(path, json=body) for body in bodies]
+    return sorted(answer.status_code for answer in at_once(app, *calls))
 
 
 def test_of_two_uses_of_a_code_at_once_one_passes(app, api, token, device):
     code = device.code()
     tickets = [first_step(api), first_step(api)]
-    calls = [("/users/login/factor", {"ticket": ticket, "code": code}) for ticket in tickets]
-    assert at_once(app, calls) == [200, 401]
+    bodies = [{"ticket": ticket, "code": code} for ticket in tickets]
+    assert finish_at_once(app, bodies) == [200, 401]
 
 
 def test_of_two_uses_of_a_recovery_code_at_once_one_passes(app, api, token, device):
     code = api("POST", "/users/1/recoveryCodes", {}, token=token).json["codes"][0]
     bodies = [{"ticket": first_step(api), "code": code, "kind": "recovery"} for _ in range(2)]
-    assert at_once(app, [("/users/login/factor", body) for body in bodies]) == [200, 401]
+    assert finish_at_once(app, bodies) == [200, 401]
 
 
 def test_of_two_uses_of_a_ticket_at_once_one_passes(app, api, token, device):
     ticket = first_step(api)
     bodies = [{"ticket": ticket, "code": device.code()} for _ in range(2)]
-    assert at_once(app, [("/users/login/factor", body) for body in bodies]) == [200, 401]
+    assert finish_at_once(app, bodies) == [200, 401]
 
 
 class TestRequired:

@@ -40,13 +40,24 @@ def is_recent(digest: str) -> bool:
 def require_recent(session: LiveToken) -> None:
     """Require a recent authentication: a stolen token must not suffice to take over an account.
 
-    Where logins take a second factor, neither must a token from before and the password: the
-    session must be a strong one. Raises StrongerLoginRequired, or InvalidToken for a session that
-    has ended meanwhile. Whatever changes credentials calls it.
+    Raises what `require_factor` does, too, and InvalidToken for a session that has ended meanwhile.
+    Whatever changes credentials calls it.
     """
-    factors = _lacking_factors(session)
-    if factors or not is_recent(session.digest):
-        raise StrongerLoginRequired(factors or _kinds(session.user_id), RECENT_SESSION)
+    require_factor(session)
+    if not is_recent(session.digest):
+        raise StrongerLoginRequired(_kinds(session.user_id), RECENT_SESSION)
+
+
+def require_factor(session: LiveToken) -> None:
+    """Require a strong session of a user with a factor, where logins take one.
+
+    The password and a token from before the factor must not be a way around it. Raises
+    StrongerLoginRequired. Whatever changes credentials or the address calls it.
+    """
+    if is_strong(session) or not second_step.is_due(session.user_id, ()):
+        return
+    if kinds := strong_kinds(session.user_id):
+        raise StrongerLoginRequired(kinds)
 
 
 def require_recent_of_strong(session: LiveToken) -> None:
@@ -61,9 +72,10 @@ def require_recent_of_strong(session: LiveToken) -> None:
 def require_recent_or_password(session: LiveToken, password: str | None) -> None:
     """Require the password, unless the user authenticated recently; for a new email.
 
-    Raises ValidationError for a missing password, what `check_password` does, and InvalidToken for
-    a session that has ended meanwhile.
+    Raises ValidationError for a missing password, what `require_factor` and `check_password` do,
+    and InvalidToken for a session that has ended meanwhile.
     """
+    require_factor(session)
     if is_recent(session.digest):
         return
     if password is None:
@@ -97,13 +109,6 @@ def note_authentication(session: LiveToken, methods: Iterable[str]) -> None:
         if not affected_rows(update(AccessToken).where(*live).values(new)):
             raise InvalidToken()
         record(Action.REAUTHENTICATED, session.user_id, session.user_id, methods=list(both))
-
-
-def _lacking_factors(session: LiveToken) -> list[str]:
-    """Return the kinds of a user's factors, if a login as this one would take one of them now."""
-    if is_strong(session) or not second_step.is_due(session.user_id, ()):
-        return []
-    return strong_kinds(session.user_id)
 
 
 def _kinds(user_id: Id) -> list[str]:

@@ -13,6 +13,7 @@ from app.users.models import token_digest
 from app.users.names import NOT_AN_EMAIL
 from app.users.resource import users
 from app.users.schemas import ChangeEmailSchema
+from app.users.sessions.assurance import require_factor
 
 BAD_NEW_EMAIL = errors.ValidationError({"newEmail": [NOT_AN_EMAIL]})
 CONFIRMATION = (
@@ -67,7 +68,12 @@ def confirm() -> Response:
     EXECUTE,
     "POST /change-email",
     body=ChangeEmailSchema,
-    errors=(errors.InvalidPassword(), BAD_NEW_EMAIL, errors.TooManyRequests(60)),
+    errors=(
+        errors.InvalidPassword(),
+        errors.StrongerLoginRequired(["totp"]),
+        BAD_NEW_EMAIL,
+        errors.TooManyRequests(60),
+    ),
     hashes=True,
     is_served=email_change.is_enabled,
 )
@@ -77,4 +83,5 @@ def change_email(body: Body) -> None:
     The old address is told. The response is the same for an address that another user has.
     """
     session = current_identity().require_session()
+    require_factor(session)
     email_change.request_email_change(session.user_id, **body)
