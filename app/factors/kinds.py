@@ -34,10 +34,6 @@ class FactorKind(Protocol):
         """
         ...
 
-    def reset(self, user_id: Id) -> None:
-        """Delete all of a user's. Called in a transaction."""
-        ...
-
 
 class Enrolment(Protocol):
     """A kind of factors that a user who must have one adds between the steps of a login."""
@@ -60,11 +56,6 @@ def register(app: Flask, name: str, kind: FactorKind, enrolment: Enrolment | Non
     _kinds.of(app)[name] = kind
     if enrolment is not None:
         _enrolments.of(app)[name] = enrolment
-
-
-def all_kinds() -> Iterable[FactorKind]:
-    """Return the kinds of the current app."""
-    return _kinds.current.values()
 
 
 def find_kind(name: str) -> FactorKind | None:

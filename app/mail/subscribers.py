@@ -88,7 +88,7 @@ def send_account_claimed(app: Flask, info: Payload) -> str | None:
 
 
 def send_credential_changed(app: Flask, info: Payload) -> str | None:
-    """Tell a user that a second factor was added or removed.
+    """Tell a user that the password, a factor, a passkey or the recovery codes were changed.
 
     Variables of `credential_changed`: `change`, the name of the action in the audit log (str).
     """

@@ -20,16 +20,21 @@ from sqlalchemy import (
     String,
     Table,
     bindparam,
+    func,
     inspect,
+    select,
     text,
 )
 
 from app.database.metadata import app_metadata
 from app.database.session import db
+from app.factors.models import Factor, RecoveryCode
+from app.factors.passkeys.models import Passkey, PasskeyChallenge
 from app.factory import create_app
 from app.migrate.chains import PRODUCT
 from app.migrate.running import downgrade, migration, upgrade
 from app.migrate.scripts import configure
+from app.users.models import User
 
 TABLES = {"users", "access_tokens", "todos"}
 
@@ -235,6 +240,36 @@ def test_identities_that_were_added_before_the_address_was_confirmed_are_doubted
         rows = connection.execute(text("SELECT subject, proven_email FROM identities"))
         proven = dict(map(tuple, rows))
     assert proven == {"before": "before@example.com", "after": None, "never": None}
+
+
+def test_the_tables_of_factors_and_passkeys_go_and_come_back_and_their_users_stay(empty):
+    upgrade()
+    for name in ("ada", "bob"):
+        add_user(name)
+    found = db.session.scalars(select(User).order_by(User.id)).all()
+    state = {"sign_count": 2**32 - 1, "transports": ["usb"], "backup_eligible": False}
+    for user in found:
+        key = {"credential_id": f"key{user.id}", "public_key": "key", "backed_up": False}
+        db.session.add(Passkey(user_id=user.id, **state, **key))
+        db.session.add(Factor(user_id=user.id, secret="secret"))
+        db.session.add(RecoveryCode(user_id=user.id, digest=str(user.id)))
+        challenge = {"digest": str(user.id), "expires_at": datetime(2026, 1, 2, tzinfo=UTC)}
+        db.session.add(PasskeyChallenge(user_id=user.id, **challenge))
+    db.session.commit()
+    db.session.delete(found[0])
+    db.session.commit()
+    owned = (Passkey, Factor, RecoveryCode, PasskeyChallenge)
+    left = [db.session.scalar(select(func.count()).select_from(model)) for model in owned]
+
+    for revision in ("0018", "0014"):
+        downgrade(revision=revision)
+        assert "passkeys" not in tables()
+    upgrade()
+
+    assert left == [1, 1, 1, 1]
+    assert tables() == set(db.metadata.tables)
+    assert db.session.scalars(select(User.username)).all() == ["bob"]
+    assert db.session.scalars(select(Passkey)).all() == []
 
 
 def test_a_migration_that_fails_changes_nothing(empty):

@@ -11,6 +11,7 @@ from app.audit.entries import AuditRecord
 from app.config import ConfigurationError
 from app.database.purging import purger
 from app.database.session import db
+from app.factors.models import Factor
 from app.factors.passkeys.models import Passkey, PasskeyChallenge
 from app.factors.passkeys.service import MAX_PASSKEYS
 from app.signals import credential_changed
@@ -495,6 +496,14 @@ def test_without_the_setting_there_are_none(shared_app):
 def test_settings_of_no_use_are_refused_at_the_start(make_app, settings, says):
     with pytest.raises(ConfigurationError, match=says):
         make_app(**{**SETTINGS, **settings})
+
+
+def test_a_reset_removes_factors_that_are_switched_off_now(app, api, token, device):
+    with app.app_context():
+        db.session.add(Factor(user_id=1, secret="secret", confirmed_at=now()))
+        db.session.commit()
+    app.test_cli_runner().invoke(args=["users", "reset-factors", EMAIL, "--yes"])
+    assert (count(app, Factor), count(app, Passkey)) == (0, 0)
 
 
 class TestAsASecondFactor:

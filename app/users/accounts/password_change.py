@@ -2,7 +2,7 @@
 
 from sqlalchemy import update
 
-from app.audit.entries import Action, record
+from app.audit.entries import Action
 from app.database.session import affected_rows, transaction
 from app.errors import InvalidPassword, ValidationError
 from app.ids import Id
@@ -13,6 +13,7 @@ from app.users.passwords.policy import validate_password
 from app.users.passwords.stored_hashes import replace_hash
 from app.users.sessions.tokens import delete_sessions, delete_tokens
 
+from .credentials import record_credential_change
 from .lookup import get_user
 
 
@@ -34,7 +35,7 @@ def change_password(
         if not replace_hash(user_id, user.password_hash, new_hash):
             raise InvalidPassword()
         delete_sessions([user_id], keep)
-        record(Action.PASSWORD_CHANGED, user_id)
+        record_credential_change(Action.PASSWORD_CHANGED, user_id)
 
 
 def set_password(user_id: Id, new_password: str) -> None:
@@ -49,7 +50,7 @@ def set_password(user_id: Id, new_password: str) -> None:
     new_hash = hash_password(new_password)
     with transaction():
         store_password(user.id, new_hash)
-        record(Action.PASSWORD_CHANGED, user.id)
+        record_credential_change(Action.PASSWORD_CHANGED, user.id)
     forget_failures(user)
 
 

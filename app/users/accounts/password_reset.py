@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from app.audit.entries import Action, record
+from app.audit.entries import Action
 from app.database.session import db, transaction
 from app.errors import InvalidToken, ValidationError
 from app.ids import Id
@@ -20,6 +20,7 @@ from app.users.sessions import login_methods
 from app.users.sessions.tokens import lock, use_up
 
 from .addresses import mark_verified
+from .credentials import record_credential_change
 from .lookup import find_enabled_account, get_user, read_address
 from .password_change import store_password
 
@@ -106,7 +107,7 @@ def use_reset_token(digest: str, new_password: str) -> None:
         if not use_up(digest, RESET_SCOPE):
             raise InvalidToken()
         store_password(user.id, new_hash)
-        record(Action.PASSWORD_RESET, user.id, user.id)
+        record_credential_change(Action.PASSWORD_RESET, user.id, user.id)
         # The token was mailed to the address, which is therefore that of the user.
         verified = mark_verified(user)
         login_methods.remove_unproven(user, user.email)
