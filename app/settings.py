@@ -693,7 +693,9 @@ class SettingsSchema(Schema):
     EMAIL_CHANGE_MAIL = _mail("the link that confirms a new address")
     EMAIL_CHANGE_NOTICE_MAIL = _mail("to the present address that a new one was asked for")
     EMAIL_CHANGED_MAIL = _mail("to the old address that it was replaced")
-    CREDENTIAL_CHANGED_MAIL = _mail("that a second factor was added or removed")
+    CREDENTIAL_CHANGED_MAIL = _mail(
+        "that the password, a second factor, a passkey or the recovery codes were changed"
+    )
     ACCOUNT_CLAIMED_MAIL = _mail(
         "to a user that a login by an identity provider has removed the password"
     )

@@ -190,6 +190,18 @@ def test_make_names_the_required_python_version(tmp_path):
     assert not (tmp_path / ".venv").exists()
 
 
+def test_the_tests_that_the_document_of_security_names_exist():
+    rows = re.findall(r"^\|.*\| (`\w+/test_.*) \|$", (ROOT / "docs/security.md").read_text(), re.M)
+    named = [re.findall(r"`(\w+/test_\w+\.py)` ((?:`test_\w+`(?:, )?)+)", row) for row in rows]
+    texts = {path: (ROOT / "tests" / path).read_text() for row in named for path, _ in row}
+
+    assert len(rows) > 10
+    assert all(named)
+    for path, names in (pair for row in named for pair in row):
+        for name in re.findall(r"\w+", names):
+            assert f"def {name}(" in texts[path], (path, name)
+
+
 def test_the_paths_in_the_architecture_exist():
     text = (ROOT / "docs" / "architecture.md").read_text()
     paths = re.findall(r"`((?:app|docs|tools|deploy|tests|benchmarks)/[\w/.]*)`", text)
