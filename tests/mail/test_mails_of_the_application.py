@@ -123,7 +123,7 @@ def test_the_documented_application_finishes_a_reset_at_its_own_route(
     code = blocks("docs/mail.md", "python", "Mails of the application")[0]
     assert "https://mail.example.com" in code
     exec(code.replace("https://mail.example.com", server.url), example)
-    app = make_app(RESET_MAIL=False)
+    app = make_app(RESET_MAIL=False, CREDENTIAL_CHANGED_MAIL=False)
     example["init_app"](app)
     api = Api(app.test_client(), secrets)
     api.register()
