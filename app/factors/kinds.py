@@ -1,6 +1,6 @@
 """The kinds of second factors: each feature that keeps one registers it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from flask import Flask
@@ -35,6 +35,10 @@ class FactorKind(Protocol):
         ...
 
 
+# Deletes what a user has of a kind. Called in a transaction.
+Reset = Callable[[Id], None]
+
+
 class Enrolment(Protocol):
     """A kind of factors that a user who must have one adds between the steps of a login."""
 
@@ -48,6 +52,7 @@ class Enrolment(Protocol):
 
 
 _kinds = AppState[dict[str, FactorKind]]("kinds of factors", factory=lambda _app: {})
+_resets = AppState[list[Reset]]("resets of factors", factory=lambda _app: [])
 _enrolments = AppState[dict[str, Enrolment]]("enrolments", factory=lambda _app: {})
 
 
@@ -56,6 +61,17 @@ def register(app: Flask, name: str, kind: FactorKind, enrolment: Enrolment | Non
     _kinds.of(app)[name] = kind
     if enrolment is not None:
         _enrolments.of(app)[name] = enrolment
+
+
+def register_reset(app: Flask, *resets: Reset) -> None:
+    """Register what deletes a user's factors, also of a kind that is switched off now."""
+    _resets.of(app).extend(resets)
+
+
+def reset(user_id: Id) -> None:
+    """Delete all factors of a user, of every kind. Call it in a transaction."""
+    for delete_all in _resets.current:
+        delete_all(user_id)
 
 
 def find_kind(name: str) -> FactorKind | None:

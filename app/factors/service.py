@@ -13,7 +13,6 @@ from app.users.sessions.tokens import delete_sessions, lock
 
 from . import kinds, recovery, steps
 from .models import Factor
-from .passkeys import service as passkeys
 from .totp import service as totp
 
 
@@ -46,8 +45,6 @@ def reset(user_id: Id) -> None:
     """
     with transaction():
         lock(User.id == user_id)
-        # Also those of kinds that are switched off now.
-        for kind in (totp, passkeys, recovery):
-            kind.reset(user_id)
+        kinds.reset(user_id)
         delete_sessions([user_id])
         record_credential_change(Action.FACTORS_RESET, user_id)

@@ -20,6 +20,7 @@ def init_app(app: Flask) -> None:
 
     Where there are passkeys alone, they prove the user of a session again.
     """
+    kinds.register_reset(app, totp.reset, recovery.reset)
     if app.config["SECOND_FACTOR"]:
         _add_authenticator_apps(app)
     if app.config["SECOND_FACTOR"] or app.config["PASSKEYS"]:

@@ -22,6 +22,7 @@ def init_app(app: Flask) -> None:
     Raises ConfigurationError without the extra, and for addresses that browsers have no passkeys
     for.
     """
+    kinds.register_reset(app, service.reset)
     if not app.config["PASSKEYS"]:
         return
     require_extra("PASSKEYS", "mfa", "webauthn")

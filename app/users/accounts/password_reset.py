@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from app.audit.entries import Action
+from app.audit.entries import Action, record
 from app.database.session import db, transaction
 from app.errors import InvalidToken, ValidationError
 from app.ids import Id
