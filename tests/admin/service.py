@@ -1,5 +1,6 @@
-"""A live service to administer: the shop in JSON, notes in Python, users, mails, locks."""
+"""A live service to administer: a shop in JSON, notes in Python, users, mails, locks, files."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,9 @@ PROVIDER = {
     }
 }
 
+ADMINS_ONLY = {"principalType": "ROLE", "principalId": "admin", "permission": "ALLOW"}
+CONTAINER = {"name": "container", "base": "Model", "acls": [ADMINS_ONLY]}
+
 
 class Service:
     """A service, its app, and who calls it with which token."""
@@ -85,6 +89,7 @@ def administered(folder: Path, template: Path, **settings: Any) -> Iterator[Serv
     write_files(JSON, folder)
     [notes, *_] = blocks("docs/models.md", "python", "A model in Python")
     (folder / "models" / "note.py").write_text(notes)
+    _attach_container(folder)
     shutil.copy(template, folder / "ostiary.sqlite")
     port = free_port()
     with running_a_command():
@@ -92,7 +97,7 @@ def administered(folder: Path, template: Path, **settings: Any) -> Iterator[Serv
             f"sqlite:///{folder}/ostiary.sqlite",
             folder / "mail",
             MODELS_FOLDER=str(folder / "models"),
-            DATA_SOURCES=_data_sources(port),
+            DATA_SOURCES=_data_sources(port, folder / "files"),
             PROVIDERS=PROVIDER,
             PERSONAL_TOKENS={},
             ACLS={"admin": SUPPORT_RULES},
@@ -107,7 +112,15 @@ def administered(folder: Path, template: Path, **settings: Any) -> Iterator[Serv
     close(app)
 
 
-def _data_sources(port: int) -> dict[str, Any]:
+def _attach_container(folder: Path) -> None:
+    """Write a model of files, and which data source each model has."""
+    (folder / "models" / "container.json").write_text(json.dumps(CONTAINER))
+    names = [json.loads(file.read_text())["name"] for file in folder.glob("models/*.json")]
+    sources = {name: {"dataSource": "storage" if name == "container" else "db"} for name in names}
+    (folder / "model-config.json").write_text(json.dumps(sources))
+
+
+def _data_sources(port: int, files: Path) -> dict[str, Any]:
     template = {
         "method": "GET",
         "url": f"http://127.0.0.1:{port}/api/products/{{!id:number}}",
@@ -118,7 +131,8 @@ def _data_sources(port: int) -> dict[str, Any]:
         "shop": {
             "connector": "rest",
             "operations": [{"template": template, "functions": functions}],
-        }
+        },
+        "storage": {"connector": "loopback-component-storage", "root": str(files)},
     }
 
 
@@ -147,6 +161,7 @@ def _stock(service: Service) -> None:
         review = {"stars": number, "text": "Bright, and warm", "productId": 1}
         service.call("POST", "/reviews", {**review, "customerId": customer})
     service.call("POST", "/notes", {"text": "The key is under the mat"})
+    service.call("POST", "/containers", {"name": "manuals"})
 
 
 def _product(number: int, names: tuple[str, ...]) -> dict[str, Any]:

@@ -313,6 +313,40 @@ def test_a_lock_is_released_and_a_function_of_a_data_source_is_called(admin, ser
     expect(admin.page.locator(".json")).to_contain_text('"sku": "LAMP-0"')
 
 
+def test_files_are_uploaded_downloaded_and_deleted(admin, tmp_path):
+    page, manual = admin.page, tmp_path / "<b>lamp & oil.txt"
+    manual.write_text("Fill it with oil.\n")
+    admin.enter()
+    admin.section("Files")
+    admin.field("New container").fill("notes")
+    admin.press("Create")
+    admin.expect_told("Created notes.")
+    admin.follow("notes")
+    expect(page.get_by_text("There is no file yet.")).to_be_visible()
+    admin.field("Files").set_input_files(manual)
+    admin.press("Upload")
+    expect(page.get_by_role("alert")).to_contain_text("name")
+    manual = manual.rename(tmp_path / "lamp & oil.txt")
+    admin.field("Files").set_input_files(manual)
+    admin.press("Upload")
+    admin.expect_told("Uploaded.")
+    expect(admin.row("lamp & oil.txt")).to_contain_text("18 B")
+    with page.expect_download() as download:
+        admin.press("Download lamp & oil.txt")
+    saved = download.value
+    admin.row("lamp & oil.txt").get_by_role("button", name="Delete").click()
+    admin.confirm("Delete")
+    admin.expect_told("Deleted lamp & oil.txt.")
+
+    assert saved.suggested_filename == "lamp & oil.txt"
+    assert saved.path().read_text() == "Fill it with oil.\n"
+    admin.expect_rows(0)
+    admin.press("Delete")
+    admin.confirm("Delete")
+    admin.expect_heading("Files")
+    expect(admin.row("notes")).to_have_count(0)
+
+
 def test_a_role_is_created_given_to_a_user_who_is_searched_and_deleted(admin, service):
     admin.enter("roles")
     admin.field("Name").fill("auditor")

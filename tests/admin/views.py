@@ -31,6 +31,8 @@ VIEWS = [
     Shown("audit", "audit"),
     Shown("outbox", "outbox"),
     Shown("locks", "locks"),
+    Shown("files", "files"),
+    Shown("container", "files/containers/manuals"),
     Shown("models", "models"),
     Shown("model", "models/products"),
     Shown("sources", "sources"),

@@ -36,6 +36,11 @@ export async function loadAdmin() {
   };
 }
 
+/** Return the names of the models that are stores of files, of those whose containers are listed. */
+export function storesOf({ access, may }) {
+  return Object.keys(access.methods).filter((name) => may(name, "getContainers"));
+}
+
 /** Return the path of a role of a user. */
 export function rolePath(userId, role) {
   return `/admin/users/${encodeURIComponent(userId)}/roles/${encodeURIComponent(role)}`;

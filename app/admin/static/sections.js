@@ -1,6 +1,9 @@
 // The sections of the page: which calls each needs, and the module with its views.
 
-// In the order of the navigation; one without a title is not in it.
+import { storesOf } from "./access.js";
+
+// In the order of the navigation; one without a title is not in it. That of files is for callers
+// who may list the containers of a store.
 const SECTIONS = [
   { name: "state", title: "State", method: "state", load: () => import("./state.js") },
   { name: "users", title: "Users", method: "findUsers", load: () => import("./users.js") },
@@ -8,6 +11,7 @@ const SECTIONS = [
   { name: "audit", title: "Audit log", method: "findAudit", load: () => import("./audit.js") },
   { name: "outbox", title: "Outbox", method: "findOutbox", load: () => import("./outbox.js") },
   { name: "locks", title: "Locks", method: "findThrottles", load: () => import("./locks.js") },
+  { name: "files", title: "Files", isAllowed: (admin) => storesOf(admin).length > 0, load: () => import("./files.js") },
   { name: "models", title: "Models", method: "findModels", load: () => import("./models.js") },
   { name: "sources", title: "Data sources", method: "findDataSources", load: () => import("./sources.js") },
   { name: "providers", title: "Providers", method: "findProviders", load: () => import("./providers.js") },
@@ -17,7 +21,7 @@ const SECTIONS = [
 
 /** Return the sections that the caller may use. */
 export function allowedSections(admin) {
-  return SECTIONS.filter(({ method }) => admin.mayAdmin(method));
+  return SECTIONS.filter(({ method, isAllowed }) => (isAllowed ? isAllowed(admin) : admin.mayAdmin(method)));
 }
 
 /** Return the section of a name, the first one without a name, or undefined. */

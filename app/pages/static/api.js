@@ -43,7 +43,8 @@ export function urlOf(path, query = {}) {
  * Call the API; return status, body and headers.
  *
  * Throws an ApiError for an error, with status 0 when there is no answer. A call that takes a more
- * recent login is repeated after it.
+ * recent login is repeated after it. `body` becomes JSON unless it is a form with files, and with
+ * `isFile` the body of the answer is a Blob.
  */
 export async function call(verb, path, options = {}) {
   try {
@@ -57,19 +58,21 @@ export async function call(verb, path, options = {}) {
   }
 }
 
-async function send(verb, path, { body, query, headers = {}, signal, credentials } = {}) {
+async function send(verb, path, { body, query, headers = {}, signal, credentials, isFile } = {}) {
   const current = session();
   const own = authentication();
   const request = { method: verb, headers: { ...headers, ...own.headers }, signal };
   request.credentials = credentials ?? own.credentials;
-  if (body !== undefined) {
+  if (body instanceof FormData) {
+    request.body = body;
+  } else if (body !== undefined) {
     request.headers["Content-Type"] = "application/json";
     request.body = JSON.stringify(body);
   }
   const response = await fetch(urlOf(path, query), request).catch((error) => {
     throw error.name === "AbortError" ? error : new ApiError(0, NO_ANSWER);
   });
-  const answer = await read(response);
+  const answer = isFile && response.ok ? await response.blob() : await read(response);
   if (!response.ok) {
     const error = new ApiError(response.status, answer, response.headers);
     if (current && current === session() && error.status === 401 && ENDED.includes(error.code)) {

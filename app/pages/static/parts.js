@@ -124,6 +124,8 @@ export function Field({ label, name, problem, hint, children, ...input }) {
 /**
  * A form: calls `onSubmit` with what is filled in, shows what goes wrong, and is busy meanwhile.
  *
+ * The second argument of `onSubmit` is the element, for files.
+ *
  * `children` is a function of the problem, for the fields; `look` is the class of the button. With
  * `isEmptied`, nothing stays filled in when it is done.
  */
@@ -144,7 +146,7 @@ export function Form(properties) {
     setProblem(null);
     const filled = event.currentTarget;
     try {
-      await onSubmit(Object.fromEntries(new FormData(filled)));
+      await onSubmit(Object.fromEntries(new FormData(filled)), filled);
       if (isEmptied) {
         filled.reset();
       }
@@ -226,10 +228,10 @@ export function CopyButton({ text, children = "Copy" }) {
   <//>`;
 }
 
-/** Offer a text as a file to save. */
-export function save(name, text, type = "text/plain") {
+/** Offer a text, or what was downloaded, as a file to save. */
+export function save(name, content, type = content.type ?? "text/plain") {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(new Blob([content], { type }));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
