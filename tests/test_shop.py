@@ -339,9 +339,9 @@ def test_every_route_refuses_who_may_not_call_it_and_nobody_who_may(shop, lamp, 
 def shop_routes(app):
     """Yield the routes of the shop, each with its collection and endpoint."""
     for name, endpoint in served_endpoints.of(app).items():
-        resource = served_collections.of(app)[name.partition(".")[0]]
-        model = resource.path or resource.name
-        if model not in ("users", "todos"):
+        resource = served_collections.of(app).get(name.partition(".")[0])
+        model = resource and (resource.path or resource.name)
+        if model not in (None, "users", "todos"):
             yield from ((model, endpoint, route) for route in endpoint.routes)
 
 

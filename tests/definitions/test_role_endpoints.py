@@ -31,7 +31,8 @@ def people(serve):
 
 def actions(api):
     with api.client.application.app_context():
-        found = db.session.execute(select(AuditRecord.action, AuditRecord.actor_id))
+        records = select(AuditRecord.action, AuditRecord.actor_id).order_by(AuditRecord.id)
+        found = db.session.execute(records)
         return [tuple(each) for each in found if each.action.startswith("role")]
 
 

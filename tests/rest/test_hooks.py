@@ -191,7 +191,7 @@ CALLS = [
         *("POST", "/users/login?include=user", {"email": "ada@example.com", "password": PASSWORD}),
         left(("users", 1)),
     ),
-    ("DELETE", "/users/1", None, deleted("users", 1)),
+    ("DELETE", "/users/2", None, deleted("users", 2)),
 ]
 
 

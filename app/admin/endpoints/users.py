@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from flask import Flask, jsonify, request
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
-from sqlalchemy import ColumnElement, inspect, select
+from sqlalchemy import ColumnElement, Table, inspect, select
 from sqlalchemy.orm import registry
 
 from app import errors
@@ -59,12 +60,10 @@ def init_app(app: Flask) -> None:
 
 def _resource(users: Resource) -> Resource:
     """Return a resource without endpoints, with the rows of users."""
-    model = type("ListedUser", (), {"__doc__": "A user, as those see it who look after users."})
-    registry().map_imperatively(model, inspect(users.model).local_table)
     return Resource(
         name=LISTED_USERS,
         singular="user",
-        model=model,
+        model=_mapped(inspect(users.model).local_table),
         schema=_schema(users.schema),
         # No caller is allowed anything.
         rules=lambda _settings: [],
@@ -73,6 +72,14 @@ def _resource(users: Resource) -> Resource:
         withheld=users.withheld,
         loaded=users.loaded,
     )
+
+
+@lru_cache(maxsize=4)
+def _mapped(table: Table) -> type[Any]:
+    """Return a class that is mapped to the table of users; apps share it, as it compiles code."""
+    model = type("ListedUser", (), {"__doc__": "A user, as those see it who look after users."})
+    registry().map_imperatively(model, table)
+    return model
 
 
 def _schema(base: type[Schema]) -> type[Schema]:
