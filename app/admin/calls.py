@@ -18,7 +18,6 @@ MODEL = "admin"
 # Who may call what, besides those whom ACLS lets.
 RULES = (allow(ADMIN), allow(AUTHENTICATED, "access"))
 
-NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
 # Of calls with the parameter `filter`.
 FILTER_ERRORS = (
     errors.InvalidFilter("filter must be an object."),

@@ -12,7 +12,7 @@ from app.settings import Settings
 from app.users.models import User
 from app.users.resource import users
 from app.users.sessions import second_step
-from app.users.sessions.assurance import require_recent
+from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.sessions.cookies import (
     SECOND_STEP_COOKIE,
     clear_login_flow_cookie,
@@ -39,7 +39,6 @@ UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
 NO_FACTOR = errors.ValidationError(recovery.NO_FACTOR)
 TOO_MANY_FACTORS = errors.ValidationError(totp.TOO_MANY)
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
-NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
 THROTTLED = errors.TooManyRequests(60)
 
 

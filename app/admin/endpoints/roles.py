@@ -9,7 +9,7 @@ from app.access import roles as access_roles
 from app.access.admins import check_role_change, check_role_deletion
 from app.access.identity import current_identity
 from app.access.rules import READ, WRITE
-from app.admin.calls import NOT_RECENT, call
+from app.admin.calls import call
 from app.admin.schemas import MemberSchema, NewRoleSchema, RoleNameSchema, RoleSchema
 from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import MAX_LIMIT
@@ -18,7 +18,7 @@ from app.users.accounts import lookup
 from app.users.accounts.admins import keeping_admin
 from app.users.app_model import users_collection
 from app.users.models import User
-from app.users.sessions.assurance import require_recent
+from app.users.sessions.assurance import NOT_RECENT, require_recent
 
 UNKNOWN_USER = errors.ModelNotFound("user", 1)
 UNKNOWN_ROLE = errors.ModelNotFound("role", "support")

@@ -52,7 +52,7 @@ async function readAll(path, parameters, filter, onCount) {
 }
 
 /** Return rows as CSV (RFC 4180) with a column for every property. */
-export function csvOf(rows) {
+function csvOf(rows) {
   const names = [...new Set(rows.flatMap(Object.keys))];
   const lines = [names, ...rows.map((row) => names.map((name) => row[name]))];
   return lines.map((cells) => `${cells.map(cellOf).join(",")}\r\n`).join("");

@@ -76,7 +76,7 @@ export function Curl({ verb = "GET", path, query, body }) {
 }
 
 /** Return a call as a command of curl, with `$TOKEN` in place of the token. */
-export function curlOf(verb, path, query, body) {
+function curlOf(verb, path, query, body) {
   const url = location.origin + urlOf(path, query);
   const words = ["curl", ...(verb === "GET" ? [] : ["-X", verb]), quoted(url), '-H "Authorization: $TOKEN"'];
   if (body !== undefined) {

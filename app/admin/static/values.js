@@ -53,7 +53,7 @@ const READERS = {
 };
 
 /** Return a time as inputs of times have it: in the time zone of the browser. */
-export function localTime(value) {
+function localTime(value) {
   const time = new Date(value);
   if (Number.isNaN(time.getTime())) {
     return "";

@@ -8,14 +8,14 @@ from flask import Response
 from app import errors, ids
 from app.access.rules import EXECUTE, READ, WRITE
 from app.factors.schemas import ProofSchema
-from app.factors.views import NOT_RECENT, THROTTLED, own_session
+from app.factors.views import THROTTLED, own_session
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
 from app.users.resource import users
 from app.users.schemas import AccessTokenSchema
 from app.users.sessions import second_step
-from app.users.sessions.assurance import require_recent
+from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.views.sessions import respond_with_token
 
 from . import service

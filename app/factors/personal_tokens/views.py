@@ -11,7 +11,7 @@ from app.users.accounts import lookup, registration
 from app.users.models import AccessToken, User
 from app.users.resource import users
 from app.users.schemas import ServiceAccountSchema, UserSchema
-from app.users.sessions.assurance import require_recent
+from app.users.sessions.assurance import NOT_RECENT, require_recent
 
 from . import service
 from .schemas import NewPersonalTokenSchema, PersonalTokenSchema
@@ -31,7 +31,7 @@ def _is_served(settings: Settings) -> bool:
     "POST /<id>/personalTokens",
     body=NewPersonalTokenSchema,
     answer=NewPersonalTokenSchema,
-    errors=(errors.StrongerLoginRequired(["password"], 300), BAD_SCOPES),
+    errors=(NOT_RECENT, BAD_SCOPES),
     is_served=_is_served,
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:

@@ -21,6 +21,8 @@ from . import second_step
 RECENT_SESSION = 300
 # The kind of authentication that everybody may have.
 PASSWORD = "password"  # noqa: S105 a name
+# What `require_recent` raises, as endpoints declare it.
+NOT_RECENT = StrongerLoginRequired([PASSWORD], RECENT_SESSION)
 # The `reason` of a failed login of somebody who is logged in.
 REAUTHENTICATION = "reauthentication"
 

@@ -8,9 +8,8 @@ from app.users.accounts import addresses, lookup, password_reset, removal
 from app.users.accounts.admins import keeping_admin
 from app.users.models import User
 from app.users.resource import users
-from app.users.sessions.assurance import require_recent
+from app.users.sessions.assurance import NOT_RECENT, require_recent
 
-NOT_RECENT = errors.StrongerLoginRequired(["password"], 300)
 NO_RESET = errors.ValidationError({"id": [password_reset.DISABLED]})
 
 
