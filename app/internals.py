@@ -57,13 +57,15 @@ INTERNALS = {
         "prometheus_client.multiprocess.MultiProcessCollector": "merge",
         "prometheus_client.values": "MultiProcessValue ValueClass",
     },
-    # app/database prepares statements as psycopg's cursors do.
+    # app/database prepares statements as psycopg's cursors do, and waits no longer than a time-out.
     "psycopg==3.3.9": {
+        "psycopg.Connection": "wait",
         "psycopg._connection_base.BaseConnection": "_prepared",
         "psycopg._preparing": "Prepare",
         "psycopg._preparing.PrepareManager": "get maintain_gen maybe_add_to_cache validate",
         "psycopg.adapt.Transformer": "dump_sequence formats load_row load_rows set_pgresult types",
-        "psycopg.errors": "error_from_result",
+        "psycopg.errors": "_WaitTimeout error_from_result",
+        "psycopg.generators": "execute",
     },
     # A lost connection is taken out of the pool with all that are as old; a migration that is
     # generated has a column's type on each database; the models of another project give their names

@@ -323,7 +323,7 @@ def _begin_postgresql_migration(connection: Connection) -> None:
     is set for this transaction alone: PgBouncer gives the connection to others.
     """
     begin(connection)
-    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    _lift_time_out(connection)
     connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT}s'")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
@@ -337,9 +337,16 @@ def lock_others_out(connection: Connection, lock: int) -> None:
     """
     if connection.dialect.name != "postgresql":
         return
-    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    _lift_time_out(connection)
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT}s'")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
+
+
+def _lift_time_out(connection: Connection) -> None:
+    """Let statements of PostgreSQL take as long as they need until the transaction ends."""
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    driver: Any = connection.connection.dbapi_connection
+    driver.bound = None
 
 
 def insert_for(dialect: str) -> Any:

@@ -48,6 +48,8 @@ QUERY_CACHE = 200
 PAGE_CACHE = 500
 # What executes the statements of `statements` on PostgreSQL, in the `info` of a connection.
 STATEMENTS = "statements"
+# The seconds that it waits for an answer there.
+BOUND = "bound"
 ALL_BUT_OWNER = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -125,7 +127,8 @@ def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> 
         _limit_statements(engine, statement_timeout)
         event.listen(engine, "connect", _prepare_sqlite)
     if engine.dialect.name == "postgresql":
-        event.listen(engine, "connect", _prepare_postgresql)
+        event.listen(engine, "do_connect", _connect_postgresql)
+        event.listen(engine, "connect", partial(_prepare_postgresql, statement_timeout))
         event.listen(engine, "checkout", _refuse_ended)
         _replace_read_only(engine.dialect, lambda: True)
 
@@ -141,9 +144,22 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _prepare_postgresql(connection: Any, record: ConnectionPoolEntry) -> None:
-    # It imports the driver, which an installation for SQLite does not have.
-    record.info[STATEMENTS] = import_module("app.database.libpq").Statements(connection)
+def _connect_postgresql(
+    _dialect: Dialect, _record: ConnectionPoolEntry, arguments: Any, options: Any
+) -> Any:
+    return _libpq().BoundedConnection.connect(*arguments, **options)
+
+
+def _prepare_postgresql(
+    statement_timeout: float, connection: Any, record: ConnectionPoolEntry
+) -> None:
+    record.info[STATEMENTS] = _libpq().Statements(connection)
+    record.info[BOUND] = connection.limit(statement_timeout)
+
+
+def _libpq() -> Any:
+    """Import what imports the driver, which an installation for SQLite does not have."""
+    return import_module("app.database.libpq")
 
 
 def _milliseconds(seconds: float) -> int:
@@ -228,12 +244,14 @@ def _protect_file(path: str, logger: Logger) -> None:
 
 
 def _refuse_ended(
-    connection: Any, _record: ConnectionPoolEntry, _proxy: PoolProxiedConnection
+    connection: Any, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection
 ) -> None:
     """Invalidate the pool if the server has closed this connection, without a round trip.
 
     An idle connection is readable only if the server has closed it or is about to.
     """
+    # A transaction may have lifted it.
+    connection.bound = record.info[BOUND]
     if connection.closed:
         raise InvalidatePoolError
     poll = select.poll()

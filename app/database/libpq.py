@@ -1,18 +1,67 @@
 """Statements of PostgreSQL by libpq's functions, at a third of the cost of psycopg's cursors."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from psycopg import Connection, OperationalError
 from psycopg._preparing import Prepare
 from psycopg.adapt import PyFormat, Transformer
-from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.errors import _WaitTimeout, error_from_result
+from psycopg.generators import execute
+from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
+
+Awaited = TypeVar("Awaited")
 
 # Enumerations are slow to read in Python 3.11.
 AUTO, NOT_PREPARED, TO_PREPARE = PyFormat.AUTO, Prepare.NO, Prepare.SHOULD
-FAILED, BAD = ExecStatus.FATAL_ERROR, ConnStatus.BAD
+FAILED = ExecStatus.FATAL_ERROR
+#: Seconds that PostgreSQL has for its answer beyond `STATEMENT_TIMEOUT`, by which it ends a
+#: statement itself.
+# A process of it that is stopped, or that waits for a disk, answers nothing, while its host
+# acknowledges what is sent. A commit has no time-out there: it may wait for a standby.
+GRACE = 5.0
+TIME_OUT = b"SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8"
+
+
+class BoundedConnection(Connection[Any]):
+    """A connection that is closed when PostgreSQL does not answer in time."""
+
+    #: Seconds for an answer; None without a limit.
+    bound: float | None = None
+
+    def wait(
+        self,
+        gen: Generator[Any, Any, Awaited],
+        interval: float = 0.1,
+        timeout: float | None = None,
+    ) -> Awaited:
+        """Wait for what a generator of psycopg returns; raise OperationalError after the bound."""
+        if timeout is not None:
+            return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, self.bound)
+        except _WaitTimeout:
+            self.close()
+            raise OperationalError(f"the server has not answered for {self.bound:g} s") from None
+
+    def result(self) -> PGresult:
+        """Return the result of the statement that was sent."""
+        result: PGresult = self.wait(execute(self.pgconn))[-1]
+        return result
+
+    def limit(self, seconds: float) -> float | None:
+        """Wait as long as the server's time-out of statements says, and GRACE; return the bound.
+
+        Without a time-out there, as of a role behind PgBouncer, there is none here. The server has
+        so many seconds to say which it is.
+        """
+        self.bound = seconds + GRACE
+        self.pgconn.send_query_params(TIME_OUT, None)
+        value = self.result().get_value(0, 0)
+        time_out = float(value) if value else 0
+        self.bound = time_out + GRACE if time_out else None
+        return self.bound
 
 
 class Query(NamedTuple):
@@ -63,7 +112,7 @@ class Statements:
     PgBouncer, and anew after it has deallocated all.
     """
 
-    def __init__(self, connection: Connection[Any]) -> None:
+    def __init__(self, connection: BoundedConnection) -> None:
         self._connection = connection
         self._transformer: Any = Transformer(connection)
 
@@ -75,11 +124,13 @@ class Statements:
         pgconn = self._connection.pgconn
         state, name = prepared.get(query)
         if state is NOT_PREPARED:
-            result = pgconn.exec_params(sql, given, query.types, formats)
+            pgconn.send_query_params(sql, given, query.types, formats)
         else:
             if state is TO_PREPARE:
-                self._check(pgconn.prepare(name, sql, query.types))
-            result = pgconn.exec_prepared(name, given, formats)
+                pgconn.send_prepare(name, sql, query.types)
+                self._check(self._connection.result())
+            pgconn.send_query_prepared(name, given, formats)
+        result = self._connection.result()
         if key := prepared.maybe_add_to_cache(query, state, name):
             prepared.validate(key, state, name, [result])
             self._connection.wait(prepared.maintain_gen(self._connection))
@@ -87,9 +138,5 @@ class Statements:
         return Records(result, self._transformer)
 
     def _check(self, result: PGresult) -> None:
-        if result.status != FAILED:
-            return
-        error = error_from_result(result, self._connection.info.encoding)
-        # The connection was lost before the server could give a reason.
-        is_lost = error.sqlstate is None and self._connection.pgconn.status == BAD
-        raise OperationalError(str(error)) if is_lost else error
+        if result.status == FAILED:
+            raise error_from_result(result, self._connection.info.encoding)

@@ -56,12 +56,22 @@ class Cluster:
     def promote(self) -> None:
         self._run("pg_ctl", "-w", "promote")
 
-    def kill(self) -> None:
-        """Kill all of its processes at once, and leave no trace of them, as when its host fails."""
+    def freeze(self) -> list[int]:
+        """Stop all of its processes, while the system acknowledges what clients send to them.
+
+        Returns their pids.
+        """
         first = int((self.data / "postmaster.pid").read_text().split()[0])
+        # It starts no others from now on.
         os.kill(first, signal.SIGSTOP)
         others = Path(f"/proc/{first}/task/{first}/children").read_text().split()
-        for pid in (*map(int, others), first):
+        for pid in map(int, others):
+            os.kill(pid, signal.SIGSTOP)
+        return [*map(int, others), first]
+
+    def kill(self) -> None:
+        """Kill all of its processes at once, and leave no trace of them, as when its host fails."""
+        for pid in self.freeze():
             os.kill(pid, signal.SIGKILL)
         for trace in (self.data / "postmaster.pid", *self.folder.glob(".s.PGSQL.*")):
             trace.unlink()
