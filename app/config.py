@@ -31,7 +31,13 @@ STORE_CONNECTORS = ("loopback-component-storage", "storage")
 # Those of its providers that are served; by default it is the first.
 STORE_PROVIDERS = ("filesystem", "amazon")
 # Settings that the environment has under a name of their own.
-ENVIRONMENT_NAMES = {"SQLALCHEMY_DATABASE_URI": "DATABASE_URL", "THREADS": "THREADS"}
+ENVIRONMENT_NAMES = {
+    "SQLALCHEMY_DATABASE_URI": "DATABASE_URL",
+    "READ_DATABASE_URL": "READ_DATABASE_URL",
+    "THREADS": "THREADS",
+}
+# The settings among them that are addresses of databases.
+DATABASES = "SQLALCHEMY_DATABASE_URI", "READ_DATABASE_URL"
 
 SCHEMA = SettingsSchema()
 
@@ -151,16 +157,17 @@ def _read_environment(given: Config) -> None:
         ) from error
     try:
         _read_files(given)
-        url = read_variable("DATABASE_URL")
+        urls = {name: read_variable(ENVIRONMENT_NAMES[name]) for name in DATABASES}
     except VariableError as error:
         raise ConfigurationError(str(error)) from None
     if threads := os.environ.get("THREADS"):
         given["THREADS"] = threads
-    if url:
-        scheme, separator, rest = url.partition("://")
-        if scheme in {"postgres", "postgresql"}:
-            scheme = "postgresql+psycopg"
-        given["SQLALCHEMY_DATABASE_URI"] = f"{scheme}{separator}{rest}"
+    for name, url in urls.items():
+        if url:
+            scheme, separator, rest = url.partition("://")
+            if scheme in {"postgres", "postgresql"}:
+                scheme = "postgresql+psycopg"
+            given[name] = f"{scheme}{separator}{rest}"
 
 
 def _names_in_environment() -> Iterator[str]:

@@ -133,6 +133,13 @@ class InvalidTtl(exceptions.BadRequest):
     description = "ttl must be a positive number of seconds"
 
 
+class InvalidPosition(exceptions.BadRequest):
+    """The position of a write, which a client sends back, is no number."""
+
+    error_code = "INVALID_POSITION"
+    description = "X-Database-Position must be the number that the answer to a write had."
+
+
 class EmailRequired(exceptions.BadRequest):
     """A password reset was requested without an email."""
 

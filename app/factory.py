@@ -58,6 +58,7 @@ OPTIONAL_FEATURES = {
     "EXPLORER_ENABLED": "app.explorer.views",
     "METRICS_ENABLED": "app.metrics.setup",
     "PROVIDERS": "app.oauth.setup",
+    "READ_DATABASE_URL": "app.users.sessions.positions",
     "STATIC_FOLDER": "app.frontend.middleware",
     "STORES": "app.storage.setup",
 }

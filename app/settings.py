@@ -779,6 +779,19 @@ class SettingsSchema(Schema):
         " override the service's own.",
         keys=fields.String(),
     )
+    READ_DATABASE_URL = _setting(
+        fields.String,
+        None,
+        "Standbys of the database, which answer reads of models; the environment has it without a"
+        " prefix: [postgresql.md](postgresql.md#read-replicas).",
+        validate=_check_database_url,
+    )
+    READ_MAX_LAG = _setting(
+        fields.Float,
+        5.0,
+        "Seconds that a standby may be behind to be asked.",
+        validate=more_than_zero,
+    )
     PGBOUNCER = _setting(
         fields.Boolean,
         False,

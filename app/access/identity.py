@@ -29,6 +29,9 @@ class LiveToken(NamedTuple):
     expires_at: datetime
     # How the session was authenticated, joined by commas; None if that is not known.
     methods: str | None
+    # How far a standby must have replayed the primary's log for its reads; None if it has not
+    # written.
+    write_position: int | None
     # Whether the user has any role; if not, the roles are not queried.
     has_roles: bool
 

@@ -7,11 +7,9 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import make_url
 
-from app.config import SCHEMA, setting_sources
+from app.config import DATABASES, SCHEMA, setting_sources
 from app.settings import SECRET
 
-# The setting whose password SQLAlchemy finds, as its rules are its own.
-DATABASE = "SQLALCHEMY_DATABASE_URI"
 DEFAULT = "default"
 # Types that JSON has.
 PLAIN = (str, int, float, bool, type(None))
@@ -55,7 +53,8 @@ class Masking:
         shown = as_json(value)
         if SCHEMA.fields[name].metadata.get(SECRET):
             masked: object = self._redaction.MASK if value else shown
-        elif name == DATABASE:
+        elif name in DATABASES and value:
+            # SQLAlchemy finds the password, as its rules are its own.
             hidden = make_url(str(value)).render_as_string(hide_password=True)
             masked = self._redaction.masked_url(hidden)
         else:

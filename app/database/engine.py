@@ -64,8 +64,7 @@ def engine_options(config: Settings) -> dict[str, object]:
     pool = _pool_options(url, config)
     options = {"query_cache_size": QUERY_CACHE, **pool, **given, **FIXED_OPTIONS}
     if url.get_backend_name() == "postgresql":
-        defaults = _postgres_arguments(url, config)
-        options["connect_args"] = defaults | given.get("connect_args", {})
+        options["connect_args"] = connect_arguments(url, config)
     return options
 
 
@@ -91,15 +90,17 @@ def _is_file(url: URL) -> bool:
     return is_sqlite and not _is_in_memory(url) and not str(url.database).startswith("file:")
 
 
-def _postgres_arguments(url: URL, config: Settings) -> dict[str, object]:
-    """Return the arguments of psycopg that are not in the URL.
+def connect_arguments(url: URL, config: Settings) -> dict[str, object]:
+    """Return the arguments of psycopg that are not in the URL of a PostgreSQL server.
 
     PgBouncer accepts no `options`, and its connections have other prepared statements each time.
     """
+    given = config["SQLALCHEMY_ENGINE_OPTIONS"].get("connect_args", {})
     defaults = {name: POSTGRES_DEFAULTS[name] for name in POSTGRES_DEFAULTS.keys() - url.query}
     if config["PGBOUNCER"]:
-        return {**defaults, "prepare_threshold": None}
-    return {**defaults, "options": _postgres_options(url, config["STATEMENT_TIMEOUT"])}
+        return {**defaults, "prepare_threshold": None, **given}
+    options = _postgres_options(url, config["STATEMENT_TIMEOUT"])
+    return {**defaults, "options": options, **given}
 
 
 def _postgres_options(url: URL, statement_timeout: float) -> str:
@@ -118,8 +119,11 @@ def _postgres_options(url: URL, statement_timeout: float) -> str:
     return " ".join([*(f"-c {name}={value}" for name, value in ours.items()), *given]).strip()
 
 
-def prepare_engine(engine: Engine, statement_timeout: float, logger: Logger) -> None:
+def prepare_engine(engine: Engine, config: Settings, logger: Logger) -> None:
     """Register event listeners: SQLite's pragmas and time-outs, PostgreSQL's dead connections."""
+    statement_timeout = config["STATEMENT_TIMEOUT"]
+    # Read by RowId.
+    engine.dialect.id_type = config["ID_TYPE"]  # type: ignore[attr-defined]
     if _is_file(engine.url):
         _protect_file(str(engine.url.database), logger)
         _replace_read_only(engine.dialect, partial(_is_writable, str(engine.url.database)))

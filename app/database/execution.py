@@ -66,11 +66,11 @@ def fetch(
     }
     if compiled.positions is not None:
         bound = [bound[name] for name in compiled.positions]
-    limit_statement(pooled)
     try:
         if statements := pooled.info.get(STATEMENTS):
             cursor = statements.execute(compiled.command, bound)
         else:
+            limit_statement(pooled)
             driver: Any = pooled.driver_connection
             cursor = driver.execute(compiled.sql, bound)
         if compiled.read is None:

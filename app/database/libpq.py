@@ -21,7 +21,7 @@ FAILED = ExecStatus.FATAL_ERROR
 # A process of it that is stopped, or that waits for a disk, answers nothing, while its host
 # acknowledges what is sent. A commit has no time-out there: it may wait for a standby.
 GRACE = 5.0
-TIME_OUT = b"SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8"
+TIME_OUT = "SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8"
 
 
 class BoundedConnection(Connection[Any]):
@@ -57,11 +57,23 @@ class BoundedConnection(Connection[Any]):
         so many seconds to say which it is.
         """
         self.bound = seconds + GRACE
-        self.pgconn.send_query_params(TIME_OUT, None)
-        value = self.result().get_value(0, 0)
-        time_out = float(value) if value else 0
+        [value] = self.query(TIME_OUT)
+        time_out = float(value or 0)
         self.bound = time_out + GRACE if time_out else None
         return self.bound
+
+    def query(self, sql: str) -> list[str | None]:
+        """Return the one row of a query, its values as text; close the connection if it fails."""
+        try:
+            self.pgconn.send_query_params(sql.encode(), None)
+            result = self.result()
+            if result.status == FAILED:
+                raise error_from_result(result, self.info.encoding)
+        except BaseException:
+            self.close()
+            raise
+        values = [result.get_value(0, column) for column in range(result.nfields)]
+        return [None if value is None else value.decode() for value in values]
 
 
 class Query(NamedTuple):

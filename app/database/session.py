@@ -21,7 +21,7 @@ from .dialects import BEGIN
 from .engine import engine_options, prepare_engine
 from .execution import control, take
 
-# The attribute of `g` with the open transaction.
+# The attribute of `g` with the open transaction; None after the last one.
 TRANSACTION = "transaction"
 
 
@@ -99,7 +99,7 @@ def transaction() -> Iterator[None]:
         _roll_back(opened)
         raise
     finally:
-        delattr(g, TRANSACTION)
+        setattr(g, TRANSACTION, None)
     for action in opened.actions:
         action()
 
@@ -211,8 +211,6 @@ def init_app(app: Flask) -> None:
     db.init_app(app)
     with app.app_context():
         engine = db.engine
-    # Read by RowId.
-    engine.dialect.id_type = app.config["ID_TYPE"]  # type: ignore[attr-defined]
-    prepare_engine(engine, app.config["STATEMENT_TIMEOUT"], app.logger)
+    prepare_engine(engine, app.config, app.logger)
     engines.set(app, engine)
     pool.init_app(app)

@@ -1,6 +1,7 @@
 """Connecting an app to its database, which is checked when the app starts."""
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 
 import click
 from flask import Flask
@@ -33,6 +34,9 @@ def init_app(app: Flask) -> None:
         raise ConfigurationError(
             f"the database cannot be used: {error_reason(error)}{_hint(error)}"
         ) from None
+    if app.config["READ_DATABASE_URL"]:
+        # Imported only then.
+        import_module("app.database.standbys.setup").init_app(app)
     if stored not in (None, app.config["ID_TYPE"]):
         raise ConfigurationError(
             f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"

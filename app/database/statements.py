@@ -52,17 +52,26 @@ class PreparedStatement:
     def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
         """Execute it, once more if its connection was lost and it cannot have written anything."""
         engine = engines.current
-        dialect: Any = engine.dialect
-        key = dialect.name, dialect.id_type
-        compiled = self._compiled.get(key)
-        if compiled is None:
-            compiled = self._compiled[key] = _compile(self._statement, dialect)
+        compiled = self._compile_for(engine.dialect)
         try:
             return _execute(engine, compiled, values, read)
         except DBAPIError as error:
             if not (self._changed_nothing(error) and may_repeat(error)):
                 raise
         return _execute(engine, compiled, values, read)
+
+    def _execute_alone(
+        self, engine: Engine, values: Mapping[str, Any], read: Read[Result]
+    ) -> Result:
+        """Execute it by a connection of its own."""
+        return execute_alone(engine, self._compile_for(engine.dialect), values, read)
+
+    def _compile_for(self, dialect: Any) -> Compiled:
+        key = dialect.name, dialect.id_type
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            compiled = self._compiled[key] = _compile(self._statement, dialect)
+        return compiled
 
     def _changed_nothing(self, error: DBAPIError) -> bool:
         return self._is_read or is_read_only(error)
@@ -112,6 +121,13 @@ def _execute(
     """Read the driver's rows, by the session's connection if it may have a transaction."""
     if joined := open_connection():
         return fetch(joined, compiled, values, engine, read)
+    return execute_alone(engine, compiled, values, read)
+
+
+def execute_alone(
+    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: Read[Result]
+) -> Result:
+    """Read the driver's rows by a connection of the pool."""
     pooled = take(engine, compiled.sql)
     try:
         result = fetch(pooled, compiled, values, engine, read)

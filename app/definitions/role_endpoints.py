@@ -37,6 +37,8 @@ ELSEWHERE = (
 class RoleRows(Repository):
     """Roles, which are created with a valid name."""
 
+    may_lag = False
+
     def insert(self, items: Sequence[Values]) -> Sequence[Row]:
         """Create roles; raise ValidationError for names that are taken or not allowed."""
         with transaction():
@@ -49,6 +51,8 @@ class RoleRows(Repository):
 
 class MappingRows(Repository):
     """The roles that users have, which are granted and revoked with a record in the audit log."""
+
+    may_lag = False
 
     def insert(self, items: Sequence[Values]) -> Sequence[Row]:
         """Grant roles to users who do not have them; raise ValidationError for that of admins."""

@@ -6,7 +6,10 @@ from flask import Flask
 from flask_cors import CORS
 
 # The headers of responses that a page may read, beside those that every page may.
-EXPOSED = ("ETag", "Link", "Retry-After", "X-Request-Id", "X-Total-Count")
+EXPOSED = (
+    *("ETag", "Link", "Retry-After"),
+    *("X-Database-Position", "X-Request-Id", "X-Total-Count"),
+)
 # Seconds for which a browser remembers the answer to a preflight; Chromium takes up to 7200.
 MAX_AGE = 600
 

@@ -20,6 +20,7 @@ from app.access.policy import (
     is_in_scope,
     unlimited_grant,
 )
+from app.database.reading import readers
 from app.errors import MalformedBody, ModelNotFound, ValidationError
 from app.state import AppState
 
@@ -104,6 +105,8 @@ class Collection:
 
     def add_to(self, app: Flask) -> None:
         """Make the collection known to its app, also for relations and the OpenAPI document."""
+        if self.rows.may_lag:
+            self.rows.reader = readers.of(app)
         served_collections.of(app)[self.name] = self
         writers.of(app)[self.name] = self.writer
 

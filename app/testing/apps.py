@@ -13,6 +13,7 @@ from flask import Flask
 from app import outbox
 from app.config import read_project_files
 from app.database.session import db
+from app.database.standbys.reader import standbys
 from app.factory import create_app
 from app.rest.collection import served_collections
 from app.rest.rows.hooks import Hook
@@ -77,6 +78,8 @@ def migrate_project(project: Path, url: str, mail_folder: Path) -> str:
 def close(app: Flask) -> None:
     """End the threads and database connections of an app."""
     outbox.stop(app)
+    if app.config["READ_DATABASE_URL"]:
+        standbys.of(app).stop()
     with app.app_context():
         db.engine.dispose()
 

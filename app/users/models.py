@@ -7,7 +7,7 @@ import string
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, ForeignKey, Index, String, Text, and_, false, true
+from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, String, Text, and_, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
@@ -134,6 +134,8 @@ class AccessToken(Model):
     # What its user calls a personal token, and what it may call, as JSON; None for other tokens.
     name: Mapped[str | None] = mapped_column(String(MAX_TOKEN_NAME))
     scopes: Mapped[str | None] = mapped_column(Text)
+    # The position in PostgreSQL's log up to which standbys that its caller reads from must be.
+    write_position: Mapped[int | None] = mapped_column(BigInteger)
 
     @classmethod
     def is_live(cls, scope: str | None = None) -> ColumnElement[bool]:
@@ -163,5 +165,6 @@ def new_token_values(value: str, ttl: float, **columns: object) -> dict[str, Any
         "authenticated_at": None,
         "name": None,
         "scopes": None,
+        "write_position": None,
         **columns,
     }

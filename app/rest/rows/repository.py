@@ -3,7 +3,7 @@
 from collections import namedtuple
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
 
 from sqlalchemy import (
@@ -27,6 +27,7 @@ from sqlalchemy import (
 from app.access.policy import Grant
 from app.database.dialects import count_on_after
 from app.database.ids import ObjectId, TextId, UuidId, new_id
+from app.database.reading import PRIMARY, Reader
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.ids import Id
@@ -36,7 +37,7 @@ from app.rest.filters.tree import Filter
 
 from .dependents import have_dependents, released_dependents
 from .pages import Page, RowSize, read_page, size_of_names
-from .results import max_characters, open_rows
+from .results import max_characters, read_rows
 
 # Of SQL; a repository may have conditions of its own.
 Condition = Any
@@ -70,8 +71,12 @@ class Repository:
     # The property of a body whose value `prepare_insert` or `prepare_update` hashes: requests with
     # it wait for their turn.
     hashed: ClassVar[str | None] = None
+    # Whether standbys may answer what is read, which is then as old as they are.
+    may_lag: ClassVar[bool] = True
     # The condition that no row fulfils.
     nothing: Condition = false()
+    # Sends the statements that read rows.
+    reader: Reader = PRIMARY
 
     def __init__(
         self,
@@ -121,8 +126,9 @@ class Repository:
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
         statement, most = self.page_statement(conditions, filter_), filter_.limit + 1
-        with open_rows(statement, {"limit_": most}, self.characters(filter_, most)) as rows:
-            return read_page(rows, self.row_size(filter_), filter_)
+        read = partial(read_page, row_size=self.row_size(filter_), filter_=filter_)
+        characters = self.characters(filter_, most)
+        return read_rows(self.reader, statement, {"limit_": most}, characters, read)
 
     def page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
         """Return the statement for a page of the rows that a filter selects, and one row more."""
@@ -177,8 +183,7 @@ class Repository:
         if not conditions:
             return self._row_by_id.first({"row": row_id})
         statement = self._all_rows.where(self.key == row_id, *conditions)
-        with connection() as database:
-            return database.execute(statement).first()
+        return self.reader.read(lambda database: database.execute(statement).first())
 
     def read(self, row_id: Id, grant: Grant) -> Row | None:
         """Return one row that a grant covers, or None."""
@@ -189,8 +194,7 @@ class Repository:
     def existing(self, row_ids: Iterable[Any], conditions: Conditions) -> set[Any]:
         """Return which of these ids rows within the conditions have."""
         statement = select(self.key).where(self.key.in_(row_ids), *conditions, *self.restriction)
-        with connection() as database:
-            return set(database.scalars(statement))
+        return self.reader.read(lambda database: set(database.scalars(statement)))
 
     def lock(self, row_id: Id) -> None:
         """Lock a row until the end of the transaction, against others that lock it.
@@ -212,8 +216,7 @@ class Repository:
         counted = select(func.count()).select_from(self.key.table)
         filtered = self.conditions(filter_) if filter_ else ()
         statement = counted.where(*conditions, *filtered, *self.restriction)
-        with connection() as database:
-            return database.scalar(statement) or 0
+        return self.reader.read(lambda database: database.scalar(statement)) or 0
 
     def prepare_insert(self, items: Sequence[Values]) -> Sequence[NewRow]:
         """Return what `insert` stores for these values of new rows, before any transaction.
@@ -327,14 +330,14 @@ class Repository:
     @cached_property
     def _row_by_id(self) -> PreparedStatement:
         """The statement for a row by its id, for callers who may read all rows."""
-        return PreparedStatement(self._all_rows.where(self.key == bindparam("row")))
+        return self.reader.prepare(self._all_rows.where(self.key == bindparam("row")))
 
     @cached_property
     def _row_of_owner(self) -> PreparedStatement:
         """The statement for an owner's row by its id, which most requests run."""
         owner: Any = self.owner
         is_row = self.key == bindparam("row")
-        return PreparedStatement(self._all_rows.where(is_row, owner == bindparam("owner")))
+        return self.reader.prepare(self._all_rows.where(is_row, owner == bindparam("owner")))
 
     @cached_property
     def _defaults(self) -> Mapping[str, Any]:

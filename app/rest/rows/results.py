@@ -2,18 +2,18 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar
 
 from flask import current_app
-from sqlalchemy import Column, ColumnElement, Result, Select, bindparam
+from sqlalchemy import Column, ColumnElement, Connection, Result, Select, bindparam
 from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
 from app.database.dialects import reads_whole_results
 from app.database.execution import PARTITION
+from app.database.reading import Reader
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.errors import DatabaseTimeout
@@ -47,10 +47,11 @@ class KeptStatement:
     is most of the work of a short answer.
     """
 
-    def __init__(self, owner: Column[Any] | None, build: Build) -> None:
+    def __init__(self, owner: Column[Any] | None, build: Build, reader: Reader) -> None:
         """Read the rows of the statement that `build` returns; `owner` is the column of owners."""
         self._owner = owner
         self._build = build
+        self._reader = reader
         # By whether only a caller's own rows are permitted.
         self._executed: set[bool] = set()
 
@@ -70,8 +71,8 @@ class KeptStatement:
             if own in self._executed and (prepared := _prepare(self, own)):
                 return prepared.read({**values, "owner": grant.user_id}, read)
             self._executed.add(own)
-        with open_rows(self._build(grant.scope(self._owner)), values, characters) as rows:
-            return read(rows)
+        statement = self._build(grant.scope(self._owner))
+        return read_rows(self._reader, statement, values, characters, read)
 
     def prepare(self, own: bool) -> PreparedStatement | None:
         """Compile it for callers who may read their own rows, or all; None if it cannot be."""
@@ -79,29 +80,43 @@ class KeptStatement:
         statement = self._build(own_rows)
         # SQLAlchemy writes lists of values into a statement at each execution.
         has_lists = any(getattr(part, "expanding", False) for part in iterate(statement))
-        return None if has_lists else PreparedStatement(statement)
+        return None if has_lists else self._reader.prepare(statement)
 
 
 _prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)
 
 
-@contextmanager
-def open_rows(
-    statement: Statement, values: Mapping[str, object], characters: int
-) -> Iterator[Iterator[Any]]:
-    """Yield the rows of a statement, which may have so many characters in all.
+def read_rows(
+    reader: Reader,
+    statement: Statement,
+    values: Mapping[str, object],
+    characters: int,
+    read: Callable[[Iterable[Any]], Read],
+) -> Read:
+    """Return what a function makes of a statement's rows, which may have so many characters.
 
     Raises DatabaseTimeout when to read them in parts takes longer than one statement may.
     """
-    if not _is_read_in_parts(characters):
-        with connection() as database, database.execute(statement, values) as result:
-            yield chain.from_iterable(result.partitions(PARTITION))
-        return
+    if _is_read_in_parts(characters):
+        return _read_in_parts(statement, values, read)
+
+    def work(database: Connection) -> Read:
+        with database.execute(statement, values) as result:
+            return read(chain.from_iterable(result.partitions(PARTITION)))
+
+    return reader.read(work)
+
+
+def _read_in_parts(
+    statement: Statement,
+    values: Mapping[str, object],
+    read: Callable[[Iterable[Any]], Read],
+) -> Read:
     in_parts = {"stream_results": True, "max_row_buffer": PARTITION}
     with transaction(), connection() as database:
         deadline = time.monotonic() + current_app.config["STATEMENT_TIMEOUT"]
         with database.execute(statement, values, execution_options=in_parts) as result:
-            yield _until(deadline, result)
+            return read(_until(deadline, result))
 
 
 def _is_read_in_parts(characters: int) -> bool:

@@ -69,6 +69,7 @@ class Writer:
 
     def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         """Store new rows, all or none; return them in the same order."""
+        self._rows.reader.note_write()
         if not (self._before.receivers or self._after.receivers):
             return self._rows.insert(items)
         rows: list[Row] = []
@@ -103,6 +104,7 @@ class Writer:
     def _change(
         self, conditions: Conditions, values: Values, store: Store, check: Check | None
     ) -> Sequence[Row]:
+        self._rows.reader.note_write()
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
         if check is None:
@@ -133,6 +135,7 @@ class Writer:
         """
         if self._before.receivers or self._after.receivers:
             return len(self.update(conditions, values))
+        self._rows.reader.note_write()
         chosen = list(conditions)
         return self._rows.update_all(chosen, self._rows.prepare_update(chosen, values))
 
@@ -141,6 +144,7 @@ class Writer:
 
         `check` is as of `update`. Raises TooManyRows if there are hooks.
         """
+        self._rows.reader.note_write()
         if check is None:
             return self._delete(conditions)
         chosen = list(conditions)

@@ -52,7 +52,8 @@ class Include:
     def statement(self) -> KeptStatement:
         """The statement that reads the rows."""
         build = self._select_by_id if self.relation.has_own_key else self._select_of_parents
-        return KeptStatement(self.target.rows.owner, build)
+        rows = self.target.rows
+        return KeptStatement(rows.owner, build, rows.reader)
 
     @property
     def most(self) -> int:

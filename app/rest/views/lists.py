@@ -37,7 +37,7 @@ class ListQuery:
         self.includes = parse_includes(collection, filter_)
         self._rows = rows
         self._belonging = belonging
-        self._statement = KeptStatement(rows.owner, self._build)
+        self._statement = KeptStatement(rows.owner, self._build, rows.reader)
         self._most = filter_.limit + 1
         self._characters = rows.characters(filter_, self._most)
         self._read = partial(read_page, row_size=rows.row_size(filter_), filter_=filter_)

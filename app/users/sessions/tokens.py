@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, insp
 
 from app.audit.entries import Action, record, recording
 from app.database.purging import delete_batch, purge_all
+from app.database.reading import readers
 from app.database.session import affected_rows, db
 from app.database.statements import PreparedStatement
 from app.errors import AccessTokenRequired, ModelNotFound
@@ -91,7 +92,8 @@ def issue(user_id: Id | None, ttl: float, **columns: object) -> tuple[str, NewTo
     when there is no such user.
     """
     value = new_token()
-    values = new_token_values(value, ttl, **columns)
+    # The session sees what was written before it.
+    values = new_token_values(value, ttl, write_position=readers.current.position(), **columns)
     if user_id is None:
         row = INSERT_OF_ANYBODY.first(values)
     else:

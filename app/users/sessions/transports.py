@@ -52,6 +52,7 @@ COLUMNS = (
     TOKENS.created,
     TOKENS.expires_at,
     TOKENS.methods,
+    TOKENS.write_position,
     # Most users have no role; then the roles are not queried.
     exists().where(ROLE_MAPPINGS.user_id == TOKENS.user_id).label("has_roles"),
 )

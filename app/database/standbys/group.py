@@ -1,0 +1,120 @@
+"""The standbys of an app: which of them may answer, as a thread of each process finds out."""
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from logging import Logger
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from app.database.faults import error_reason
+
+from .positions import FLUSHED, Run, read_run
+from .standby import FAILURES, Standby
+
+#: Seconds between two looks of a process at its standbys.
+LOOK_INTERVAL = 0.5
+#: Seconds that a server has for its answer then.
+LOOK_TIMEOUT = 2.0
+
+
+class Sample(NamedTuple):
+    """How much of the primary's log was on its disk, at a time of the monotonic clock."""
+
+    time: float
+    position: int
+
+
+class Standbys:
+    """Chooses a standby that has replayed what a reader needs to see."""
+
+    def __init__(
+        self, members: Sequence[Standby], primary: Engine, max_lag: float, logger: Logger
+    ) -> None:
+        """Leave out those that are more than `max_lag` seconds behind.
+
+        `primary` is an engine of its own, which the requests do not wait for.
+        """
+        self._members = members
+        self._primary = primary
+        self._max_lag = max_lag
+        self._logger = logger
+        # The newest last; the oldest is no older than `max_lag`.
+        self._samples: deque[Sample] = deque()
+        self._run: Run | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    def watch(self, primary: Engine) -> None:
+        """Notice by the new connections of an engine that the primary is another one."""
+        event.listen(primary, "connect", self._note_run)
+
+    def choose(self, position: int) -> Standby | None:
+        """Return a standby that has replayed the log up to a position, None if there is none."""
+        if self._thread is None:
+            self._start()
+        # Sessions may have lost their last positions with a primary that was lost.
+        needed = max(position, self._run.position if self._run else 0)
+        fit = [
+            standby
+            for standby in self._members
+            if standby.replayed is not None and standby.replayed >= needed
+        ]
+        return random.choice(fit) if fit else None  # noqa: S311 no secret
+
+    def look(self) -> None:
+        """Ask the primary how far it has written, and each standby how far it has replayed."""
+        moment = time.monotonic()
+        try:
+            with self._primary.connect() as connection:
+                position = connection.exec_driver_sql(f"SELECT {FLUSHED}").scalar_one()
+        except SQLAlchemyError:
+            # The standbys stay in use for as long as `max_lag` permits.
+            pass
+        else:
+            self._samples.append(Sample(moment, position))
+        while self._samples and self._samples[0].time < moment - self._max_lag:
+            self._samples.popleft()
+        for standby in self._members:
+            self._look_at(standby)
+
+    def _look_at(self, standby: Standby) -> None:
+        try:
+            replayed = standby.look(LOOK_TIMEOUT)
+        except FAILURES as error:
+            standby.leave_out(error_reason(error))
+            return
+        if replayed is None:
+            standby.leave_out("it is no standby")
+        elif not self._samples or replayed < self._samples[0].position:
+            standby.leave_out(f"it is more than {self._max_lag:g} s behind")
+        else:
+            standby.use(replayed)
+
+    def stop(self) -> None:
+        """Stop looking, and close all connections but those of the engine that is watched."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(LOOK_TIMEOUT)
+        for engine in (self._primary, *(standby.engine for standby in self._members)):
+            engine.dispose()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._watch, name="standbys", daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while True:
+            self.look()
+            if self._stopping.wait(LOOK_INTERVAL):
+                return
+
+    def _note_run(self, connection: Any, _record: ConnectionPoolEntry) -> None:
+        run = read_run(connection)
+        if self._run is None or run[1:] != self._run[1:]:
+            self._run = run

@@ -1,0 +1,35 @@
+"""Positions in the write-ahead log, as numbers of its bytes, and the servers that report them.
+
+See "Recovery Information Functions" and "Control Data Functions" of PostgreSQL's documentation.
+"""
+
+from typing import Any, NamedTuple
+
+#: How far a primary has written its log, beyond everything that was committed before.
+WRITTEN = "(pg_current_wal_insert_lsn() - '0/0')::bigint"
+#: How much of it is on its disk: at the end of a record, as standbys report it. What was written
+#: may end behind the header of a page, which standbys have not reached before the next record.
+FLUSHED = "(pg_current_wal_flush_lsn() - '0/0')::bigint"
+#: What differs once a server was started again or recovered, and on every other server.
+RUN = f"{FLUSHED}, pg_postmaster_start_time()::text, (pg_control_checkpoint()).redo_lsn::text"
+STANDBY = "SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::bigint END"
+
+
+class Run(NamedTuple):
+    """A primary from its start, or its last checkpoint, on, and how far it had written."""
+
+    position: int
+    started: str
+    checkpoint: str
+
+
+def read_run(connection: Any) -> Run:
+    """Return the run of a primary, by a connection of the driver."""
+    position, *others = connection.query(f"SELECT {RUN}")
+    return Run(int(position), *others)
+
+
+def read_replayed(connection: Any) -> int | None:
+    """Return how far a standby has replayed; None if it is none, by a connection of the driver."""
+    [position] = connection.query(STANDBY)
+    return None if position is None else int(position)

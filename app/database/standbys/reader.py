@@ -1,0 +1,108 @@
+"""Reads rows from a standby where a request has chosen one, and else from the primary."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from flask import g
+from sqlalchemy import Select, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.database.execution import Read, Result
+from app.database.faults import error_code, error_reason, is_timeout
+from app.database.reading import PRIMARY, Work
+from app.database.session import TRANSACTION, db
+from app.database.statements import PreparedStatement
+from app.state import AppState
+
+from .group import Standbys
+from .positions import WRITTEN
+from .standby import Standby
+
+# The attributes of `g` with the standby that the request has chosen, and whether it has written.
+CHOSEN, WROTE = "standby", "wrote_rows"
+
+standbys = AppState[Standbys]("standbys")
+
+
+class StandbyFailedError(Exception):
+    """A standby has not answered what the primary may."""
+
+
+class StandbyReader:
+    """Sends statements that read rows to a standby."""
+
+    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+        """Return a prepared statement that reads rows."""
+        return StandbyStatement(statement)
+
+    def read(self, work: Work[Result]) -> Result:
+        """Return what a function reads by a connection."""
+        if standby := chosen():
+            try:
+                with answering(standby), standby.engine.connect() as connection:
+                    return work(connection)
+            except StandbyFailedError:
+                pass
+        return PRIMARY.read(work)
+
+    def note_write(self) -> None:
+        """Read what follows in this request from the primary: rows are about to be written."""
+        setattr(g, WROTE, True)
+
+    def position(self) -> int:
+        """Return how far the primary has written its log."""
+        position: int = db.session.execute(text(f"SELECT {WRITTEN}")).scalar_one()
+        return position
+
+
+class StandbyStatement(PreparedStatement):
+    """A prepared statement that a standby may answer."""
+
+    def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
+        if standby := chosen():
+            try:
+                with answering(standby):
+                    return self._execute_alone(standby.engine, values, read)
+            except StandbyFailedError:
+                pass
+        return super()._execute(values, read)
+
+
+def choose(position: int) -> None:
+    """Let a standby answer what this request reads, one that has replayed up to a position."""
+    setattr(g, CHOSEN, standbys.current.choose(position))
+
+
+def chosen() -> Standby | None:
+    """Return the standby that answers, None for the primary.
+
+    It answers nothing once the request has written or has opened a transaction.
+    """
+    context = g._get_current_object()
+    standby: Standby | None = context.get(CHOSEN)
+    return None if standby is None or has_written() else standby
+
+
+def has_written() -> bool:
+    """Tell whether the request may have written rows."""
+    context = g._get_current_object()
+    return WROTE in context or TRANSACTION in context
+
+
+@contextmanager
+def answering(standby: Standby) -> Iterator[None]:
+    """Raise StandbyFailedError where the primary is to be asked, but for what takes too long."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise StandbyFailedError from error
+    except DBAPIError as error:
+        if is_timeout(error):
+            raise
+        # Not one that it has given a reason for, such as a conflict with what it replays.
+        if error.connection_invalidated or error_code(error) is None:
+            standby.leave_out(error_reason(error))
+        setattr(g, CHOSEN, None)
+        raise StandbyFailedError from error

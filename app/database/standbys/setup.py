@@ -1,0 +1,56 @@
+"""Reading from the standbys of READ_DATABASE_URL."""
+
+from flask import Flask
+from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy.exc import ArgumentError
+
+from app.config import ConfigurationError
+from app.database.engine import FIXED_OPTIONS, QUERY_CACHE, connect_arguments, prepare_engine
+from app.database.reading import readers
+from app.database.session import engines
+
+from .group import Standbys
+from .hosts import split_hosts
+from .reader import StandbyReader, standbys
+from .standby import Standby
+
+#: Seconds to connect to a standby, the least that libpq waits, instead of `connect_timeout`.
+CONNECT_TIMEOUT = 2
+
+
+def init_app(app: Flask) -> None:
+    """Let standbys answer statements that read rows; raise ConfigurationError."""
+    primary = engines.of(app)
+    try:
+        urls = split_hosts(app.config["READ_DATABASE_URL"])
+        if primary.dialect.name != "postgresql":
+            raise ValueError("needs a DATABASE_URL of PostgreSQL")
+    except (ValueError, ArgumentError) as error:
+        raise ConfigurationError(f"READ_DATABASE_URL cannot be used: {error}") from None
+    members = [
+        Standby(name, _connect(app, url, app.config["THREADS"]), app.logger)
+        for name, url in urls.items()
+    ]
+    own = _connect(app, make_url(app.config["SQLALCHEMY_DATABASE_URI"]), 1)
+    group = Standbys(members, own, app.config["READ_MAX_LAG"], app.logger)
+    group.watch(primary)
+    standbys.set(app, group)
+    readers.set(app, StandbyReader())
+
+
+def _connect(app: Flask, url: URL, connections: int) -> Engine:
+    """Return an engine with so many connections, and one for the thread that looks."""
+    engine = create_engine(
+        url,
+        query_cache_size=QUERY_CACHE,
+        pool_size=connections,
+        max_overflow=1,
+        pool_timeout=app.config["STATEMENT_TIMEOUT"],
+        connect_args={
+            **connect_arguments(url, app.config),
+            "connect_timeout": url.query.get("connect_timeout", CONNECT_TIMEOUT),
+        },
+        **FIXED_OPTIONS,
+    )
+    prepare_engine(engine, app.config, app.logger)
+    return engine

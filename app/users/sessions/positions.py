@@ -1,0 +1,83 @@
+"""Sessions see what they have written, also where standbys answer their reads.
+
+The position in the primary's log after the last write of a session is in the row of its token; one
+that was sent back by a client without a session is in a header.
+"""
+
+from flask import Flask, Response, current_app, request
+from sqlalchemy import BigInteger, Update, bindparam, func, literal_column, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.access.identity import current_identity
+from app.database.reading import readers
+from app.database.standbys.positions import WRITTEN
+from app.database.standbys.reader import choose, has_written
+from app.database.statements import PreparedStatement
+from app.errors import InvalidPosition
+from app.users.models import AccessToken
+
+HEADER = "X-Database-Position"
+# Digits of the highest position, of 64 bits.
+MAX_DIGITS = 19
+READING = {"GET", "HEAD"}
+# Statuses from which on a write was refused, and from which on it may have been done.
+REFUSED, FAILED = 400, 500
+
+
+def init_app(app: Flask) -> None:
+    """Choose a standby before each request that reads, and note the position after each write."""
+    app.before_request(_choose)
+    app.after_request(_note_position)
+
+
+def _storing() -> Update:
+    """Return the statement that stores the position of a token.
+
+    Its commit waits for no disk and no standby: after a crash that loses it, no standby is asked
+    that is behind the recovered primary.
+    """
+    position = literal_column(WRITTEN, BigInteger())
+    at_once = func.set_config("synchronous_commit", "off", True) == "off"
+    stored = update(AccessToken).where(AccessToken.digest == bindparam("token"), at_once)
+    return stored.values(write_position=position)
+
+
+STORE = PreparedStatement(_storing().returning(AccessToken.write_position))
+
+
+def _choose() -> None:
+    if request.method in READING:
+        token = current_identity().token
+        of_session = token.write_position if token is not None else None
+        choose(max(of_session or 0, _position_in_header()))
+
+
+def _position_in_header() -> int:
+    """Return the position that the client has sent; raise InvalidPosition."""
+    value = request.headers.get(HEADER, "0")
+    if not (value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS):
+        raise InvalidPosition()
+    return int(value)
+
+
+def _note_position(response: Response) -> Response:
+    if request.method in READING and not has_written():
+        return response
+    if REFUSED <= response.status_code < FAILED:
+        return response
+    try:
+        response.headers[HEADER] = str(_store_position())
+    except SQLAlchemyError as error:
+        # With its primary the session loses the position, as after a crash.
+        current_app.logger.warning("a position was not noted: %s", type(error).__name__)
+    return response
+
+
+def _store_position() -> int | None:
+    """Store the position of the caller's session, if there is one; return the position."""
+    if token := current_identity().token:
+        row = STORE.first({"token": token.digest})
+        if row is not None:
+            position: int = row.write_position
+            return position
+    return readers.current.position()
