@@ -66,6 +66,7 @@ INTERNALS = {
         "psycopg.adapt.Transformer": "dump_sequence formats load_row load_rows set_pgresult types",
         "psycopg.errors": "_WaitTimeout error_from_result",
         "psycopg.generators": "execute",
+        "psycopg.waiting": "wait",
     },
     # A lost connection is taken out of the pool with all that are as old; a migration that is
     # generated has a column's type on each database; the models of another project give their names

@@ -10,6 +10,7 @@ from psycopg.errors import _WaitTimeout, error_from_result
 from psycopg.generators import execute
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
+from psycopg.waiting import wait
 
 Awaited = TypeVar("Awaited")
 
@@ -21,6 +22,8 @@ FAILED = ExecStatus.FATAL_ERROR
 # A process of it that is stopped, or that waits for a disk, answers nothing, while its host
 # acknowledges what is sent. A commit has no time-out there: it may wait for a standby.
 GRACE = 5.0
+# Seconds between two looks of psycopg for a signal.
+INTERVAL = 0.1
 TIME_OUT = "SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8"
 
 
@@ -33,7 +36,7 @@ class BoundedConnection(Connection[Any]):
     def wait(
         self,
         gen: Generator[Any, Any, Awaited],
-        interval: float = 0.1,
+        interval: float = INTERVAL,
         timeout: float | None = None,
     ) -> Awaited:
         """Wait for what a generator of psycopg returns; raise OperationalError after the bound."""
@@ -42,13 +45,20 @@ class BoundedConnection(Connection[Any]):
         try:
             return super().wait(gen, interval, self.bound)
         except _WaitTimeout:
-            self.close()
-            raise OperationalError(f"the server has not answered for {self.bound:g} s") from None
+            raise self._give_up() from None
 
     def result(self) -> PGresult:
-        """Return the result of the statement that was sent."""
-        result: PGresult = self.wait(execute(self.pgconn))[-1]
+        """Return the result of the statement that was sent, as `wait` does."""
+        pgconn = self.pgconn
+        try:
+            result: PGresult = wait(execute(pgconn), pgconn.socket, INTERVAL, self.bound)[-1]
+        except _WaitTimeout:
+            raise self._give_up() from None
         return result
+
+    def _give_up(self) -> OperationalError:
+        self.close()
+        return OperationalError(f"the server has not answered for {self.bound:g} s")
 
     def limit(self, seconds: float) -> float | None:
         """Wait as long as the server's time-out of statements says, and GRACE; return the bound.

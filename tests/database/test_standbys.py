@@ -210,7 +210,8 @@ def test_a_read_after_a_change_and_a_removal_is_of_what_is_there(app, api, token
     assert api("GET", f"/todos/{todo}", token=token).status_code == 404
 
 
-def test_what_a_request_has_written_is_read_from_the_primary(app, api, email, token, standby):
+def test_what_a_request_has_written_is_read_from_the_primary(app, token, primary, standby):
+    look(app, primary, standby)
     pause(standby)
     with app.test_request_context(headers={"Authorization": token}):
         app.preprocess_request()

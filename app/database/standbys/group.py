@@ -14,7 +14,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.database.faults import error_reason
 
-from .positions import FLUSHED, Run, read_run
+from .positions import RUN, Run, read_run
 from .standby import FAILURES, Standby
 
 #: Seconds between two looks of a process at its standbys.
@@ -72,12 +72,13 @@ class Standbys:
         moment = time.monotonic()
         try:
             with self._primary.connect() as connection:
-                position = connection.exec_driver_sql(f"SELECT {FLUSHED}").scalar_one()
+                run = Run(*connection.exec_driver_sql(f"SELECT {RUN}").one())
         except SQLAlchemyError:
             # The standbys stay in use for as long as `max_lag` permits.
             pass
         else:
-            self._samples.append(Sample(moment, position))
+            self._note(run)
+            self._samples.append(Sample(moment, run.position))
         while self._samples and self._samples[0].time < moment - self._max_lag:
             self._samples.popleft()
         for standby in self._members:
@@ -115,6 +116,8 @@ class Standbys:
                 return
 
     def _note_run(self, connection: Any, _record: ConnectionPoolEntry) -> None:
-        run = read_run(connection)
+        self._note(read_run(connection))
+
+    def _note(self, run: Run) -> None:
         if self._run is None or run[1:] != self._run[1:]:
             self._run = run

@@ -5,13 +5,16 @@ See "Recovery Information Functions" and "Control Data Functions" of PostgreSQL'
 
 from typing import Any, NamedTuple
 
-#: How far a primary has written its log, beyond everything that was committed before.
+# How far a primary has written its log, beyond everything that was committed before.
 WRITTEN = "(pg_current_wal_insert_lsn() - '0/0')::bigint"
-#: How much of it is on its disk: at the end of a record, as standbys report it. What was written
-#: may end behind the header of a page, which standbys have not reached before the next record.
-FLUSHED = "(pg_current_wal_flush_lsn() - '0/0')::bigint"
-#: What differs once a server was started again or recovered, and on every other server.
-RUN = f"{FLUSHED}, pg_postmaster_start_time()::text, (pg_control_checkpoint()).redo_lsn::text"
+# How much of it is on its disk, and what differs once it was started again or recovered, and on
+# every other server. What was written may end behind the header of a page, which standbys have not
+# reached before the next record.
+RUN = (
+    "(pg_current_wal_flush_lsn() - '0/0')::bigint,"
+    " pg_postmaster_start_time()::text, (pg_control_checkpoint()).redo_lsn::text"
+)
+# How far a standby has replayed it.
 STANDBY = "SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::bigint END"
 
 
