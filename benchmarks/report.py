@@ -24,6 +24,7 @@ PARTS = {
     "flood": "Many logins",
     "enumeration": "Known and unknown users",
     "growth": "Growth with the number of rows",
+    "replicas": "With a standby that answers reads",
     "memory": "Memory after many requests",
     "start": "Start-up",
     "threads": "Processes and threads",
