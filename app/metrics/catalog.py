@@ -66,6 +66,9 @@ class Catalog:
             "database_pool_connections",
             "Connections that the pool keeps; more are opened for a while when all are in use.",
         )
+        self.standbys = _gauge(
+            "standbys_in_use", "Standbys of `READ_DATABASE_URL` that may answer reads."
+        )
         self.hashes = _gauge(
             "password_hashes_in_progress",
             "Requests whose turn it is to compute a password hash.",

@@ -4,6 +4,7 @@ from flask import Flask
 from sqlalchemy import QueuePool
 
 from app.database.session import db
+from app.database.standbys.reader import standbys
 from app.hashing.slots import hash_slots
 
 from .catalog import Catalog
@@ -18,6 +19,7 @@ class GaugeSampler:
         self._refused = 0
         with app.app_context():
             self._engine = db.engine
+        self._standbys = standbys.of(app) if app.config["READ_DATABASE_URL"] else None
 
     def sample(self) -> None:
         """Set the gauges, and count refusals since the last sample."""
@@ -26,6 +28,8 @@ class GaugeSampler:
         if isinstance(pool, QueuePool):
             self._catalog.connections.set(pool.checkedout())
             self._catalog.pool_size.set(pool.size())
+        if self._standbys is not None:
+            self._catalog.standbys.set(self._standbys.in_use)
         self._catalog.hashes.set(self._slots.in_use)
         self._catalog.waiting_hashes.set(self._slots.waiting)
         refused = self._slots.refused

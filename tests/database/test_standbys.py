@@ -17,6 +17,8 @@ from app.database.standbys import group
 from app.database.standbys.hosts import split_hosts
 from app.database.standbys.reader import standbys
 from app.factory import create_app
+from app.metrics.catalog import Catalog
+from app.metrics.gauges import GaugeSampler
 from app.rest.collection import served_collections
 from app.testing.apps import close
 from app.todos.models import Todo
@@ -301,6 +303,21 @@ def test_a_session_whose_position_was_lost_with_the_primary_waits_for_the_standb
     standbys.of(app).look()
 
     assert api("GET", f"/todos/{todo}", token=token).status_code == 200
+
+
+def test_the_metrics_tell_how_many_are_in_use(app, standby):
+    catalog = Catalog()
+    sampler = GaugeSampler(app, catalog)
+
+    def in_use():
+        standbys.of(app).look()
+        sampler.sample()
+        [metric] = catalog.standbys.collect()
+        return metric.samples[0].value
+
+    assert in_use() == 1
+    standby.stop("immediate")
+    assert in_use() == 0
 
 
 def test_a_server_that_is_no_standby_is_not_asked(make_app, secrets, email, primary):

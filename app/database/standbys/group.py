@@ -67,6 +67,11 @@ class Standbys:
         ]
         return random.choice(fit) if fit else None  # noqa: S311 no secret
 
+    @property
+    def in_use(self) -> int:
+        """The number of standbys that may answer."""
+        return sum(standby.replayed is not None for standby in self._members)
+
     def look(self) -> None:
         """Ask the primary how far it has written, and each standby how far it has replayed."""
         moment = time.monotonic()
