@@ -51,6 +51,7 @@ LONG = {
     "test_bounded_work.py",
     "test_clients.py",
     "test_conformance.py",
+    "test_recovery.py",
     "test_deployment.py",
     "test_two_hosts.py",
 }

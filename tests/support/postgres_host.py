@@ -31,7 +31,7 @@ PROGRAMS = {
     "ostiary": 'exec {ostiary} "$@"',
     "runuser": 'shift 3; exec {as_user} "$@"',
     # The service is a part of the test.
-    "systemctl": '[[ $2 = ostiary* ]] || exec {as_user} {pg_ctl} -w -D {data} -l {folder}/log '
+    "systemctl": "[[ $2 = ostiary* ]] || exec {as_user} {pg_ctl} -w -D {data} -l {folder}/log "
     '-o "-c config_file={folder}{configuration}/postgresql.conf" "$1" > /dev/null',
 }
 
