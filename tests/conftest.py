@@ -33,6 +33,7 @@ from tests.support.releases import (
     make_environment,
 )
 from tests.support.rows import store_login
+from tests.support.statements import RECORDING, read_sent
 
 PASSWORD = "correct horse battery"
 # What it is changed to.
@@ -107,9 +108,11 @@ def sqlite_database(databases, sqlite_template, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def postgres_database(databases, tmp_path_factory):
-    with postgres_server() as url:
+    with postgres_server(**RECORDING) as url:
         migrate(url, tmp_path_factory.mktemp("postgres"))
         yield databases.setdefault(url, Database(url))
+        if sent := read_sent(url):
+            assert sent.unlisted() == {}, "tools/distributed.py must tell of these words"
 
 
 @pytest.fixture

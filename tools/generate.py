@@ -34,7 +34,7 @@ from app.settings import (
 from app.users.resource import users
 from app.users.views import administration
 
-from . import compatibility
+from . import compatibility, distributed
 from . import connector_tables as connector
 from .differences import DIFFERENCES
 from .limits import limits
@@ -239,6 +239,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "own_errors": own_errors,
     "http_errors": http_errors,
     "field_codes": field_codes,
+    "distributed": lambda: _table(distributed.COLUMNS, [need.row() for need in distributed.NEEDS]),
     "connector_source": lambda: _table(connector.KEY_COLUMNS, connector.source_keys()),
     "connector_template": lambda: _table(connector.KEY_COLUMNS, connector.template_keys()),
     "connector_variable": lambda: _table(connector.KEY_COLUMNS, connector.variable_keys()),

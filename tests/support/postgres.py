@@ -97,8 +97,11 @@ def cluster() -> Iterator[Cluster]:
 
 
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """Yield the URL of an empty database: on TEST_DATABASE_URL, or on a server started for it."""
+def postgres_server(**settings: str) -> Iterator[str]:
+    """Yield the URL of an empty database: on TEST_DATABASE_URL, or on a server started for it.
+
+    `settings` are those of a server that is started.
+    """
     if not is_own_server():
         # Other test processes, and other people, may use the same server.
         name = f"ostiary_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
@@ -106,7 +109,7 @@ def postgres_server() -> Iterator[str]:
         return
     with cluster() as server:
         server.create()
-        server.start()
+        server.start(**settings)
         yield server.url
 
 

@@ -1,0 +1,246 @@
+"""What statements ask of a database that a distributed PostgreSQL restricts: docs/distributed.md.
+
+The tests read every statement that their PostgreSQL was sent (`tests/support/statements.py`): each
+word of SQL in it is one of a need below, or every database has it.
+"""
+
+import re
+from typing import NamedTuple
+
+COLUMNS = ("Statements", "Where", "Citus 13.0", "CockroachDB 25.4", "YugabyteDB 2025.1")
+NOT_STATED = "not stated"
+SUPPORTED = "supported"
+ONE_SHARD = "only in statements for one shard"
+
+
+class Need(NamedTuple):
+    """A kind of statement: its form, where it is used, and what is said of it."""
+
+    name: str
+    form: str
+    where: str
+    citus: str
+    cockroachdb: str
+    yugabytedb: str
+
+    def row(self) -> list[str]:
+        """Return the row of the table."""
+        return [self.name, self.where, self.citus, self.cockroachdb, self.yugabytedb]
+
+
+NEEDS = [
+    Need(
+        "Names that are unique beside the primary key",
+        r"\bUNIQUE\b",
+        "email and username in a realm, roles, identities, passkeys, `unique` of models",
+        "only with the column by which the table is distributed among the columns; else the table"
+        " is a reference table, with a copy on each node",
+        "supported, across nodes",
+        "supported, across nodes",
+    ),
+    Need(
+        "Foreign keys, with `CASCADE` and `SET NULL`",
+        r"\bREFERENCES\b",
+        "all that belongs to a user, roles, relations of models",
+        "between tables that are distributed by the same column, which the key has, or to reference"
+        " tables",
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "Integers as ids, in the order of their rows",
+        r"\b(BIG)?SERIAL\b",
+        "`ID_TYPE` `integer`; with every `ID_TYPE` the outbox, the audit log, identities, factors and"
+        " passkeys",
+        "each node has numbers of its own, with that of the node in them: in no order",
+        "numbers of 64 bits in no order, too long for JavaScript, unless `serial_normalization` is"
+        " `sql_sequence`",
+        "each connection takes numbers in advance: in no order",
+    ),
+    Need(
+        "Ids that go on after one that was given",
+        r"\b(setval|nextval|pg_get_serial_sequence)\b",
+        "imports, and models whose clients choose the `id`",
+        NOT_STATED,
+        "`SERIAL` has no sequence by default",
+        "a connection may have taken numbers before",
+    ),
+    Need(
+        "`FOR UPDATE`, `FOR NO KEY UPDATE`",
+        r"\bFOR (NO KEY )?UPDATE\b(?! SKIP)",
+        "users, deliveries, factors, roles, and rows whose change depends on what they were",
+        ONE_SHARD,
+        "both are `FOR UPDATE`. Not to be relied upon with `SERIALIZABLE`, the default, unless"
+        " `enable_durable_locking_for_serializable` is set",
+        SUPPORTED,
+    ),
+    Need(
+        "`FOR SHARE`",
+        r"\bFOR SHARE\b",
+        "logins: that the user is not disabled meanwhile",
+        ONE_SHARD,
+        "locks nothing with `SERIALIZABLE`, unless `enable_shared_locking_for_serializable` is set",
+        SUPPORTED,
+    ),
+    Need(
+        "`SKIP LOCKED`",
+        r"\bFOR UPDATE SKIP LOCKED\b",
+        "what processes share: claims of the outbox, batches of the purge",
+        f"{ONE_SHARD}, which these are not",
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "`WITH` rows that are then deleted",
+        r"^WITH\b",
+        "the purge",
+        "as `SKIP LOCKED`",
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "Advisory locks",
+        r"\bpg_advisory_xact_lock\b",
+        "`ostiary db upgrade`, `fixtures load`: one process at a time",
+        NOT_STATED,
+        "the functions are there and lock nothing",
+        "supported, with flags of the server",
+    ),
+    Need(
+        "`LOCK TABLE … IN SHARE ROW EXCLUSIVE MODE`",
+        r"^LOCK TABLE\b",
+        "ids that go on after one that was given",
+        NOT_STATED,
+        NOT_STATED,
+        "only `ACCESS SHARE`; other modes are a preview",
+    ),
+    Need(
+        "`ON CONFLICT … DO UPDATE`",
+        r"\bON CONFLICT\b.*?\bDO UPDATE\b",
+        "throttles",
+        "needs a unique index, which has the column of distribution",
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "Several rows by one `INSERT`, with `RETURNING` in order",
+        r"\bSELECT\b[^()]*\bFROM \(VALUES\b",
+        "creation of a list of rows",
+        "by way of the coordinator, because of the order",
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "Subqueries that depend on the outer row",
+        r"\bEXISTS\b",
+        "roles of a caller, rows that nothing refers to",
+        "only by the column of distribution",
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "Window functions",
+        r"\brow_number\(\) OVER\b",
+        "`include` with a `limit` for each row",
+        SUPPORTED,
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "Cursors",
+        r"^(DECLARE\b.*?\bFOR\b|FETCH\b|CLOSE\b)",
+        "lists of [long rows](postgresql.md#long-rows)",
+        NOT_STATED,
+        "forward only, as here",
+        "forward only, as here",
+    ),
+    Need(
+        '`COLLATE "C"`',
+        r"\bCOLLATE\b",
+        "order and comparison of texts, password hashes",
+        SUPPORTED,
+        "a text with a collation is of another type, which some functions refuse, as `||` does",
+        "supported; it is the default",
+    ),
+    Need(
+        "Functions of JSON",
+        r"\bjson_(extract_path|extract_path_text|typeof)\b",
+        "filters by what is in a JSON property",
+        SUPPORTED,
+        NOT_STATED,
+        SUPPORTED,
+    ),
+    Need(
+        "`SET LOCAL`",
+        r"^SET LOCAL\b",
+        "time-outs of migrations and imports",
+        "on the coordinator alone, unless `citus.propagate_set_commands` is `local`",
+        SUPPORTED,
+        SUPPORTED,
+    ),
+    Need(
+        "Tables changed in a transaction, and rows with them",
+        r"^(ALTER|DROP) (TABLE|INDEX)\b|^CREATE (UNIQUE )?(TABLE|INDEX)\b",
+        "all migrations of an upgrade are one transaction",
+        "supported, but for the column of distribution",
+        "each change commits what came before it (`autocommit_before_ddl`): an upgrade that fails"
+        " is half done",
+        "each change commits by itself, unless `ysql_yb_ddl_transaction_block_enabled` is set",
+    ),
+    Need(
+        "Savepoints",
+        r"^(SAVEPOINT|RELEASE|ROLLBACK TO)\b",
+        "fixtures, imports from LoopBack 3",
+        SUPPORTED,
+        SUPPORTED,
+        "supported, but not in a transaction that changes tables",
+    ),
+]
+FORMS = re.compile("|".join(f"(?:{need.form})" for need in NEEDS), re.IGNORECASE)
+
+# Words of SQL, and functions, that need nothing else of a database.
+PLAIN = """
+    all and any array as asc case cast column constraint create default delete desc distinct else
+    end false foreign from group in insert into is join left like limit not null offset on only or
+    order outer primary references returning select table then to true union unique update using
+    values varchar numeric when where with begin commit rollback set show
+    coalesce count extract lower max min nullif
+"""
+# What SQLAlchemy, the driver and a check of the time-outs ask of the server itself.
+CATALOG = """
+    array_agg bool_and collation current_schema current_setting format_type generate_subscripts
+    json_build_object pg_collation_is_visible pg_get_constraintdef pg_get_expr pg_get_indexdef
+    pg_table_is_visible pg_type_is_visible to_regtype unnest
+"""
+# What only the tests send, and dumps of other applications that they load.
+OF_TESTS = """
+    alter current_user drop lock pg_backend_pid pg_get_keywords pg_sleep pg_terminate_backend point
+    reset row_number
+"""
+KNOWN = {*PLAIN.split(), *CATALOG.split(), *OF_TESTS.split()}
+QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+# A name before a parenthesis that is none of a function: of a table, an index, an alias.
+NAMED = re.compile(
+    r"\b(into|table|on(?! conflict)|references|as|using) [\w.]+ ?(?=\()", re.IGNORECASE
+)
+QUALIFIED = re.compile(r"\.\w+")
+CALL = re.compile(r"\b([a-z_]\w*) ?\(")
+WORD = re.compile(r"[a-z_]\w*")
+
+
+def form(statement: str) -> str:
+    """Return a statement without its texts and quoted names, on one line."""
+    return " ".join(QUOTED.sub("x", statement).replace("pg_catalog.", "").split())
+
+
+def unlisted(statement: str, reserved: set[str], keywords: set[str]) -> set[str]:
+    """Return the words in the form of a statement of which nothing here tells.
+
+    `reserved` are the words that are never names, and `keywords` all that are no functions.
+    """
+    named = NAMED.sub(r"\1 , ", QUALIFIED.sub("", statement))
+    verb = set() if FORMS.match(named) else set(WORD.findall(named.lower())[:1])
+    rest = FORMS.sub(",", named).lower()
+    words = reserved.intersection(WORD.findall(rest))
+    calls = set(CALL.findall(rest)) - keywords
+    return (verb | words | calls) - KNOWN
