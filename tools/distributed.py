@@ -50,8 +50,8 @@ NEEDS = [
     Need(
         "Integers as ids, in the order of their rows",
         r"\b(BIG)?SERIAL\b",
-        "`ID_TYPE` `integer`; with every `ID_TYPE` the outbox, the audit log, identities, factors and"
-        " passkeys",
+        "`ID_TYPE` `integer`; with every `ID_TYPE` the outbox, the audit log, identities, factors"
+        " and passkeys",
         "each node has numbers of its own, with that of the node in them: in no order",
         "numbers of 64 bits in no order, too long for JavaScript, unless `serial_normalization` is"
         " `sql_sequence`",
@@ -186,6 +186,14 @@ NEEDS = [
         "each change commits what came before it (`autocommit_before_ddl`): an upgrade that fails"
         " is half done",
         "each change commits by itself, unless `ysql_yb_ddl_transaction_block_enabled` is set",
+    ),
+    Need(
+        "Positions in the WAL",
+        r"\bpg_(is_in_recovery|current_wal_\w+_lsn|last_wal_replay_lsn|control_checkpoint)\b",
+        "`READ_DATABASE_URL` alone",
+        "each node has its own: leave the setting out",
+        "leave the setting out: every node answers reads",
+        "leave the setting out: every node answers reads",
     ),
     Need(
         "Savepoints",
