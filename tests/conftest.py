@@ -112,7 +112,7 @@ def postgres_database(databases, tmp_path_factory):
         migrate(url, tmp_path_factory.mktemp("postgres"))
         yield databases.setdefault(url, Database(url))
         if sent := read_sent(url):
-            assert sent.unlisted() == {}, "tools/distributed.py must tell of these words"
+            assert sent.unlisted() == {}, "see tools/distributed.py, which must know these words"
 
 
 @pytest.fixture
