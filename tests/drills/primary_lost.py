@@ -36,7 +36,7 @@ def run(seconds: float) -> Report:
         cluster() as standby,
     ):
         folder = Path(root)
-        url = _replicate(primary, standby)
+        url = replicate(primary, standby)
         migrate(url, folder)
         with connected(primary.url) as connection:
             states = connection.scalars(REPLICATION).all()
@@ -53,7 +53,7 @@ def run(seconds: float) -> Report:
     return report
 
 
-def _replicate(primary: Cluster, standby: Cluster) -> str:
+def replicate(primary: Cluster, standby: Cluster) -> str:
     """Start both, each commit of one waiting for the other; return the URL that names both."""
     primary.create()
     primary.start(synchronous_standby_names="*")
