@@ -112,7 +112,8 @@ def postgres_database(databases, tmp_path_factory):
         migrate(url, tmp_path_factory.mktemp("postgres"))
         yield databases.setdefault(url, Database(url))
         if sent := read_sent(url):
-            assert sent.unlisted() == {}, "see tools/distributed.py, which must know these words"
+            unlisted = sent.unlisted()
+            assert not unlisted, f"words of which tools/distributed.py does not tell:\n{unlisted}"
 
 
 @pytest.fixture

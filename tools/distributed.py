@@ -212,24 +212,20 @@ PLAIN = """
     end false foreign from group in insert into is join left like limit not null offset on only or
     order outer primary references returning select table then to true union unique update using
     values varchar numeric when where with begin commit rollback set show
-    coalesce count extract lower max min nullif
+    coalesce count current_schema current_setting extract lower max min nullif
 """
-# What SQLAlchemy, the driver and a check of the time-outs ask of the server itself.
-CATALOG = """
-    array_agg bool_and collation current_schema current_setting format_type generate_subscripts
-    json_build_object pg_collation_is_visible pg_get_constraintdef pg_get_expr pg_get_indexdef
-    pg_table_is_visible pg_type_is_visible to_regtype unnest
-"""
-# What only the tests send, and dumps of other applications that they load.
+# What only the tests send, `pg_dump`, and dumps of other applications that tests load.
 OF_TESTS = """
-    alter current_user drop lock pg_backend_pid pg_get_keywords pg_sleep pg_terminate_backend point
-    reset row_number
+    alter copy current_schemas current_user drop generate_series lock pg_backend_pid pg_sleep
+    pg_terminate_backend point repeat reset row_number session_user set_config
 """
-KNOWN = {*PLAIN.split(), *CATALOG.split(), *OF_TESTS.split()}
+KNOWN = {*PLAIN.split(), *OF_TESTS.split()}
+# The catalog, which SQLAlchemy and the driver read to know tables and types.
+CATALOG = re.compile(r"\b(from|join) (pg_|information_schema)|\bto_regtype\b", re.IGNORECASE)
 QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 # A name before a parenthesis that is none of a function: of a table, an index, an alias.
 NAMED = re.compile(
-    r"\b(into|table|on(?! conflict)|references|as|using) [\w.]+ ?(?=\()", re.IGNORECASE
+    r"\b(into|table|copy|on(?! conflict)|references|as|using) [\w.]+ ?(?=\()", re.IGNORECASE
 )
 QUALIFIED = re.compile(r"\.\w+")
 CALL = re.compile(r"\b([a-z_]\w*) ?\(")
@@ -245,7 +241,10 @@ def unlisted(statement: str, reserved: set[str], keywords: set[str]) -> set[str]
     """Return the words in the form of a statement of which nothing here tells.
 
     `reserved` are the words that are never names, and `keywords` all that are no functions.
+    Statements that read the catalog are not looked at.
     """
+    if CATALOG.search(statement):
+        return set()
     named = NAMED.sub(r"\1 , ", QUALIFIED.sub("", statement))
     verb = set() if FORMS.match(named) else set(WORD.findall(named.lower())[:1])
     rest = FORMS.sub(",", named).lower()

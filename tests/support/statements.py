@@ -24,13 +24,13 @@ class Sent:
     reserved: set[str]
     keywords: set[str]
 
-    def unlisted(self) -> dict[str, str]:
+    def unlisted(self) -> str:
         """Return the words of which `tools/distributed.py` does not tell, each with a statement."""
         found: dict[str, str] = {}
         for statement in sorted(self.forms, key=len):
             for word in unlisted(statement, self.reserved, self.keywords):
                 found.setdefault(word, statement)
-        return found
+        return "\n".join(f"{word}: {statement}" for word, statement in sorted(found.items()))
 
 
 def read_sent(url: str) -> Sent | None:
