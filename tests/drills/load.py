@@ -1,10 +1,12 @@
 """Clients that write and read to-dos, and remember what they were answered."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import requests
@@ -40,7 +42,9 @@ class Client:
     read: int = 0
     refused_reads: int = 0
     unanswered_reads: int = 0
-    # How long each answer took.
+    # When each was acknowledged.
+    moments: list[float] = field(default_factory=list)
+    # How long each answer took, or the client waited in vain.
     seconds: list[float] = field(default_factory=list)
     # What was answered wrongly, as sentences.
     wrong: list[str] = field(default_factory=list)
@@ -65,6 +69,7 @@ class Client:
             self.refused.append(title)
         elif self._is_right(answer, title):
             self.acknowledged[title] = answer.json()["id"]
+            self.moments.append(time.monotonic())
         return title in self.acknowledged
 
     def read_back(self, title: str) -> bool:
@@ -81,11 +86,13 @@ class Client:
 
     def _send(self, method: str, path: str, **options: Any) -> requests.Response | None:
         """Send a request once; return the answer, None if there is none."""
+        sent = time.monotonic()
         try:
             answer = self.session.request(method, self.url + path, timeout=TIMEOUT, **options)
         except requests.RequestException:
             return None
-        self.seconds.append(answer.elapsed.total_seconds())
+        finally:
+            self.seconds.append(time.monotonic() - sent)
         if answer.status_code in NO_ANSWER:
             return None
         if answer.status_code == 503 and not is_refusal(answer):
@@ -115,9 +122,9 @@ def is_refusal(answer: requests.Response) -> bool:
 class Load:
     """All clients of one user."""
 
-    def __init__(self, url: str, clients: int = CLIENTS) -> None:
+    def __init__(self, url: str, clients: int, email: str) -> None:
         self.url = url
-        self.headers = newcomer(url)
+        self.headers = newcomer(url, email)
         self.clients = [Client(f"{number}", url, requests.Session()) for number in range(clients)]
         self._stop = threading.Event()
         self._threads = [
@@ -146,10 +153,18 @@ class Load:
         values = [getattr(client, what) for client in self.clients]
         return sum(value if isinstance(value, int) else len(value) for value in values)
 
-    def slowest(self) -> float:
-        """Return the seconds within which 99 of 100 requests were answered."""
+    def slowest(self, share: float = 0.99) -> float:
+        """Return the seconds within which this share of all requests was answered."""
         seconds = sorted(value for client in self.clients for value in client.seconds)
-        return seconds[len(seconds) * 99 // 100]
+        return seconds[min(int(len(seconds) * share), len(seconds) - 1)]
+
+    def longest_pause(self) -> float:
+        """Return the most seconds between two writes of a client that were acknowledged."""
+        return max(
+            later - earlier
+            for client in self.clients
+            for earlier, later in pairwise(client.moments)
+        )
 
     def goes_on(self) -> None:
         """Wait until each client has had a write acknowledged that it sends from now on."""
@@ -198,9 +213,9 @@ class Load:
 
 
 @contextmanager
-def load(url: str, clients: int = CLIENTS) -> Iterator[Load]:
+def load(url: str, clients: int = CLIENTS, email: str = "ada@example.com") -> Iterator[Load]:
     """Let clients of a new user write and read until the end of the block."""
-    made = Load(url, clients)
+    made = Load(url, clients, email)
     made.start()
     try:
         yield made

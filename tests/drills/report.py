@@ -14,6 +14,13 @@ class Report:
     name: str
     counts: dict[str, float] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    # Reports that count the same.
+    parts: list["Report"] = field(default_factory=list)
+
+    def add(self, part: "Report") -> None:
+        """Add a row to the table."""
+        self.parts.append(part)
+        self.problems += [f"{part.name}: {problem}" for problem in part.problems]
 
     def did(self, what: str, number: float) -> None:
         """Count what the drill had to do: a drill that did nothing proved nothing."""
@@ -45,4 +52,16 @@ class Report:
 
     def __str__(self) -> str:
         counts = ", ".join(f"{what} {number:g}" for what, number in self.counts.items())
-        return "\n  ".join([f"{self.name}: {counts}", *self.problems])
+        return "\n  ".join([f"{self.name}: {counts}", *self._table(), *self.problems])
+
+    def _table(self) -> list[str]:
+        """Return the lines of a table of the parts."""
+        if not self.parts:
+            return []
+        names = max(len(part.name) for part in self.parts)
+        titles = self.parts[0].counts
+        rows = [
+            [part.name.ljust(names), *(f"{part.counts[title]:{len(title)}g}" for title in titles)]
+            for part in self.parts
+        ]
+        return ["  ".join(row) for row in [[" " * names, *titles], *rows]]

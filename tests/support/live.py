@@ -119,9 +119,9 @@ def serve(
         server.stop()
 
 
-def newcomer(url: str) -> dict[str, str]:
+def newcomer(url: str, email: str = "ada@example.com") -> dict[str, str]:
     """Register, log in, and return the header that says so."""
-    credentials = {"email": "ada@example.com", "password": PASSWORD}
+    credentials = {"email": email, "password": PASSWORD}
     requests.post(f"{url}/api/users", json=credentials, timeout=60).raise_for_status()
     token = requests.post(f"{url}/api/users/login", json=credentials, timeout=60).json()
     return {"Authorization": token["id"]}
