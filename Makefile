@@ -31,7 +31,7 @@ test: .venv/.installed-dev ## run the whole test suite
 coverage: .venv/.installed-dev ## run it and require that 95 % of the code is covered; takes twice as long
 	$(BIN)/pytest -n auto --dist worksteal --cov --cov-fail-under=95
 
-drills: .venv/.installed-dev ## break things under load: kills, full disks, lost servers; some minutes (NAMES=...)
+drills: .venv/.installed-dev ## break things under load: kills, full disks, lost servers; a quarter of an hour (NAMES=...)
 	$(BIN)/python -m tests.drills $(NAMES)
 
 migration-drill: .venv/.installed-dev ## move an application from a running LoopBack 3, which needs node; minutes (NAMES=...)

@@ -42,6 +42,15 @@ def connected(url: str) -> Iterator[Connection]:
     engine.dispose()
 
 
+@contextmanager
+def autocommit(url: str) -> Iterator[Connection]:
+    """Work on a server outside of transactions, as databases are created."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
 class Database:
     """A migrated database, and a connection of our own beside those of the apps.
 

@@ -84,7 +84,7 @@ class Cluster:
 @contextmanager
 def cluster() -> Iterator[Cluster]:
     """Yield a PostgreSQL server without data; stop it afterwards, if it runs."""
-    programs = _programs()
+    programs = find_programs()
     require("PostgreSQL", programs is not None)
     folder = Path(tempfile.mkdtemp(prefix="ostiary-pg-"))
     server = Cluster(folder, programs, unprivileged(folder))
@@ -130,7 +130,7 @@ def move_tables(url: str, folder: Path) -> None:
     engine.dispose()
 
 
-def _programs() -> Path | None:
+def find_programs() -> Path | None:
     """Find the folder of initdb and pg_ctl; Debian keeps it off the PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
     if on_path := shutil.which("pg_ctl"):
