@@ -1,6 +1,7 @@
 // What the explorer does differently from Swagger UI: a plugin with components and the search.
 
 import { nameOf } from "./order.js";
+import { resolveParts } from "./resolving.js";
 
 const SCHEMAS = ["components", "schemas"];
 
@@ -21,6 +22,7 @@ export function parts(system) {
       JsonSchemaForm: (Original) => (properties) => parameter(properties, Original, system, h),
     },
     fn: { opsFilter: search },
+    afterLoad: resolveParts,
   };
 }
 
