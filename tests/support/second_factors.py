@@ -13,9 +13,14 @@ OPTIONAL = {"SECOND_FACTOR": "optional", "FACTOR_KEYS": [FACTOR_KEY]}
 class Device:
     """The authenticator app of a user; each code is of a later period than the one before."""
 
-    def __init__(self, secret: str) -> None:
+    def __init__(self, secret: str, patience: float = 0) -> None:
+        """Begin with the code of the period before, unless this one ends within so many seconds.
+
+        The code would then not be valid any more.
+        """
         self.totp = pyotp.TOTP(secret)
-        self.step = int(now().timestamp()) // 30 - 2
+        period, passed = divmod(now().timestamp(), 30)
+        self.step = int(period) - (1 if passed > 30 - patience else 2)
 
     def code(self) -> str:
         self.step += 1
