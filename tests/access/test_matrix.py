@@ -281,43 +281,55 @@ def app(shared_app, database_url):
     )
 
 
+@pytest.fixture
+def database(databases, database_url):
+    return databases[database_url]
+
+
 @pytest.mark.parametrize("name", EXPECTED)
-def test_every_caller_gets_the_expected_status(app, api, name):
-    check(app, api, name, EXPECTED[name])
+def test_every_caller_gets_the_expected_status(app, api, database, name):
+    check(app, api, database, name, EXPECTED[name])
 
 
 @pytest.mark.parametrize("name", COMPATIBLE)
 def test_every_caller_gets_the_expected_status_from_what_loopback_has_too(
-    shared_app, secrets, name
+    shared_app, secrets, database, name
 ):
     app = shared_app(COMPATIBILITY="loopback3", ACL_ERROR_STATUS=403, PERSONAL_TOKENS={})
 
-    check(app, Api(app.test_client(), secrets), name, COMPATIBLE[name])
+    check(app, Api(app.test_client(), secrets), database, name, COMPATIBLE[name])
     assert served_endpoints.of(app).keys() - EXPECTED.keys() <= COMPATIBLE.keys()
 
 
 @pytest.mark.parametrize("name", WITH_FACTORS)
-def test_every_caller_gets_the_expected_status_about_second_factors(shared_app, secrets, name):
+def test_every_caller_gets_the_expected_status_about_second_factors(
+    shared_app, secrets, database, name
+):
     app = shared_app(SECOND_FACTOR="optional", FACTOR_KEYS=[FACTOR_KEY], PERSONAL_TOKENS={})
 
-    check(app, Api(app.test_client(), secrets), name, WITH_FACTORS[name], world_of_factors)
+    check(
+        app, Api(app.test_client(), secrets), database, name, WITH_FACTORS[name], world_of_factors
+    )
     assert served_endpoints.of(app).keys() - EXPECTED.keys() == WITH_FACTORS.keys()
 
 
 @pytest.mark.parametrize("name", WITH_PASSKEYS)
-def test_every_caller_gets_the_expected_status_about_passkeys(shared_app, secrets, name):
+def test_every_caller_gets_the_expected_status_about_passkeys(shared_app, secrets, database, name):
     app = shared_app(PASSKEYS={}, PUBLIC_URL=ORIGIN, PERSONAL_TOKENS={})
 
-    check(app, Api(app.test_client(), secrets), name, WITH_PASSKEYS[name], world_of_passkeys)
+    check(
+        app, Api(app.test_client(), secrets), database, name, WITH_PASSKEYS[name], world_of_passkeys
+    )
     assert served_endpoints.of(app).keys() - EXPECTED.keys() == WITH_PASSKEYS.keys()
 
 
-def check(app, api, name, expectations, world=None):
+def check(app, api, database, name, expectations, world=None):
     endpoint, model = served_endpoints.of(app)[name], name.partition(".")[0]
     query = {"where": WHERE[model]} if endpoint.query == "where!" else QUERIES.get(name, {})
     collection = app.config["USERS_PATH"] if model == "users" else model
     changes = endpoint.access != READ or name == CONFIRM
     lay_out(app, world)
+    laid_out = database.rows()
 
     for route in endpoint.routes:
         path = f"/{collection}{filled(route.path, name)}"
@@ -336,7 +348,7 @@ def check(app, api, name, expectations, world=None):
                 given[caller] = status(api, caller, route.verb, path, sent, query)
                 # What a refused call changes all the same, the next callers get to see.
                 if changes and given[caller] < 400:
-                    lay_out(app, world)
+                    database.restore(laid_out)
 
             assert (route.verb, path, given) == (route.verb, path, by_caller(expected))
 
@@ -392,7 +404,7 @@ def by_caller(statuses):
 
 
 def lay_out(app, world=None):
-    """Lay out the same small world anew, from which one user has gone, and one is disabled."""
+    """Lay out the same small world, from which one user has gone, and one is disabled."""
     with app.app_context():
         # The only rows that are not deleted with the users.
         for model in (LoginCode, PasskeyChallenge, OutboxEvent, Throttle):

@@ -1,10 +1,11 @@
 """The databases of a test process: migrated once, and emptied after every test."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, Table, create_engine
+from sqlalchemy import Connection, Table, create_engine, insert, select
 from sqlalchemy.schema import sort_tables
 
 from app.database.metadata import project_tables
@@ -51,6 +52,10 @@ def autocommit(url: str) -> Iterator[Connection]:
     engine.dispose()
 
 
+# The rows of each table, in an order in which they can be stored.
+Rows = Iterable[tuple[Table, list[dict[str, Any]]]]
+
+
 class Database:
     """A migrated database, and a connection of our own beside those of the apps.
 
@@ -64,15 +69,13 @@ class Database:
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         # Without those of the project of the test before.
         others = project_tables()
-        tables = sort_tables(
+        self._tables = tables = sort_tables(
             [table for name, table in sorted(db.metadata.tables.items()) if name not in others]
         )
         self._dump = " UNION ALL ".join(
             f"SELECT {self._text(table)} FROM {table}" for table in tables
         )
-        self._empty = "; ".join(
-            [*(f"DELETE FROM {table}" for table in reversed(tables)), self._restart()]
-        )
+        self._delete = "; ".join(f"DELETE FROM {table}" for table in reversed(tables))
 
     def dump(self) -> str:
         """Return every value of every table as text."""
@@ -82,15 +85,32 @@ class Database:
     def empty(self) -> None:
         """Delete every row, and number the next ones from 1; for few rows faster than TRUNCATE."""
         with self._engine.begin() as connection:
-            driver = connection.connection.driver_connection
-            if self._is_sqlite:
-                # Not to lose it in a power failure would take longer than all else.
-                driver.executescript(f"PRAGMA synchronous=OFF; BEGIN; {self._empty}; COMMIT")
-            else:
-                driver.execute(self._empty)
+            self._run(connection, f"{self._delete}; {self._restart()}")
+
+    def rows(self) -> Rows:
+        """Return all rows, for `restore`."""
+        with self._engine.begin() as connection:
+            found = [(table, connection.execute(select(table))) for table in self._tables]
+            return [(table, [row._asdict() for row in rows]) for table, rows in found]
+
+    def restore(self, rows: Rows) -> None:
+        """Store rows in the place of all that are there, which is faster than to make them anew."""
+        with self._engine.begin() as connection:
+            self._run(connection, self._delete)
+            for table, values in rows:
+                if values:
+                    connection.execute(insert(table), values)
 
     def close(self) -> None:
         self._engine.dispose()
+
+    def _run(self, connection: Connection, script: str) -> None:
+        driver = connection.connection.driver_connection
+        if self._is_sqlite:
+            # Not to lose it in a power failure would take longer than all else.
+            driver.executescript(f"PRAGMA synchronous=OFF; BEGIN; {script}; COMMIT")
+        else:
+            driver.execute(script)
 
     def _text(self, table: Table) -> str:
         """Return the SQL for a row as text."""
