@@ -60,12 +60,6 @@ class PreparedStatement:
                 raise
         return _execute(engine, compiled, values, read)
 
-    def _execute_alone(
-        self, engine: Engine, values: Mapping[str, Any], read: Read[Result]
-    ) -> Result:
-        """Execute it by a connection of its own."""
-        return execute_alone(engine, self._compile_for(engine.dialect), values, read)
-
     def _compile_for(self, dialect: Any) -> Compiled:
         key = dialect.name, dialect.id_type
         compiled = self._compiled.get(key)

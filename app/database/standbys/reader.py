@@ -13,7 +13,7 @@ from app.database.execution import Read, Result
 from app.database.faults import error_code, error_reason, is_timeout
 from app.database.reading import PRIMARY, Work
 from app.database.session import TRANSACTION, db
-from app.database.statements import PreparedStatement
+from app.database.statements import PreparedStatement, execute_alone
 from app.state import AppState
 
 from .group import Standbys
@@ -64,7 +64,8 @@ class StandbyStatement(PreparedStatement):
         if standby := chosen():
             try:
                 with answering(standby):
-                    return self._execute_alone(standby.engine, values, read)
+                    compiled = self._compile_for(standby.engine.dialect)
+                    return execute_alone(standby.engine, compiled, values, read)
             except StandbyFailedError:
                 pass
         return super()._execute(values, read)
@@ -97,6 +98,7 @@ def answering(standby: Standby) -> Iterator[None]:
     try:
         yield
     except PoolTimeout as error:
+        setattr(g, CHOSEN, None)
         raise StandbyFailedError from error
     except DBAPIError as error:
         if is_timeout(error):
