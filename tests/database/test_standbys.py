@@ -339,6 +339,7 @@ def test_a_position_that_is_no_number_is_refused(api, token, position):
 def test_a_write_that_is_refused_has_no_position(api, token):
     assert POSITION not in api("POST", "/todos", {"title": 1}, token=token).headers
     assert POSITION not in api("GET", "/todos", token=token).headers
+    assert POSITION not in api("OPTIONS", "/todos", token=token).headers
     assert int(api("POST", "/todos", TODO, token=token).headers[POSITION]) > 0
 
 

@@ -16,10 +16,11 @@ from app.database.statements import PreparedStatement
 from app.errors import InvalidPosition
 from app.users.models import AccessToken
 
+from .cookies import SAFE_METHODS
+
 HEADER = "X-Database-Position"
 # Digits of the highest position, of 64 bits.
 MAX_DIGITS = 19
-READING = {"GET", "HEAD"}
 # Statuses from which on a write was refused, and from which on it may have been done.
 REFUSED, FAILED = 400, 500
 
@@ -46,7 +47,7 @@ STORE = PreparedStatement(_storing().returning(AccessToken.write_position))
 
 
 def _choose() -> None:
-    if request.method in READING:
+    if request.method in SAFE_METHODS:
         token = current_identity().token
         of_session = token.write_position if token is not None else None
         choose(max(of_session or 0, _position_in_header()))
@@ -61,7 +62,7 @@ def _position_in_header() -> int:
 
 
 def _note_position(response: Response) -> Response:
-    if request.method in READING and not has_written():
+    if request.method in SAFE_METHODS and not has_written():
         return response
     if REFUSED <= response.status_code < FAILED:
         return response
